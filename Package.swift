@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings that every target shares. None of them is an unsafe flag: other packages must be able to depend on this one.
+let shared: [SwiftSetting] = [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
+
+let package = Package(
+    name: "HealthKV",
+    platforms: [.iOS(.v18), .macOS(.v15), .watchOS(.v11)],
+    products: [
+        .library(name: "HealthKV", targets: ["HealthKV"]),
+        .executable(name: "kvinspect", targets: ["kvinspect"]),
+    ],
+    targets: [
+        // Targets stand in dependency order: each may import only what stands above it (tools/tidy holds the table).
+        .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: shared),
+        .target(name: "HealthModel", swiftSettings: shared),
+        .target(name: "ColumnFormat", dependencies: ["HealthModel"], swiftSettings: shared),
+        .target(name: "HealthKV", dependencies: ["LMDB", "ColumnFormat", "HealthModel"], swiftSettings: shared),
+        .executableTarget(
+            name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
+        .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: shared),
+        .testTarget(name: "HealthModelTests", dependencies: ["HealthModel"], swiftSettings: shared),
+        .testTarget(name: "ColumnFormatTests", dependencies: ["ColumnFormat"], swiftSettings: shared),
+        .testTarget(name: "HealthKVTests", dependencies: ["HealthKV"], swiftSettings: shared),
+        .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
+    ],
+    swiftLanguageModes: [.v6]
+)
