@@ -1,0 +1,68 @@
+/// A point in time: nanoseconds since 2001-01-01 00:00:00 UTC, the reference date of Apple's platforms.
+///
+/// The range reaches from 1710 to 2290. Anything outside it is an error, never a clamp: see ``init(secondsSinceReference:)``.
+///
+/// ```swift
+/// let noon = Instant(nanoseconds: 43_200_000_000_000)
+/// let later = noon + 90 * Instant.nanosecondsPerSecond
+/// assert(later > noon)
+/// ```
+public struct Instant: Hashable, Sendable, Codable, Comparable {
+    /// Nanoseconds since the reference date; negative before it.
+    public var nanoseconds: Int64
+
+    /// How many nanoseconds one second has.
+    public static let nanosecondsPerSecond: Int64 = 1_000_000_000
+
+    /// Seconds from 1970-01-01 to 2001-01-01, both UTC.
+    public static let secondsFrom1970To2001: Int64 = 978_307_200
+
+    /// The earliest instant; as a bound of a query it means "from the beginning".
+    public static let distantPast = Instant(nanoseconds: .min)
+
+    /// The latest instant. As the end of a sample it means "not known yet", as a bound of a query "for ever".
+    public static let distantFuture = Instant(nanoseconds: .max)
+
+    /// The earliest instant that a sample may have: 1710-01-01.
+    public static let earliest = Instant(nanoseconds: -9_183_110_400_000_000_000)
+
+    /// The first instant that is too late for a sample: 2290-01-01.
+    public static let latest = Instant(nanoseconds: 9_119_952_000_000_000_000)
+
+    public init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    /// An instant from seconds since 2001, rounded to the nearest nanosecond.
+    ///
+    /// - Throws: ``ModelError/instantOutOfRange`` outside 1710 to 2290 or when `seconds` is not finite.
+    public init(secondsSinceReference seconds: Double) throws(ModelError) {
+        let scaled = (seconds * 1e9).rounded()
+        guard scaled >= Double(Instant.earliest.nanoseconds), scaled < Double(Instant.latest.nanoseconds) else {
+            throw .instantOutOfRange
+        }
+        self.init(nanoseconds: Int64(scaled))
+    }
+
+    /// Seconds since 2001 as a floating-point number, which is exact to about 100 ns today.
+    public var secondsSinceReference: Double { Double(nanoseconds) / 1e9 }
+
+    /// Whether a sample may start or end here.
+    public var isRepresentable: Bool { self >= .earliest && self < .latest }
+
+    public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// The instant `nanoseconds` later; saturates at the distant future and past.
+    public static func + (left: Instant, nanoseconds: Int64) -> Instant {
+        let (sum, overflow) = left.nanoseconds.addingReportingOverflow(nanoseconds)
+        if overflow { return nanoseconds < 0 ? .distantPast : .distantFuture }
+        return Instant(nanoseconds: sum)
+    }
+
+    /// The instant `nanoseconds` earlier; saturates at the distant past and future.
+    public static func - (left: Instant, nanoseconds: Int64) -> Instant {
+        let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(nanoseconds)
+        if overflow { return nanoseconds < 0 ? .distantFuture : .distantPast }
+        return Instant(nanoseconds: difference)
+    }
+}

@@ -1,0 +1,35 @@
+/// What is wrong with a value that was offered to the model. No case carries a health value.
+public enum ModelError: Error, Hashable, Sendable {
+    /// An instant outside 1710 to 2290.
+    case instantOutOfRange
+    /// The start lies after the end.
+    case startAfterEnd
+    /// Two units of different dimensions were to be converted into each other.
+    case incompatibleUnits(from: String, to: String)
+    /// A unit string that the catalog does not know.
+    case unknownUnit(String)
+    /// A text that is no UUID.
+    case malformedIdentifier
+    /// A text that is longer than the format can hold (65,535 bytes), or empty where it must not be.
+    case malformedText(field: String)
+    /// A count or version outside what the format can hold.
+    case numberOutOfRange(field: String)
+    /// Columns of a batch that differ in length, or an index that points outside its dictionary.
+    case malformedBatch(String)
+}
+
+extension ModelError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .instantOutOfRange: "The instant lies outside 1710 to 2290. Pass a date within that range."
+        case .startAfterEnd: "The sample's start lies after its end. Exchange the two dates."
+        case .incompatibleUnits(let from, let to):
+            "A quantity in \(from) cannot be converted to \(to). Use a unit of the same dimension."
+        case .unknownUnit(let unit): "The unit \"\(unit)\" is not known. Use a unit of the catalog."
+        case .malformedIdentifier: "The text is no UUID. A UUID has 32 hexadecimal digits in groups of 8-4-4-4-12."
+        case .malformedText(let field): "The text of \(field) is empty or longer than 65,535 bytes of UTF-8."
+        case .numberOutOfRange(let field): "The number of \(field) is out of range."
+        case .malformedBatch(let what): "The batch is not consistent: \(what)."
+        }
+    }
+}

@@ -1,0 +1,144 @@
+/// One health sample: a quantity over a span of time, from a source, with its identity.
+///
+/// ```swift
+/// let weight = Sample(.bodyMass, 72.4, .kilogram, at: Instant(nanoseconds: 0))
+/// let pounds = try weight.value(in: .pound)
+/// ```
+public struct Sample: Hashable, Sendable, Codable, Identifiable {
+    public var id: SampleID
+    public var type: SampleType
+    public var start: Instant
+    /// Not before `start`; ``Instant/distantFuture`` when the end is not known yet.
+    public var end: Instant
+    /// Value and unit as they were entered.
+    public var quantity: Quantity
+    public var source: Source
+    /// Names the sample for its source and type across edits and stores.
+    public var syncIdentifier: String?
+    /// Minted by the store: 1 at first, one more with each edit, unless the app gives a greater one.
+    public var version: Int64
+    /// When and where the sample was last changed; the store sets it.
+    public var modified: ChangeClock?
+    public var origin: Origin
+    /// Whether a person typed the sample in.
+    public var isUserEntered: Bool
+    /// Whether another sample at exactly this time wins the default view. Derived by the store; saving ignores it.
+    public var isShadowed: Bool
+    /// How many measurements the system condensed into this sample.
+    public var count: Int
+    /// Tells identical twins apart where identity is derived from content: 0 for the first.
+    public var multiplicity: Int
+    public var device: Device?
+    public var metadata: [String: MetadataValue]
+    /// Joins samples that are written and deleted as one, such as the nutrients of a meal.
+    public var group: String?
+
+    /// Where a sample came from.
+    public enum Origin: String, Hashable, Sendable, Codable {
+        /// Written by this app; it may be edited and sent to peers.
+        case authored
+        /// Read from a peer or a file.
+        case imported
+    }
+
+    /// A sample over a span of time. What is not given has its usual default.
+    public init(
+        _ type: SampleType, _ value: Double, _ unit: Unit, from start: Instant, to end: Instant,
+        source: Source = .thisApp, id: SampleID = SampleID(), syncIdentifier: String? = nil, version: Int64 = 0,
+        origin: Origin = .authored, isUserEntered: Bool = false, device: Device? = nil,
+        metadata: [String: MetadataValue] = [:], group: String? = nil
+    ) {
+        self.id = id
+        self.type = type
+        self.start = start
+        self.end = end
+        quantity = Quantity(value, unit)
+        self.source = source
+        self.syncIdentifier = syncIdentifier
+        self.version = version
+        modified = nil
+        self.origin = origin
+        self.isUserEntered = isUserEntered
+        isShadowed = false
+        count = 1
+        multiplicity = 0
+        self.device = device
+        self.metadata = metadata
+        self.group = group
+    }
+
+    /// A sample of one instant.
+    public init(
+        _ type: SampleType, _ value: Double, _ unit: Unit, at instant: Instant, source: Source = .thisApp,
+        id: SampleID = SampleID(), syncIdentifier: String? = nil, isUserEntered: Bool = false,
+        metadata: [String: MetadataValue] = [:], group: String? = nil
+    ) {
+        self.init(
+            type, value, unit, from: instant, to: instant, source: source, id: id, syncIdentifier: syncIdentifier,
+            isUserEntered: isUserEntered, metadata: metadata, group: group)
+    }
+
+    /// The value in a unit of the same dimension.
+    public func value(in unit: Unit) throws(ModelError) -> Double { try quantity.value(in: unit) }
+
+    /// Whether the end is not known yet.
+    public var isOpenEnded: Bool { end == .distantFuture }
+
+    /// The longest text that a field may hold, in bytes of UTF-8.
+    public static let textLimit = 65_535
+
+    /// Checks what every sample must fulfil before it is stored.
+    public func validate() throws(ModelError) {
+        guard start.isRepresentable, end.isRepresentable || isOpenEnded else { throw .instantOutOfRange }
+        guard start <= end else { throw .startAfterEnd }
+        guard version >= 0 else { throw .numberOutOfRange(field: "version") }
+        guard count >= 1, count <= Int(Int32.max) else { throw .numberOutOfRange(field: "count") }
+        guard multiplicity >= 0, multiplicity <= Int(Int32.max) else { throw .numberOutOfRange(field: "multiplicity") }
+        if let unit = type.canonicalUnit, !unit.isCompatible(with: quantity.unit) {
+            throw .incompatibleUnits(from: quantity.unit.symbol, to: unit.symbol)
+        }
+        try Sample.validate(type.identifier, "type", required: true)
+        try Sample.validate(syncIdentifier, "syncIdentifier", required: true)
+        try Sample.validate(group, "group", required: true)
+        try Sample.validate(source.name, "source name")
+        try Sample.validate(source.bundle, "source bundle")
+        for text in [source.version, source.product, source.system] { try Sample.validate(text, "source revision") }
+        for text in device?.fields ?? [] { try Sample.validate(text, "device") }
+        guard metadata.count <= 255 else { throw .numberOutOfRange(field: "metadata entries") }
+        for (key, value) in metadata {
+            try Sample.validate(key, "metadata key", required: true)
+            if case .string(let text) = value { try Sample.validate(text, "metadata value") }
+        }
+    }
+
+    private static func validate(_ text: String?, _ field: String, required: Bool = false) throws(ModelError) {
+        guard let text else { return }
+        if text.utf8.count > textLimit || required && text.isEmpty { throw .malformedText(field: field) }
+    }
+}
+
+/// A metadata value of a kind that HealthKit knows.
+public enum MetadataValue: Hashable, Sendable, Codable {
+    case string(String)
+    case number(Double)
+    case bool(Bool)
+    case date(Instant)
+    case quantity(Quantity)
+}
+
+/// A hybrid logical clock: the later of wall time and all that was read, and the replica that ticked it.
+///
+/// The store advances it by at least one nanosecond per change, so that a wrong device clock cannot win for ever.
+public struct ChangeClock: Hashable, Sendable, Codable, Comparable {
+    public var time: Instant
+    public var replica: UInt32
+
+    public init(time: Instant, replica: UInt32) {
+        self.time = time
+        self.replica = replica
+    }
+
+    public static func < (left: ChangeClock, right: ChangeClock) -> Bool {
+        left.time != right.time ? left.time < right.time : left.replica < right.replica
+    }
+}

@@ -1,0 +1,173 @@
+/// Many samples as columns, for bulk import: a few arrays instead of a million values.
+///
+/// What repeats (type, unit, source, flags) is a ``Kind``, named by number; what is rare is kept beside the columns.
+///
+/// ```swift
+/// var batch = SampleBatch()
+/// let steps = batch.kind(.stepCount, .count, source: Source(name: "Phone"))
+/// batch.append(kind: steps, start: Instant(nanoseconds: 0), end: Instant(nanoseconds: 60), value: 12, id: SampleID())
+/// ```
+public struct SampleBatch: Sendable {
+    /// What many rows share.
+    public struct Kind: Hashable, Sendable {
+        public var type: SampleType
+        public var unit: Unit
+        public var source: Source
+        public var origin: Sample.Origin
+        public var isUserEntered: Bool
+    }
+
+    /// The rarely present fields of one row.
+    public struct Extras: Hashable, Sendable {
+        public var syncIdentifier: String?
+        public var version: Int64 = 0
+        public var modified: ChangeClock?
+        public var count = 1
+        public var multiplicity = 0
+        public var device: Device?
+        public var metadata: [String: MetadataValue] = [:]
+        public var group: String?
+
+        public init() {}
+    }
+
+    public private(set) var kinds: [Kind] = []
+    private var kindNumbers: [Kind: UInt16] = [:]
+
+    /// The kind of each row, a position in ``kinds``.
+    public private(set) var kindOfRow: [UInt16] = []
+    public private(set) var starts: [Int64] = []
+    public private(set) var ends: [Int64] = []
+    public private(set) var values: [Double] = []
+
+    /// One id a row, or none at all: then identity is derived from content.
+    public private(set) var ids: [SampleID] = []
+
+    /// The rare fields, by row.
+    public private(set) var extras: [Int: Extras] = [:]
+
+    public init() {}
+
+    /// Whole columns of one kind. Without `ids` identity is derived from content: importing them again changes nothing.
+    ///
+    /// - Throws: ``ModelError/malformedBatch(_:)`` when the columns differ in length.
+    public init(
+        _ type: SampleType, _ unit: Unit, source: Source, origin: Sample.Origin = .imported,
+        starts: [Instant], ends: [Instant]? = nil, values: [Double], ids: [SampleID]? = nil
+    ) throws(ModelError) {
+        guard values.count == starts.count, ends?.count ?? starts.count == starts.count,
+            ids?.count ?? starts.count == starts.count
+        else { throw .malformedBatch("its columns differ in length") }
+        _ = kind(type, unit, source: source, origin: origin)
+        kindOfRow = Array(repeating: 0, count: starts.count)
+        self.starts = starts.map(\.nanoseconds)
+        self.ends = ends.map { $0.map(\.nanoseconds) } ?? self.starts
+        self.values = values
+        self.ids = ids ?? []
+    }
+
+    public var count: Int { starts.count }
+    public var isEmpty: Bool { starts.isEmpty }
+
+    /// Whether identity is derived from content.
+    public var derivesIDs: Bool { ids.isEmpty }
+
+    /// The number of a kind, added if it is new.
+    public mutating func kind(
+        _ type: SampleType, _ unit: Unit, source: Source, origin: Sample.Origin = .imported, isUserEntered: Bool = false
+    ) -> Int {
+        let kind = Kind(type: type, unit: unit, source: source, origin: origin, isUserEntered: isUserEntered)
+        if let number = kindNumbers[kind] { return Int(number) }
+        precondition(kinds.count < Int(UInt16.max), "a batch holds at most 65,535 kinds")
+        kindNumbers[kind] = UInt16(kinds.count)
+        kinds.append(kind)
+        return kinds.count - 1
+    }
+
+    /// Adds a row with an id of its own. A batch has ids in all rows or in none.
+    public mutating func append(kind: Int, start: Instant, end: Instant, value: Double, id: SampleID) {
+        precondition(ids.count == starts.count, "a batch has ids in all rows or in none")
+        ids.append(id)
+        appendRow(kind: kind, start: start, end: end, value: value)
+    }
+
+    /// Adds a row whose identity is derived from its content.
+    public mutating func append(kind: Int, start: Instant, end: Instant, value: Double) {
+        precondition(ids.isEmpty, "a batch has ids in all rows or in none")
+        appendRow(kind: kind, start: start, end: end, value: value)
+    }
+
+    /// Adds a whole sample with all its fields.
+    public mutating func append(_ sample: Sample) {
+        let number = kind(
+            sample.type, sample.quantity.unit, source: sample.source, origin: sample.origin,
+            isUserEntered: sample.isUserEntered)
+        var rare = Extras()
+        rare.syncIdentifier = sample.syncIdentifier
+        rare.version = sample.version
+        rare.modified = sample.modified
+        rare.count = sample.count
+        rare.multiplicity = sample.multiplicity
+        rare.device = sample.device
+        rare.metadata = sample.metadata
+        rare.group = sample.group
+        if rare != Extras() { extras[count] = rare }
+        append(kind: number, start: sample.start, end: sample.end, value: sample.quantity.value, id: sample.id)
+    }
+
+    /// Sets the rare fields of a row.
+    public mutating func setExtras(_ rare: Extras, row: Int) {
+        precondition(row >= 0 && row < count, "the row does not exist")
+        extras[row] = rare == Extras() ? nil : rare
+    }
+
+    /// Empties the batch and keeps its kinds and memory, so that one batch can be filled again and again.
+    public mutating func removeAll() {
+        kindOfRow.removeAll(keepingCapacity: true)
+        starts.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
+        values.removeAll(keepingCapacity: true)
+        ids.removeAll(keepingCapacity: true)
+        extras.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func appendRow(kind: Int, start: Instant, end: Instant, value: Double) {
+        precondition(kind >= 0 && kind < kinds.count, "the kind does not exist")
+        kindOfRow.append(UInt16(kind))
+        starts.append(start.nanoseconds)
+        ends.append(end.nanoseconds)
+        values.append(value)
+    }
+
+    /// The whole sample of a row.
+    public func sample(at row: Int) -> Sample {
+        let kind = kinds[Int(kindOfRow[row])]
+        let rare = extras[row] ?? Extras()
+        let start = Instant(nanoseconds: starts[row])
+        let end = Instant(nanoseconds: ends[row])
+        var sample = Sample(
+            kind.type, values[row], kind.unit, from: start, to: end, source: kind.source,
+            id: derivesIDs ? derivedID(row: row, multiplicity: rare.multiplicity) : ids[row],
+            syncIdentifier: rare.syncIdentifier, version: rare.version, origin: kind.origin,
+            isUserEntered: kind.isUserEntered, device: rare.device, metadata: rare.metadata, group: rare.group)
+        sample.modified = rare.modified
+        sample.count = rare.count
+        sample.multiplicity = rare.multiplicity
+        return sample
+    }
+
+    private func derivedID(row: Int, multiplicity: Int) -> SampleID {
+        let kind = kinds[Int(kindOfRow[row])]
+        return DerivedID.id(
+            DerivedID.Prefix(type: kind.type, source: kind.source.identity), start: starts[row], end: ends[row],
+            value: DerivedID.canonical(values[row], kind.unit, of: kind.type), multiplicity: multiplicity)
+    }
+}
+
+extension DerivedID {
+    /// The value that enters a derived id: canonical where the type has a unit that fits, else as entered.
+    public static func canonical(_ value: Double, _ unit: Unit, of type: SampleType) -> Double {
+        guard let target = type.canonicalUnit, let converted = try? unit.convert(value, to: target) else { return value }
+        return converted
+    }
+}
