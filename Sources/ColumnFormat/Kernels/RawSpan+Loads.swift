@@ -1,0 +1,28 @@
+extension RawSpan {
+    /// The little-endian word at `offset`. The caller has checked the bounds; the span checks them again.
+    @inline(__always)
+    func load<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Word.Type) -> Word {
+        // Safe: the span checks the bounds, and every bit pattern is a valid integer.
+        Word(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
+    }
+
+    /// The big-endian word at `offset`, as keys and ids hold it.
+    @inline(__always)
+    func loadBigEndian<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Word.Type) -> Word {
+        // Safe: as above.
+        Word(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
+    }
+
+    /// Whether the bytes equal `other`'s.
+    public func isEqual(to other: [UInt8]) -> Bool {
+        guard byteCount == other.count else { return false }
+        for index in 0..<byteCount where load(index, as: UInt8.self) != other[index] { return false }
+        return true
+    }
+
+    /// A copy of the bytes.
+    public func copied() -> [UInt8] {
+        // Safe: the buffer does not leave the closure.
+        unsafe withUnsafeBytes { unsafe [UInt8]($0) }
+    }
+}
