@@ -124,13 +124,17 @@ public struct IdentityBlock: ~Escapable {
         let bucket = Int(truncatingIfNeeded: target >> UInt64(lowWidth))
         let lowBits = target & ((1 << UInt64(lowWidth)) - 1)
         guard bucket < words * 64, var position = zeroBit(bucket) else { return }
-        while position < words * 64, span.load(upper + position >> 6 << 3, as: UInt64.self) >> UInt64(position & 63) & 1 == 1 {
+        while position < words * 64, isSet(position) {
             let index = position - bucket
             guard index < count else { throw FormatError(.invalid, "identity block") }
             let found = BitPacking.word(at: index, width: lowWidth, span, low)
             if found == lowBits { entries.append(try entry(index, hash: hash)) }
             position += 1
         }
+    }
+
+    private func isSet(_ position: Int) -> Bool {
+        span.load(upper + (position >> 6) * 8, as: UInt64.self) >> UInt64(position & 63) & 1 == 1
     }
 
     /// Where the entries of a bucket begin: just behind as many zero bits as there are buckets before it.

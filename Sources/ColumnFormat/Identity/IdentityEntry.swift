@@ -48,13 +48,13 @@ public struct IdentityEntry: Hashable, Sendable, Comparable {
     /// The entry of a hash for a sample that starts at `start` in `lane`.
     @inline(__always)
     public init(hash: UInt64, start: Int64, lane: Lane) {
-        key = hash >> IdentityEntry.quantumBits << IdentityEntry.quantumBits | IdentityEntry.quantum(of: start)
+        key = (hash >> IdentityEntry.quantumBits) << IdentityEntry.quantumBits | IdentityEntry.quantum(of: start)
         kind = Kind(lane: lane)
     }
 
     /// The entry that leads to a tombstone.
     public init(tombstone hash: UInt64) {
-        key = hash >> IdentityEntry.quantumBits << IdentityEntry.quantumBits
+        key = (hash >> IdentityEntry.quantumBits) << IdentityEntry.quantumBits
         kind = .tombstone
     }
 

@@ -26,3 +26,15 @@ extension RawSpan {
         unsafe withUnsafeBytes { unsafe [UInt8]($0) }
     }
 }
+
+extension [UInt8] {
+    /// The array's bytes as a span, for readers of fields.
+    public var rawBytes: RawSpan {
+        @_lifetime(borrow self)
+        get {
+            // Safe: bytes of a byte array are initialised, and the span borrows the array.
+            let bytes = unsafe span.bytes
+            return unsafe _overrideLifetime(bytes, borrowing: self)
+        }
+    }
+}

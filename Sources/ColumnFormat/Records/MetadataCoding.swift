@@ -31,7 +31,7 @@ public enum MetadataCoding {
     }
 
     public static func decode(_ bytes: [UInt8]) throws(FormatError) -> [String: MetadataValue] {
-        var reader = RecordReader(fields: bytes.span.bytes)
+        var reader = RecordReader(fields: bytes.rawBytes)
         var metadata: [String: MetadataValue] = [:]
         for _ in 0..<(try reader.read(UInt8.self)) {
             let key = try reader.readText()
