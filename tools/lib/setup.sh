@@ -45,7 +45,6 @@ need_lmdb() {
 # Installs what was noted. Without root and without a way to become it, prints the command and stops.
 install_missing() {
     if [ ${#missing[@]} -eq 0 ]; then return; fi
-    say "Installing: ${missing[*]}"
     case $(uname -s) in
         Darwin) install_with_homebrew ;;
         *) install_with_apt ;;
@@ -57,6 +56,7 @@ install_with_homebrew() {
     if ! command -v brew >/dev/null; then
         stop $EX_UNAVAILABLE "Homebrew is not installed (https://brew.sh). With it, run:" "" "    brew install ${missing[*]}"
     fi
+    say "Installing: ${missing[*]}"
     HOMEBREW_NO_AUTO_UPDATE=1 brew install --quiet "${missing[@]}"
 }
 
@@ -68,13 +68,14 @@ install_with_apt() {
     local become=()
     if [ "$(id -u)" -ne 0 ]; then
         if ! can_become_root; then
-            stop $EX_UNAVAILABLE "This needs packages, and there is neither root nor sudo. As root, run:" "" \
+            stop $EX_UNAVAILABLE "Packages are missing, and there is neither root nor a sudo that works here. Run as root:" "" \
                 "    apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
         fi
         become=(sudo)
     fi
-    # The lock may be held by a fresh machine's own updates.
-    become+=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+    say "Installing: ${missing[*]}"
+    # The lock may be held by a fresh machine's own updates; without Use-Pty, dpkg draws no progress.
+    become+=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
     "${become[@]}" update
     "${become[@]}" install -y --no-install-recommends "${missing[@]}" >&2
 }
