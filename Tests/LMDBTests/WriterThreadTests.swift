@@ -101,6 +101,18 @@ import Testing
         #expect(log.all == [0, 1, 2])
     }
 
+    @Test("A thread that gets the identity of an ended one is not taken for it")
+    func reusedIdentity() async throws {
+        let ended = WriterThread(idlePeriod: .milliseconds(1))
+        ended.perform {}
+        try await Task.sleep(for: .milliseconds(50))
+        let log = Log()
+        let writers = (0..<8).map { _ in WriterThread() }
+        for writer in writers { writer.perform { log.note(ended.isCurrent ? 1 : 0) } }
+        for writer in writers { writer.stop() }
+        #expect(log.all == [Int](repeating: 0, count: 8))
+    }
+
     @Test("Many threads may queue at once, and no job is lost or doubled")
     func concurrency() async {
         let writer = WriterThread(idlePeriod: .milliseconds(1))
