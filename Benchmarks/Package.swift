@@ -11,11 +11,12 @@ let package = Package(
     targets: [
         // A module of its own for liblmdb, so that the rows contestant shares nothing with the store it is compared with.
         .systemLibrary(name: "CLMDBRows", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(name: "CMalloc"),
         .target(
             name: "Histories", dependencies: [.product(name: "HealthKV", package: "HealthKV")], swiftSettings: shared),
         .executableTarget(
             name: "bench",
-            dependencies: ["CLMDBRows", "Histories", .product(name: "HealthKV", package: "HealthKV")],
+            dependencies: ["CLMDBRows", "CMalloc", "Histories", .product(name: "HealthKV", package: "HealthKV")],
             swiftSettings: shared),
         .executableTarget(
             name: "demo", dependencies: ["Histories", .product(name: "HealthKV", package: "HealthKV")],
