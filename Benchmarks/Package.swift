@@ -22,6 +22,7 @@ let package = Package(
             name: "demo", dependencies: ["Histories", .product(name: "HealthKV", package: "HealthKV")],
             swiftSettings: shared),
         .testTarget(name: "HistoriesTests", dependencies: ["Histories"], swiftSettings: shared),
+        .testTarget(name: "BenchTests", dependencies: ["bench", "Histories"], swiftSettings: shared),
     ],
     swiftLanguageModes: [.v6]
 )

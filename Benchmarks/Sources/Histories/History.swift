@@ -57,6 +57,15 @@ public struct History: Sequence, Sendable {
     /// A day in nanoseconds.
     public static let day: Int64 = 86_400 * Instant.nanosecondsPerSecond
 
+    /// The days that have samples, counted from ``start``. A short history of people or weights is not stretched over ten years.
+    public var dayRange: Range<Int> {
+        switch profile {
+        case .plain: 0..<History.days
+        case .weight: 0..<Swift.min(History.days, samples * 10 / 9 + 2)
+        case .life: History.days - LifeRows.days(samples)..<History.days
+        }
+    }
+
     public func makeIterator() -> Batches { Batches(of: self) }
 
     /// The batches of one history, made as they are asked for.

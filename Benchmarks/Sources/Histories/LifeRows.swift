@@ -27,6 +27,9 @@ struct LifeRows {
         var extras: SampleBatch.Extras?
     }
 
+    /// How many days a history of this number has: no more than give each day two hundred samples.
+    static func days(_ samples: Int) -> Int { min(History.days, samples / 200 + 1) }
+
     private var random: SplitMix64
     private let samples: Int
     private var made = 0
@@ -56,8 +59,10 @@ struct LifeRows {
 
     /// Makes the rows of the next day: as many as keep the whole history at its number.
     private mutating func makeDay() {
-        let quota = samples * (day + 1) / History.days - made
-        let morning = History.start.nanoseconds / Instant.nanosecondsPerSecond + Int64(day) * 86_400
+        let days = LifeRows.days(samples)
+        let quota = samples * (day + 1) / days - made
+        let morning =
+            History.start.nanoseconds / Instant.nanosecondsPerSecond + Int64(History.days - days + day) * 86_400
         var today: [Row] = []
         if random.chance(0.7) { today.append(weighing(morning)) }
         if random.chance(0.8) {

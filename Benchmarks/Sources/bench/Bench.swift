@@ -19,7 +19,7 @@ enum Bench {
 
     /// Runs each contestant in a process of its own, compares their answers and prints the table.
     private static func compare(_ settings: Settings) throws {
-        var measurements: [Measurement] = []
+        var measurements: [Figure] = []
         var answers = AnswerBook()
         for contestant in settings.contestants {
             for report in try ContestantProcess.run(settings, contestant) {
@@ -41,7 +41,7 @@ enum Bench {
         }
     }
 
-    private static func write(_ measurements: [Measurement], to path: String) throws {
+    private static func write(_ measurements: [Figure], to path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }

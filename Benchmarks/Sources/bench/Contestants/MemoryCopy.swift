@@ -25,7 +25,7 @@ struct MemoryCopy {
 
     /// Copies into fresh arrays: what a caller who wants arrays has to pay at least.
     func readAll(_ type: SampleType) -> Columns {
-        let source = columns[type]!
+        let source = columns[type] ?? Columns(times: [], values: [])
         return Columns(times: MemoryCopy.copy(source.times), values: MemoryCopy.copy(source.values))
     }
 
@@ -43,7 +43,7 @@ struct MemoryCopy {
     ///
     /// SAFETY: blocks are within both columns and within the buffer of two blocks.
     func copyThroughCache(_ type: SampleType) -> UInt64 {
-        let source = columns[type]!
+        let source = columns[type] ?? Columns(times: [], values: [])
         let block = 1024
         return unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 2 * block) { buffer in
             var last: UInt64 = 0
@@ -64,8 +64,9 @@ struct MemoryCopy {
     func sum(_ type: SampleType) -> ColumnSum {
         var sum = ColumnSum()
         // SAFETY: both columns have the same count.
-        unsafe columns[type]!.times.withUnsafeBufferPointer { times in
-            unsafe columns[type]!.values.withUnsafeBufferPointer { unsafe sum.add(times, $0) }
+        guard let source = columns[type] else { return sum }
+        unsafe source.times.withUnsafeBufferPointer { times in
+            unsafe source.values.withUnsafeBufferPointer { unsafe sum.add(times, $0) }
         }
         return sum
     }

@@ -9,7 +9,7 @@ enum Format {
         return String(format: size >= 10 ? "%.1f" : "%.2f", value)
     }
 
-    static func figure(_ value: Double, _ unit: Measurement.Unit) -> String {
+    static func figure(_ value: Double, _ unit: Figure.Unit) -> String {
         switch unit {
         case .perSecond:
             value >= 1_000_000 ? "\(short(value / 1_000_000)) M/s" : "\(short(value / 1_000)) k/s"

@@ -7,7 +7,7 @@ struct Table {
     private let works: [String]
     private let contestants: [String]
 
-    init(_ measurements: [Measurement], _ settings: Settings) {
+    init(_ measurements: [Figure], _ settings: Settings) {
         self.settings = settings
         figures = Figures(measurements)
         var works: [String] = []
@@ -66,7 +66,7 @@ struct Table {
         return text + " (\(Format.short(ratio))x)"
     }
 
-    private func tail(_ contestant: String, _ work: String, _ field: KeyPath<Measurement, Double?>) -> String {
+    private func tail(_ contestant: String, _ work: String, _ field: KeyPath<Figure, Double?>) -> String {
         figures[contestant, work]?[keyPath: field].map(Format.time) ?? ""
     }
 

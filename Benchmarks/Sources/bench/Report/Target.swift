@@ -25,7 +25,7 @@ struct Target {
         }
     }
 
-    private static func importTargets(_ own: Measurement) -> [Target] {
+    private static func importTargets(_ own: Figure) -> [Target] {
         var targets = [Target(text: ">= 1.8 M/s", isMet: own.value >= 1_800_000)]
         if let bytes = own.privateBytes {
             targets.append(Target(text: "private < 128 MB", isMet: bytes < 128_000_000))
@@ -33,7 +33,7 @@ struct Target {
         return targets
     }
 
-    private static func writeTargets(_ own: Measurement, _ baseline: Measurement?) -> [Target] {
+    private static func writeTargets(_ own: Figure, _ baseline: Figure?) -> [Target] {
         guard let baseline, let p50 = own.p50, let p99 = own.p99, let worst = own.worst, let base50 = baseline.p50,
             let base99 = baseline.p99
         else { return [] }
@@ -52,7 +52,7 @@ struct Target {
         value.map { Target(text: "p50 < \(Format.short(limit)) \(unit)", isMet: $0 < limit) }
     }
 
-    private static func ratio(_ own: Measurement, _ other: Measurement?, atLeast: Double, _ name: String) -> Target? {
+    private static func ratio(_ own: Figure, _ other: Figure?, atLeast: Double, _ name: String) -> Target? {
         other.map {
             Target(
                 text: ">= \(Format.short(atLeast))x \(name) (\(Format.short(own.value / $0.value)))",
@@ -68,11 +68,11 @@ struct Target {
 
 /// The figures of a run, by contestant and work.
 struct Figures {
-    private let byName: [String: Measurement]
+    private let byName: [String: Figure]
 
-    init(_ measurements: [Measurement]) {
+    init(_ measurements: [Figure]) {
         byName = Dictionary(measurements.map { ("\($0.contestant) \($0.work)", $0) }, uniquingKeysWith: { $1 })
     }
 
-    subscript(contestant: String, work: String) -> Measurement? { byName["\(contestant) \(work)"] }
+    subscript(contestant: String, work: String) -> Figure? { byName["\(contestant) \(work)"] }
 }

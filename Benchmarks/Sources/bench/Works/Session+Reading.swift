@@ -94,11 +94,12 @@ extension Session {
     func measureRanges(_ work: Work, days: Int, count: Int) throws {
         note(work.rawValue)
         var random = SplitMix64(seed: settings.seed, stream: UInt64(50 + days))
+        let dates = history.dayRange.lowerBound...max(history.dayRange.lowerBound, history.dayRange.upperBound - days)
         var digest = Digest()
         var (whole, first) = (Latencies(), Latencies())
         for query in 0..<count + count / 10 {
             let type = history.types[random.below(history.types.count)]
-            let from = History.start + Int64(random.below(History.days - days)) * History.day
+            let from = History.start + Int64(random.whole(dates)) * History.day
             let to = from + Int64(days) * History.day
             let before = Stopwatch.now()
             let head = try store.firstInRange(type, from: from, to: to)

@@ -63,10 +63,10 @@ final class Session {
     func send(_ report: Report) throws { FileHandle.standardOutput.write(Data("\(try report.line)\n".utf8)) }
 
     func send(
-        _ work: String, _ value: Double, _ unit: Measurement.Unit, contestant: String? = nil, runs: [Double] = [],
+        _ work: String, _ value: Double, _ unit: Figure.Unit, contestant: String? = nil, runs: [Double] = [],
         latencies: Latencies? = nil, privateBytes: Int? = nil
     ) throws {
-        var measurement = Measurement(
+        var measurement = Figure(
             contestant: contestant ?? name.rawValue, work: work, samples: settings.samples,
             profile: settings.profile.rawValue, value: value, unit: unit, low: runs.min(), high: runs.max(),
             privateBytes: privateBytes)

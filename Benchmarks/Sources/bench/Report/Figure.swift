@@ -1,7 +1,7 @@
 import Foundation
 
 /// One figure of one contestant: a line of the JSON file.
-struct Measurement: Codable {
+struct Figure: Codable {
     var contestant: String
     var work: String
     var samples: Int
@@ -43,7 +43,7 @@ struct Answer: Codable {
 
 /// What a contestant's process tells the one that started it, a line each.
 enum Report: Codable {
-    case measurement(Measurement)
+    case measurement(Figure)
     case answer(Answer)
 
     var line: String {
