@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 
 extension History {
     /// Whole samples spread evenly over the history, each at a random place of its share, in chronological order.

@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 
 /// A made-up history of health samples: the same settings give the same samples, every time and everywhere.
 ///
@@ -90,7 +90,9 @@ public struct History: Sequence, Sendable {
                 }
             remaining = history.samples
             batchRows = history.batchRows
-            ids = history.hasIDs ? SplitMix64(seed: history.seed, stream: 99) : nil
+            // A stream for each profile, so that histories of one seed can go into one store.
+            let stream = 100 + UInt64(Profile.allCases.firstIndex(of: history.profile)!)
+            ids = history.hasIDs ? SplitMix64(seed: history.seed, stream: stream) : nil
         }
 
         public mutating func next() -> SampleBatch? {

@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 
 /// Profile `life`: days as people have them. A day is made at once, in the order of its times, and handed out row by row.
 struct LifeRows {

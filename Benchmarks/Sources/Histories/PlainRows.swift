@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 
 /// Profile `plain`: three cumulative types, each with irregular gaps of whole seconds, merged by time.
 struct PlainRows {

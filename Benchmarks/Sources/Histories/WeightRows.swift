@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 
 /// Profile `weight`: one weighing in each slot of the ten years (a day, at the usual number), one slot in ten left out.
 struct WeightRows {

@@ -2,7 +2,7 @@ import Foundation
 import Histories
 import Testing
 
-import HealthModel
+import HealthKV
 @testable import bench
 
 @Suite("Contestants")
@@ -114,7 +114,7 @@ struct ContestantTests {
     }
 
     /// The contestants that are stores.
-    static let stores: [ContestantName] = [.rows]
+    static let stores: [ContestantName] = [.healthKV, .rows]
 
     @discardableResult
     private func load(_ history: History, into store: any Contestant) throws -> [Sample] {

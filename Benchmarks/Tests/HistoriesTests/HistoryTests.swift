@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 import Histories
 import Testing
 
@@ -21,6 +21,12 @@ struct HistoryTests {
         #expect(Set(samples.map(\.id)).count == samples.count)
         #expect(zip(samples, samples.dropFirst()).allSatisfy { $0.start <= $1.start })
         #expect(Set(samples.map(\.type)) == Set(history.types))
+    }
+
+    @Test("Histories of one seed share no ids, so that one store can take several")
+    func disjoint() {
+        let ids = History.Profile.allCases.flatMap { all(History($0, samples: 1_000)).map(\.id) }
+        #expect(Set(ids).count == ids.count)
     }
 
     @Test("Leaving out the UUIDs changes nothing else", arguments: History.Profile.allCases)

@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 import Histories
 import Testing
 

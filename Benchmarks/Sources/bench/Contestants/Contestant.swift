@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 
 /// A store that takes part: everything that the works ask of it.
 protocol Contestant: AnyObject {
@@ -90,7 +90,7 @@ enum ContestantName: String, CaseIterable, Codable {
     /// Opens this contestant's store; `nil` for the one that has none.
     func open(folder: String, hasIDs: Bool) throws -> (any Contestant)? {
         switch self {
-        case .healthKV: nil
+        case .healthKV: try HealthKVStore(folder: folder, hasIDs: hasIDs)
         case .rows: try LMDBRows(folder: folder, hasIDs: hasIDs)
         case .memcpy: nil
         }

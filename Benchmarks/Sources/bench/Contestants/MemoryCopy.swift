@@ -1,5 +1,5 @@
 import Foundation
-import HealthModel
+import HealthKV
 import Histories
 
 /// The limit: the same answers copied from arrays that are there already.

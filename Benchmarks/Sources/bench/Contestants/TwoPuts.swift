@@ -19,17 +19,19 @@ import Histories
         random = SplitMix64(seed: seed, stream: 71)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         unsafe environment = try unsafe TwoPuts.open(folder, UInt32(MDB_NOSYNC))
-        tables = try ["first", "second"].map { name in
-            var writer: OpaquePointer?
-            try unsafe LMDBFailure.check(mdb_txn_begin(environment, nil, 0, &writer))
-            let table = try unsafe LMDBRows.table(name, writer!)
-            try unsafe LMDBFailure.check(mdb_txn_commit(writer))
-            return table
-        }
+        try openTables()
         while try Session.bytes(of: folder) < bytes { try fill(5_000) }
         try unsafe LMDBFailure.check(mdb_env_sync(environment, 1))
         unsafe mdb_env_close(environment)
         unsafe environment = try unsafe TwoPuts.open(folder, 0)
+        try openTables()
+    }
+
+    private func openTables() throws {
+        var writer: OpaquePointer?
+        try unsafe LMDBFailure.check(mdb_txn_begin(environment, nil, 0, &writer))
+        tables = try ["first", "second"].map { try unsafe LMDBRows.table($0, writer!) }
+        try unsafe LMDBFailure.check(mdb_txn_commit(writer))
     }
 
     func close() throws {

@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 
 /// A digest of answers that does not depend on the order of equal times.
 struct Digest {

@@ -1,5 +1,5 @@
 import Foundation
-import HealthModel
+import HealthKV
 import Histories
 
 extension Session {

@@ -1,6 +1,6 @@
 import CMalloc
 import Foundation
-import HealthModel
+import HealthKV
 import Histories
 
 extension Session {

@@ -1,5 +1,5 @@
 import Foundation
-import HealthModel
+import HealthKV
 import Histories
 
 /// One contestant's works, in a process of its own.

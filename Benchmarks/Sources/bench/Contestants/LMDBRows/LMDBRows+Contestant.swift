@@ -1,5 +1,5 @@
 import CLMDBRows
-import HealthModel
+import HealthKV
 
 extension LMDBRows: Contestant {
     func finishImport() {}

@@ -1,5 +1,5 @@
 import CLMDBRows
-import HealthModel
+import HealthKV
 
 // SAFETY: see LMDBRows; keys and values are read inside their transaction, at offsets that every row has.
 extension LMDBRows {

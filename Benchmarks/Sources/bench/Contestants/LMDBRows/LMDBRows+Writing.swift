@@ -1,5 +1,5 @@
 import CLMDBRows
-import HealthModel
+import HealthKV
 
 // SAFETY: see LMDBRows; buffers outlive each call.
 extension LMDBRows {

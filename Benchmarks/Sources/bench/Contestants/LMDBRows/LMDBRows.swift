@@ -1,6 +1,6 @@
 import CLMDBRows
 import Foundation
-import HealthModel
+import HealthKV
 
 /// One row a sample in LMDB: a table a type in the order of time, and an index by UUID.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import HealthModel
+import HealthKV
 
 /// The rare fields of a row, behind its fixed part: a byte of flags that says which are there, then those in order.
 enum RowExtras {

@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 
 /// What many rows share, kept once under a number: `SampleBatch.Kind` in a form that can be stored.
 struct RowKind: Codable, Hashable {

@@ -1,4 +1,4 @@
-import HealthModel
+import HealthKV
 
 /// The bytes of a row's key and value. Keys are big-endian, so that LMDB's byte order is the order of time.
 ///
