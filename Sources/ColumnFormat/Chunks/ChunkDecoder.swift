@@ -1,0 +1,144 @@
+import HealthModel
+
+/// The two values of a chunk back to rows.
+public struct ChunkDecoder: ~Escapable {
+    private let hot: HotChunk
+    private let details: DetailsChunk
+
+    /// Joins the two values. They must own the same span and hold the same number of rows.
+    @_lifetime(copy hot, copy details)
+    public init(hot: HotChunk, details: DetailsChunk) throws(FormatError) {
+        guard hot.key == details.key, hot.upper == details.upper else { throw FormatError(.misplaced, "details") }
+        guard hot.rows == details.rows else { throw FormatError(.invalid, "row count") }
+        self.hot = hot
+        self.details = details
+    }
+
+    /// All rows, everything verified: checksums, order, bounds, and that each row lies in the owned span.
+    public func rows(_ resolver: some DerivedIDResolver) throws(FormatError) -> [StoredRow] {
+        try hot.verify()
+        try details.verify()
+        let count = hot.rows
+        guard count > 0 else { return [] }
+        var columns = try RowColumns(hot, details)
+        var rows: [StoredRow] = []
+        rows.reserveCapacity(count)
+        for index in 0..<count {
+            let row = try columns.row(index, hot, details, resolver)
+            let point = row.point
+            guard rows.last.map({ $0.point < point }) ?? (hot.key.lower <= point), point < hot.upper,
+                row.durationClass == hot.key.lane.duration
+            else { throw FormatError(.invalid, "order of rows") }
+            rows.append(row)
+        }
+        return rows
+    }
+
+    /// One row, with no more verified and decoded than it needs.
+    public func row(at index: Int, _ resolver: some DerivedIDResolver) throws(FormatError) -> StoredRow {
+        guard index >= 0, index < hot.rows else { throw FormatError(.invalid, "row") }
+        try hot.verify()
+        var columns = try RowColumns(hot, details)
+        return try columns.row(index, hot, details, resolver)
+    }
+}
+
+/// The opened columns of one chunk, read row by row. Starts and texts are decoded once, on first use.
+private struct RowColumns {
+    private let starts, durations, units, revisions: IntColumn
+    private let flags: IntColumn?
+    private let values: ValueColumn
+    private let ids: IDColumn
+    private let versions, clockTimes, clockReplicas, commits, ordinals, devices, counts, multiplicities: IntColumn?
+    private let metadata, groups, syncIdentifiers: [[UInt8]?]?
+    /// The last start that was read, so that rows in ascending order cost one step each.
+    private var position = -1
+    private var start: Int64 = 0
+
+    init(_ hot: borrowing HotChunk, _ details: borrowing DetailsChunk) throws(FormatError) {
+        starts = try hot.required(.start)
+        durations = try hot.required(.duration)
+        units = try hot.required(.unit)
+        revisions = try hot.required(.revision)
+        flags = try hot.integers(.flags)
+        values = try hot.values()
+        ids = try details.ids()
+        versions = try details.integers(.version)
+        clockTimes = try details.integers(.clockTime)
+        clockReplicas = try details.integers(.clockReplica)
+        commits = try details.integers(.commit)
+        ordinals = try details.integers(.ordinal)
+        devices = try details.integers(.device)
+        counts = try details.integers(.count)
+        multiplicities = try details.integers(.multiplicity)
+        metadata = try RowColumns.texts(.metadata, details)
+        groups = try RowColumns.texts(.group, details)
+        syncIdentifiers = try RowColumns.texts(.syncIdentifier, details)
+    }
+
+    private static func texts(_ tag: ColumnTag, _ details: borrowing DetailsChunk) throws(FormatError) -> [[UInt8]?]? {
+        guard let range = try details.value.column(tag.rawValue) else { return nil }
+        try details.value.verify(range)
+        return try TextColumn.decode(details.value.span, range, rows: details.rows)
+    }
+
+    mutating func row(
+        _ index: Int, _ hot: borrowing HotChunk, _ details: borrowing DetailsChunk, _ resolver: some DerivedIDResolver
+    ) throws(FormatError) -> StoredRow {
+        let span = hot.value.span
+        let cold = details.value.span
+        start = starts.value(span, at: index, after: position, start)
+        position = index
+        let duration = durations.value(span, at: index)
+        guard duration >= -1 else { throw FormatError(.invalid, "duration") }
+        let end = duration == -1 ? Int64.max : start &+ duration
+        guard end >= start else { throw FormatError(.invalid, "duration") }
+        let bits = UInt16(truncatingIfNeeded: flags?.value(span, at: index) ?? 0)
+        guard StoredRow.Flags.known.isSuperset(of: StoredRow.Flags(rawValue: bits)) else {
+            throw FormatError(.unknown, "flags")
+        }
+        var row = StoredRow(
+            start: start, end: end, id: .zero, value: values.value(span, at: index),
+            unit: UInt32(truncatingIfNeeded: units.value(span, at: index)),
+            revision: UInt32(truncatingIfNeeded: revisions.value(span, at: index)),
+            flags: StoredRow.Flags(rawValue: bits), version: versions?.value(cold, at: index) ?? 1,
+            clockTime: clockTimes?.value(cold, at: index) ?? 0,
+            clockReplica: UInt32(truncatingIfNeeded: clockReplicas?.value(cold, at: index) ?? 0),
+            commit: UInt64(bitPattern: commits?.value(cold, at: index) ?? 0),
+            ordinal: UInt32(truncatingIfNeeded: ordinals?.value(cold, at: index) ?? 0))
+        row.device = UInt32(truncatingIfNeeded: devices?.value(cold, at: index) ?? 0)
+        row.count = Int32(truncatingIfNeeded: counts?.value(cold, at: index) ?? 1)
+        row.multiplicity = Int32(truncatingIfNeeded: multiplicities?.value(cold, at: index) ?? 0)
+        row.rare = RareFields(
+            syncIdentifier: syncIdentifiers?[index].map { String(decoding: $0, as: UTF8.self) },
+            group: groups?[index].map { String(decoding: $0, as: UTF8.self) }, metadata: metadata?[index])
+        try details.value.verify(ids.storedRange(rows: index..<index + 1))
+        try setID(&row, ids.id(cold, at: index), hot.key.lane.type, resolver)
+        return row
+    }
+
+    private func setID(
+        _ row: inout StoredRow, _ stored: SampleID?, _ type: UInt32, _ resolver: some DerivedIDResolver
+    ) throws(FormatError) {
+        if let stored {
+            row.id = stored
+            return
+        }
+        guard let prefix = resolver.derivedPrefix(type: type, revision: row.revision) else {
+            throw FormatError(.invalid, "name of a source")
+        }
+        row.flags.insert(.derivedID)
+        row.id = DerivedID.id(
+            prefix, start: row.start, end: row.end,
+            value: resolver.canonicalValue(row.value, unit: row.unit, type: type), multiplicity: Int(row.multiplicity))
+    }
+}
+
+extension IntColumn {
+    /// A row's value, given that of an earlier row: differences are summed from there.
+    @inline(__always)
+    fileprivate func value(_ span: RawSpan, at row: Int, after known: Int, _ value: Int64) -> Int64 {
+        guard encoding == .differences, known >= 0, row >= known else { return self.value(span, at: row) }
+        return step(span, from: known, value, to: row)
+    }
+}

@@ -1,0 +1,132 @@
+import HealthModel
+
+extension ChunkEncoder {
+    /// The cold value of the same rows.
+    public func encodeDetails(
+        _ rows: ArraySlice<StoredRow>, key: ChunkKey, upper: Point, commit: UInt64
+    ) -> [UInt8] {
+        var builder = StoredValueBuilder(
+            table: .details, key: key.bytes, upper: upper.bytes, reserving: 17 * rows.count + 256)
+        builder.rows = rows.count
+        builder.column(ColumnTag.id.rawValue) { IDColumn.write(rows, into: &$0) }
+        var scratch: [Int64] = []
+        scratch.reserveCapacity(rows.count)
+        func add(_ tag: ColumnTag, _ hints: IntColumn.Hints, usually value: Int64, _ field: (borrowing StoredRow) -> Int64) {
+            scratch.removeAll(keepingCapacity: true)
+            for row in rows { scratch.append(field(row)) }
+            let plan = IntColumn.plan(scratch.span, hints)
+            if plan.encoding == .constant && plan.base == value { return }
+            builder.column(tag.rawValue) { IntColumn.write(scratch.span, plan, into: &$0) }
+        }
+        add(.version, [], usually: 1) { $0.version }
+        add(.clockTime, [.differences], usually: 0) { $0.clockTime }
+        add(.clockReplica, [], usually: 0) { Int64($0.clockReplica) }
+        add(.commit, [], usually: 0) { Int64(bitPattern: $0.commit) }
+        add(.ordinal, [.differences], usually: 0) { Int64($0.ordinal) }
+        add(.device, [], usually: 0) { Int64($0.device) }
+        add(.count, [], usually: 1) { Int64($0.count) }
+        add(.multiplicity, [], usually: 0) { Int64($0.multiplicity) }
+        if rows.contains(where: { $0.rare != nil }) { ChunkEncoder.addRare(rows, to: &builder) }
+        return builder.finish(commit: commit, blockShift: ChunkEncoder.detailsBlockShift)
+    }
+
+    private static func addRare(_ rows: ArraySlice<StoredRow>, to builder: inout StoredValueBuilder) {
+        func add(_ tag: ColumnTag, _ field: (RareFields) -> [UInt8]?) {
+            let texts = rows.map { row in row.rare.flatMap(field) }
+            guard texts.contains(where: { $0 != nil }) else { return }
+            builder.column(tag.rawValue) { TextColumn.write(texts, into: &$0) }
+        }
+        add(.metadata) { $0.metadata }
+        add(.group) { $0.group.map { Array($0.utf8) } }
+        add(.syncIdentifier) { $0.syncIdentifier.map { Array($0.utf8) } }
+    }
+}
+
+/// The column of ids: sixteen bytes each in the order of a UUID's text, or nothing where they are derived from content.
+///
+/// ```
+///  offset  size  field
+///       0     1  encoding: 0 all stored, 1 all derived, 2 mixed
+///       1     7  zero
+///       8   n/8  mixed only: a bit for each row, lowest first, set where the id is derived
+///       -  16*s  the stored ids in the order of their rows
+/// ```
+struct IDColumn {
+    enum Encoding: UInt8 { case stored = 0, derived = 1, mixed = 2 }
+
+    let encoding: Encoding
+    private let bits: Int
+    private let stored: Int
+    let rows: Int
+
+    init(_ span: RawSpan, _ range: Range<Int>, rows: Int) throws(FormatError) {
+        guard range.count >= 8 else { throw FormatError(.truncated, "column of ids") }
+        guard let encoding = Encoding(rawValue: span.load(range.lowerBound, as: UInt8.self)) else {
+            throw FormatError(.unknown, "encoding of ids")
+        }
+        self.encoding = encoding
+        self.rows = rows
+        bits = range.lowerBound + 8
+        stored = bits + (encoding == .mixed ? (rows + 7) / 8 : 0)
+        guard stored <= range.upperBound else { throw FormatError(.truncated, "column of ids") }
+        var count = encoding == .stored ? rows : 0
+        if encoding == .mixed {
+            for row in 0..<rows where span.load(bits + row / 8, as: UInt8.self) >> UInt8(row % 8) & 1 == 0 { count += 1 }
+        }
+        guard stored + 16 * count <= range.upperBound else { throw FormatError(.truncated, "column of ids") }
+    }
+
+    /// The stored id of a row; `nil` where it is derived.
+    @inline(__always)
+    func id(_ span: RawSpan, at row: Int) -> SampleID? {
+        switch encoding {
+        case .stored: return load(span, row)
+        case .derived: return nil
+        case .mixed:
+            var before = 0
+            for earlier in 0..<row where !isDerived(span, earlier) { before += 1 }
+            return isDerived(span, row) ? nil : load(span, before)
+        }
+    }
+
+    /// Where the bytes of a row's stored id lie, for the verification of their block.
+    func storedRange(rows range: Range<Int>) -> Range<Int> {
+        switch encoding {
+        case .stored: stored + 16 * range.lowerBound..<stored + 16 * range.upperBound
+        case .derived: bits - 8..<bits
+        case .mixed: bits - 8..<stored + 16 * rows
+        }
+    }
+
+    @inline(__always)
+    private func load(_ span: RawSpan, _ index: Int) -> SampleID {
+        SampleID(
+            high: span.loadBigEndian(stored + 16 * index, as: UInt64.self),
+            low: span.loadBigEndian(stored + 16 * index + 8, as: UInt64.self))
+    }
+
+    private func isDerived(_ span: RawSpan, _ row: Int) -> Bool {
+        span.load(bits + row / 8, as: UInt8.self) >> UInt8(row % 8) & 1 == 1
+    }
+
+    static func write(_ rows: ArraySlice<StoredRow>, into writer: inout ByteWriter) {
+        let derived = rows.count { $0.flags.contains(.derivedID) }
+        let encoding: Encoding = derived == 0 ? .stored : derived == rows.count ? .derived : .mixed
+        writer.append(UInt64(encoding.rawValue))
+        if encoding == .mixed {
+            var byte: UInt8 = 0
+            for (position, row) in rows.enumerated() {
+                if row.flags.contains(.derivedID) { byte |= 1 << UInt8(position % 8) }
+                if position % 8 == 7 || position == rows.count - 1 {
+                    writer.append(byte)
+                    byte = 0
+                }
+            }
+        }
+        guard encoding != .derived else { return }
+        for row in rows where !row.flags.contains(.derivedID) {
+            writer.appendBigEndian(row.id.high)
+            writer.appendBigEndian(row.id.low)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import HealthModel
+
+/// The cold value of a chunk, its header verified.
+public struct DetailsChunk: ~Escapable {
+    public let value: StoredValue
+    public let key: ChunkKey
+    public let upper: Point
+
+    /// Reads the header and demands that the value belongs to `key`.
+    @_lifetime(copy span)
+    public init(_ span: RawSpan, key: RawSpan) throws(FormatError) {
+        value = try StoredValue(span, table: .details)
+        (self.key, upper) = try HotChunk.bounds(value, key, tags: ColumnTag.details)
+    }
+
+    public var rows: Int { value.rows }
+
+    public func verify() throws(FormatError) { try value.verify() }
+
+    func integers(_ tag: ColumnTag) throws(FormatError) -> IntColumn? {
+        guard let range = try value.column(tag.rawValue) else { return nil }
+        // A constant is one block; what varies is verified as it is needed.
+        try value.verify(range)
+        return try IntColumn(value.span, range, rows: rows)
+    }
+
+    func ids() throws(FormatError) -> IDColumn {
+        guard let range = try value.column(ColumnTag.id.rawValue) else { throw FormatError(.invalid, "directory") }
+        try value.verify(range.lowerBound..<min(range.upperBound, range.lowerBound + 8))
+        return try IDColumn(value.span, range, rows: rows)
+    }
+
+    /// The first row in `range` with this id; only stored ids are looked at.
+    public func row(of id: SampleID, in range: Range<Int>) throws(FormatError) -> Int? {
+        guard !range.isEmpty else { return nil }
+        let ids = try ids()
+        guard ids.encoding != .derived else { return nil }
+        try value.verify(ids.storedRange(rows: range))
+        for row in range where ids.id(value.span, at: row) == id { return row }
+        return nil
+    }
+
+    /// The commit and ordinal of each row.
+    public func decodeOrder(
+        commits: inout OutputColumn<Int64>, ordinals: inout OutputColumn<Int64>
+    ) throws(FormatError) {
+        guard rows > 0 else { return }
+        if let column = try integers(.commit) {
+            column.decode(value.span, into: &commits)
+        } else {
+            commits.fill(0, count: rows)
+        }
+        if let column = try integers(.ordinal) {
+            column.decode(value.span, into: &ordinals)
+        } else {
+            ordinals.fill(0, count: rows)
+        }
+    }
+
+    /// The commit of all rows, if they share one: an import leaves most chunks so.
+    public func commonCommit() throws(FormatError) -> UInt64? {
+        guard rows > 0, let column = try integers(.commit) else { return 0 }
+        return column.isConstant ? UInt64(bitPattern: column.base) : nil
+    }
+}

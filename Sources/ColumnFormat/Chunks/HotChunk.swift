@@ -1,0 +1,126 @@
+import HealthModel
+
+/// The hot value of a chunk, its header verified. Columns are bounded when they are opened.
+public struct HotChunk: ~Escapable {
+    public let value: StoredValue
+    public let key: ChunkKey
+    /// Exclusive upper bound of the owned span.
+    public let upper: Point
+
+    /// Reads the header and demands that the value belongs to `key`.
+    @_lifetime(copy span)
+    public init(_ span: RawSpan, key: RawSpan) throws(FormatError) {
+        value = try StoredValue(span, table: .chunks)
+        (self.key, upper) = try HotChunk.bounds(value, key, tags: ColumnTag.hot)
+    }
+
+    static func bounds(_ value: borrowing StoredValue, _ key: RawSpan, tags: Set<UInt8>) throws(FormatError) -> (ChunkKey, Point) {
+        let own = try ChunkKey(value.key)
+        guard try ChunkKey(key) == own else { throw FormatError(.misplaced, "key") }
+        let upper = try Point(bound: value.upper)
+        guard own.lower < upper else { throw FormatError(.invalid, "owned span") }
+        guard value.rows <= ChunkEncoder.rowLimit else { throw FormatError(.invalid, "row count") }
+        for index in 0..<value.columns where !tags.contains(value.tag(index)) { throw FormatError(.unknown, "column") }
+        return (own, upper)
+    }
+
+    public var rows: Int { value.rows }
+    /// How many rows are shadowed.
+    public var shadowed: Int { value.marked }
+
+    /// Verifies the checksums of the whole body. Reading columns before this is reading what nobody vouches for.
+    public func verify() throws(FormatError) { try value.verify() }
+
+    func integers(_ tag: ColumnTag) throws(FormatError) -> IntColumn? {
+        guard let range = try value.column(tag.rawValue) else { return nil }
+        return try IntColumn(value.span, range, rows: rows)
+    }
+
+    func required(_ tag: ColumnTag) throws(FormatError) -> IntColumn {
+        guard let column = try integers(tag) else { throw FormatError(.invalid, "directory") }
+        return column
+    }
+
+    func values() throws(FormatError) -> ValueColumn {
+        guard let range = try value.column(ColumnTag.value.rawValue) else { throw FormatError(.invalid, "directory") }
+        return try ValueColumn(value.span, range, rows: rows)
+    }
+
+    /// Decodes the start of each row.
+    public func decodeStarts(into column: inout OutputColumn<Int64>) throws(FormatError) {
+        guard rows > 0 else { return }
+        try required(.start).decode(value.span, into: &column)
+    }
+
+    /// Decodes the duration of each row; -1 stands for an open end.
+    public func decodeDurations(into column: inout OutputColumn<Int64>) throws(FormatError) {
+        guard rows > 0 else { return }
+        try required(.duration).decode(value.span, into: &column)
+    }
+
+    /// Decodes the value of each row as entered.
+    public func decodeValues(into column: inout OutputColumn<Double>) throws(FormatError) {
+        guard rows > 0 else { return }
+        try values().decode(value.span, into: &column)
+    }
+
+    /// Decodes the number of the source revision of each row.
+    public func decodeRevisions(into column: inout OutputColumn<Int64>) throws(FormatError) {
+        guard rows > 0 else { return }
+        try required(.revision).decode(value.span, into: &column)
+    }
+
+    /// Decodes the number of the unit of each row.
+    public func decodeUnits(into column: inout OutputColumn<Int64>) throws(FormatError) {
+        guard rows > 0 else { return }
+        try required(.unit).decode(value.span, into: &column)
+    }
+
+    /// Decodes the flags of each row.
+    public func decodeFlags(into column: inout OutputColumn<Int64>) throws(FormatError) {
+        guard rows > 0 else { return }
+        if let flags = try integers(.flags) {
+            flags.decode(value.span, into: &column)
+        } else {
+            column.fill(0, count: rows)
+        }
+    }
+
+    /// The unit of all rows, if they share one.
+    public func commonUnit() throws(FormatError) -> UInt32? {
+        guard rows > 0 else { return nil }
+        let units = try required(.unit)
+        return units.isConstant ? UInt32(truncatingIfNeeded: units.base) : nil
+    }
+
+    /// The revision of all rows, if they share one.
+    public func commonRevision() throws(FormatError) -> UInt32? {
+        guard rows > 0 else { return nil }
+        let revisions = try required(.revision)
+        return revisions.isConstant ? UInt32(truncatingIfNeeded: revisions.base) : nil
+    }
+
+    /// The numbers of all revisions that rows name.
+    public func distinctRevisions() throws(FormatError) -> Set<UInt32> {
+        let column = try required(.revision)
+        var numbers: Set<UInt32> = []
+        for row in 0..<rows { numbers.insert(UInt32(truncatingIfNeeded: column.value(value.span, at: row))) }
+        return numbers
+    }
+}
+
+extension HotChunk {
+    /// The rows that start within a stretch of time. Only the column of starts is read; the body is verified.
+    public func rows(startingIn starts: ClosedRange<Int64>) throws(FormatError) -> Range<Int> {
+        try verify()
+        let column = try required(.start)
+        var first: Int?
+        var start: Int64 = 0
+        for row in 0..<rows {
+            start = row == 0 ? column.value(value.span, at: 0) : column.step(value.span, from: row - 1, start, to: row)
+            if start > starts.upperBound { return (first ?? row)..<row }
+            if start >= starts.lowerBound, first == nil { first = row }
+        }
+        return (first ?? rows)..<rows
+    }
+}

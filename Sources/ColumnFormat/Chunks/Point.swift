@@ -1,0 +1,142 @@
+import HealthModel
+
+/// A place in the total order of samples: start, then end, then id. Chunks own spans between two points.
+public struct Point: Hashable, Sendable, Comparable {
+    public var start: Int64
+    public var end: Int64
+    public var id: SampleID
+
+    public init(start: Int64, end: Int64, id: SampleID) {
+        self.start = start
+        self.end = end
+        self.id = id
+    }
+
+    public static let least = Point(start: .min, end: .min, id: .zero)
+    public static let greatest = Point(start: .max, end: .max, id: .max)
+
+    /// The first point of an instant.
+    public static func at(_ start: Int64) -> Point { Point(start: start, end: .min, id: .zero) }
+
+    @inline(__always)
+    public static func < (left: Point, right: Point) -> Bool {
+        if left.start != right.start { return left.start < right.start }
+        if left.end != right.end { return left.end < right.end }
+        return left.id < right.id
+    }
+
+    static let byteCount = 32
+
+    /// Big-endian with the sign turned, so that bytes compare as points do.
+    func append(to writer: inout ByteWriter) {
+        writer.appendBigEndian(UInt64(bitPattern: start) ^ 1 << 63)
+        writer.appendBigEndian(UInt64(bitPattern: end) ^ 1 << 63)
+        writer.appendBigEndian(id.high)
+        writer.appendBigEndian(id.low)
+    }
+
+    init(_ span: RawSpan, _ offset: Int) {
+        start = Int64(bitPattern: span.loadBigEndian(offset, as: UInt64.self) ^ 1 << 63)
+        end = Int64(bitPattern: span.loadBigEndian(offset + 8, as: UInt64.self) ^ 1 << 63)
+        id = SampleID(
+            high: span.loadBigEndian(offset + 16, as: UInt64.self), low: span.loadBigEndian(offset + 24, as: UInt64.self))
+    }
+}
+
+/// How long a sample lasts, in four classes: one sample of a year must not make every range read look back a year.
+public enum DurationClass: UInt8, Sendable, CaseIterable, Comparable {
+    // The raw values are embedded on disk: do not change.
+    case hour = 0
+    case day = 1
+    case month = 2
+    case long = 3
+
+    public init(start: Int64, end: Int64) {
+        let (length, overflow) = end.subtractingReportingOverflow(start)
+        if overflow || end == .max || length > DurationClass.month.longest {
+            self = .long
+        } else if length > DurationClass.day.longest {
+            self = .month
+        } else if length > DurationClass.hour.longest {
+            self = .day
+        } else {
+            self = .hour
+        }
+    }
+
+    /// The longest duration of the class in nanoseconds: how far a range read looks back.
+    public var longest: Int64 {
+        switch self {
+        case .hour: 3_600_000_000_000
+        case .day: 86_400_000_000_000
+        case .month: 32 * 86_400_000_000_000
+        case .long: .max
+        }
+    }
+
+    public static func < (left: DurationClass, right: DurationClass) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The axis that chunks tile: one type and duration class.
+public struct Lane: Hashable, Sendable, Comparable {
+    public var type: UInt32
+    public var duration: DurationClass
+
+    public init(type: UInt32, duration: DurationClass) {
+        self.type = type
+        self.duration = duration
+    }
+
+    public static func < (left: Lane, right: Lane) -> Bool {
+        left.type != right.type ? left.type < right.type : left.duration < right.duration
+    }
+}
+
+/// The key of a chunk and of its details: the lane, and the lower bound of the span that it owns.
+public struct ChunkKey: Hashable, Sendable, Comparable {
+    public var lane: Lane
+    public var lower: Point
+
+    public init(lane: Lane, lower: Point) {
+        self.lane = lane
+        self.lower = lower
+    }
+
+    public static let byteCount = 5 + Point.byteCount
+
+    public var bytes: [UInt8] {
+        var writer = ByteWriter(reserving: ChunkKey.byteCount)
+        writer.appendBigEndian(lane.type)
+        writer.append(lane.duration.rawValue)
+        lower.append(to: &writer)
+        return writer.bytes
+    }
+
+    /// Reads a key, if its length and class are right.
+    public init(_ span: RawSpan) throws(FormatError) {
+        guard span.byteCount == ChunkKey.byteCount else { throw FormatError(.invalid, "chunk key") }
+        guard let duration = DurationClass(rawValue: span.load(4, as: UInt8.self)) else {
+            throw FormatError(.unknown, "duration class")
+        }
+        lane = Lane(type: span.loadBigEndian(0, as: UInt32.self), duration: duration)
+        lower = Point(span, 5)
+    }
+
+    public static func < (left: ChunkKey, right: ChunkKey) -> Bool {
+        left.lane != right.lane ? left.lane < right.lane : left.lower < right.lower
+    }
+}
+
+extension Point {
+    public var bytes: [UInt8] {
+        var writer = ByteWriter(reserving: Point.byteCount)
+        append(to: &writer)
+        return writer.bytes
+    }
+
+    /// Reads a bound as headers hold it.
+    public init(bound span: RawSpan) throws(FormatError) {
+        guard span.byteCount == Point.byteCount else { throw FormatError(.invalid, "bound") }
+        self.init(span, 0)
+    }
+}

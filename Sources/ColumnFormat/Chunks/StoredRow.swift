@@ -1,0 +1,103 @@
+import HealthModel
+
+/// One sample as a chunk holds it: names are numbers, what is rare hangs off one reference.
+public struct StoredRow: Sendable {
+    public var start: Int64
+    public var end: Int64
+    public var id: SampleID
+    public var value: Double
+    /// Number of the unit as entered.
+    public var unit: UInt32
+    /// Number of the source revision.
+    public var revision: UInt32
+    public var flags: Flags
+    public var version: Int64
+    public var clockTime: Int64
+    public var clockReplica: UInt32
+    /// The commit of the last change, and the place in it.
+    public var commit: UInt64
+    public var ordinal: UInt32
+    /// Number of the device, or 0.
+    public var device: UInt32
+    public var count: Int32
+    public var multiplicity: Int32
+    public var rare: RareFields?
+
+    public struct Flags: OptionSet, Sendable, Hashable {
+        public let rawValue: UInt16
+        public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+        // The low byte is embedded on disk: do not change.
+        public static let userEntered = Flags(rawValue: 1)
+        public static let shadowed = Flags(rawValue: 2)
+        /// The sync identifier is the text form of the id.
+        public static let syncIsID = Flags(rawValue: 4)
+        public static let imported = Flags(rawValue: 8)
+        /// The id is derived from content and not stored. Known from the column of ids, not from the flags on disk.
+        public static let derivedID = Flags(rawValue: 0x100)
+
+        static let stored = Flags(rawValue: 0xFF)
+        static let known = Flags(rawValue: 0x0F)
+    }
+
+    public init(
+        start: Int64, end: Int64, id: SampleID, value: Double, unit: UInt32, revision: UInt32, flags: Flags,
+        version: Int64, clockTime: Int64, clockReplica: UInt32, commit: UInt64, ordinal: UInt32
+    ) {
+        self.start = start
+        self.end = end
+        self.id = id
+        self.value = value
+        self.unit = unit
+        self.revision = revision
+        self.flags = flags
+        self.version = version
+        self.clockTime = clockTime
+        self.clockReplica = clockReplica
+        self.commit = commit
+        self.ordinal = ordinal
+        device = 0
+        count = 1
+        multiplicity = 0
+        rare = nil
+    }
+
+    public var point: Point { Point(start: start, end: end, id: id) }
+    public var isShadowed: Bool { flags.contains(.shadowed) }
+    public var durationClass: DurationClass { DurationClass(start: start, end: end) }
+}
+
+/// The fields that few samples have.
+public final class RareFields: Sendable, Hashable {
+    /// A sync identifier that is not the text form of the id.
+    public let syncIdentifier: String?
+    public let group: String?
+    /// Encoded metadata; see ``MetadataCoding``.
+    public let metadata: [UInt8]?
+
+    /// `nil` when there is nothing to hold.
+    public init?(syncIdentifier: String?, group: String?, metadata: [UInt8]?) {
+        if syncIdentifier == nil && group == nil && metadata == nil { return nil }
+        self.syncIdentifier = syncIdentifier
+        self.group = group
+        self.metadata = metadata
+    }
+
+    public static func == (left: RareFields, right: RareFields) -> Bool {
+        left.syncIdentifier == right.syncIdentifier && left.group == right.group && left.metadata == right.metadata
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(syncIdentifier)
+        hasher.combine(group)
+        hasher.combine(metadata)
+    }
+}
+
+/// What the format needs to know of names to recompute a derived id.
+public protocol DerivedIDResolver: AnyObject {
+    /// The hashes of a type and of the source of a revision; `nil` for names that are not known.
+    func derivedPrefix(type: UInt32, revision: UInt32) -> DerivedID.Prefix?
+    /// The value that enters the id.
+    func canonicalValue(_ value: Double, unit: UInt32, type: UInt32) -> Double
+}

@@ -1,0 +1,131 @@
+/// A column of doubles that survive bit for bit: whole numbers over a power of ten where that is exact, raw bits otherwise.
+///
+/// ```
+///  offset  size  field
+///       0     1  encoding: 0 raw bits, 1 decimal
+///       1     1  decimal exponent: value = integer / 10^exponent
+///       2     2  number of exceptions (decimal only)
+///       4     4  zero
+///       8   2*e  rows of the exceptions, ascending
+///       -   8*e  their raw bits
+///       -     -  an integer column: the scaled integers or the bits; exceptions repeat a neighbour there
+/// ```
+public struct ValueColumn: Sendable {
+    static let powers: [Double] = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
+
+    let isDecimal: Bool
+    let power: Double
+    let exceptions: Int
+    let exceptionRows: Int
+    let exceptionBits: Int
+    let integers: IntColumn
+
+    init(_ span: RawSpan, _ range: Range<Int>, rows: Int) throws(FormatError) {
+        guard range.count >= 8 else { throw FormatError(.truncated, "value column") }
+        let start = range.lowerBound
+        let encoding = span.load(start, as: UInt8.self)
+        let exponent = Int(span.load(start + 1, as: UInt8.self))
+        guard encoding <= 1 else { throw FormatError(.unknown, "value encoding") }
+        guard exponent < ValueColumn.powers.count else { throw FormatError(.invalid, "decimal exponent") }
+        isDecimal = encoding == 1
+        power = ValueColumn.powers[exponent]
+        exceptions = isDecimal ? Int(span.load(start + 2, as: UInt16.self)) : 0
+        exceptionRows = start + 8
+        exceptionBits = exceptionRows + 2 * exceptions
+        let integersStart = exceptionBits + 8 * exceptions
+        guard integersStart <= range.upperBound else { throw FormatError(.truncated, "value column") }
+        integers = try IntColumn(span, integersStart..<range.upperBound, rows: rows)
+        var last = -1
+        for index in 0..<exceptions {
+            let row = Int(span.load(exceptionRows + 2 * index, as: UInt16.self))
+            guard row > last, row < rows else { throw FormatError(.invalid, "value exception") }
+            last = row
+        }
+    }
+
+    /// One row's value.
+    func value(_ span: RawSpan, at row: Int) -> Double {
+        for index in 0..<exceptions where Int(span.load(exceptionRows + 2 * index, as: UInt16.self)) == row {
+            return Double(bitPattern: span.load(exceptionBits + 8 * index, as: UInt64.self))
+        }
+        let integer = integers.value(span, at: row)
+        return isDecimal ? Double(integer) / power : Double(bitPattern: UInt64(bitPattern: integer))
+    }
+}
+
+extension ValueColumn {
+    /// How a column of values will be written.
+    struct Plan {
+        var isDecimal: Bool
+        var exponent = 0
+        var exceptions: [Int] = []
+        var integers: [Int64]
+        var plan: IntColumn.Plan
+        var byteCount: Int { 8 + 10 * exceptions.count + plan.byteCount }
+    }
+
+    /// The integer that stands for `value` at this power of ten, if dividing it again gives the same bits.
+    @inline(__always)
+    static func scaled(_ value: Double, _ power: Double) -> Int64? {
+        let product = (value * power).rounded()
+        // 2^53: every whole number below it is exact.
+        guard abs(product) < 9_007_199_254_740_992, (product / power).bitPattern == value.bitPattern else { return nil }
+        return Int64(product)
+    }
+
+    /// Chooses the encoding for `values`, which must not be empty.
+    static func plan(_ values: Span<Double>) -> Plan {
+        if let exponent = likelyExponent(values), let decimal = planDecimal(values, exponent) { return decimal }
+        var bits: [Int64] = []
+        bits.reserveCapacity(values.count)
+        for index in 0..<values.count { bits.append(Int64(bitPattern: values[index].bitPattern)) }
+        let plan = IntColumn.plan(bits.span, [])
+        return Plan(isDecimal: false, integers: bits, plan: plan)
+    }
+
+    /// The least exponent that is exact for most of a few rows spread over the column.
+    private static func likelyExponent(_ values: Span<Double>) -> Int? {
+        let step = max(1, values.count / 16)
+        var needed = [Int](repeating: 0, count: powers.count)
+        var rows = 0
+        for row in stride(from: 0, to: values.count, by: step) {
+            rows += 1
+            if let exponent = powers.indices.first(where: { scaled(values[row], powers[$0]) != nil }) {
+                needed[exponent] += 1
+            }
+        }
+        guard needed.reduce(0, +) * 8 > rows * 7 else { return nil }
+        return needed.lastIndex { $0 > 0 }
+    }
+
+    private static func planDecimal(_ values: Span<Double>, _ exponent: Int) -> Plan? {
+        let power = powers[exponent]
+        var integers: [Int64] = []
+        var exceptions: [Int] = []
+        integers.reserveCapacity(values.count)
+        for row in 0..<values.count {
+            if let integer = scaled(values[row], power) {
+                integers.append(integer)
+            } else {
+                // Too many rows of more digits: raw bits are smaller.
+                if exceptions.count * 8 > values.count { return nil }
+                exceptions.append(row)
+                integers.append(integers.last ?? 0)
+            }
+        }
+        return Plan(
+            isDecimal: true, exponent: exponent, exceptions: exceptions, integers: integers,
+            plan: IntColumn.plan(integers.span, []))
+    }
+
+    /// Appends the column as planned.
+    static func write(_ values: Span<Double>, _ plan: Plan, into writer: inout ByteWriter) {
+        writer.append(plan.isDecimal ? 1 : 0 as UInt8)
+        writer.append(UInt8(plan.exponent))
+        writer.append(UInt16(plan.exceptions.count))
+        writer.append(0 as UInt32)
+        for row in plan.exceptions { writer.append(UInt16(row)) }
+        for row in plan.exceptions { writer.append(values[row].bitPattern) }
+        IntColumn.write(plan.integers.span, plan.plan, into: &writer)
+    }
+}

@@ -1,0 +1,40 @@
+/// Why bytes read from a store were refused. No case carries a health value.
+public struct FormatError: Error, Hashable, Sendable {
+    /// What was wrong. Codes are stable; cases may be added.
+    public enum Code: String, Sendable {
+        /// The value is shorter than its fields claim.
+        case truncated
+        /// The bytes do not match their checksum.
+        case checksum
+        /// The value belongs to another table or key.
+        case misplaced
+        /// A version, column or encoding that this release does not know.
+        case unknown
+        /// A field outside its bounds.
+        case invalid
+        /// The body is sealed by a cipher, which this release cannot open.
+        case sealed
+    }
+
+    public let code: Code
+    /// The field or column that was refused.
+    public let field: String
+
+    public init(_ code: Code, _ field: String) {
+        self.code = code
+        self.field = field
+    }
+}
+
+extension FormatError: CustomStringConvertible {
+    public var description: String {
+        switch code {
+        case .truncated: "the value ends before its \(field)"
+        case .checksum: "the checksum of the \(field) does not match"
+        case .misplaced: "the value does not belong here (\(field))"
+        case .unknown: "the value holds an unknown \(field)"
+        case .invalid: "the \(field) is out of bounds"
+        case .sealed: "the \(field) is sealed by a cipher"
+        }
+    }
+}

@@ -1,0 +1,93 @@
+/// Packs unsigned words of a common width into bits, lowest bit first, and back.
+///
+/// A width is 0 to 57, or 64: then one unaligned 64-bit load, a shift and a mask read any word. A load may reach up to
+/// seven bytes past the last word, so every packed stretch is followed by at least eight readable bytes.
+enum BitPacking {
+    /// The widest packed word; anything wider is stored in 64 bits.
+    static let widest = 57
+
+    /// How many readable bytes must follow a packed stretch.
+    static let slack = 8
+
+    static func isValid(width: Int) -> Bool { width >= 0 && (width <= widest || width == 64) }
+
+    /// The width that holds `word`.
+    @inline(__always)
+    static func width(of word: UInt64) -> Int {
+        let bits = 64 - word.leadingZeroBitCount
+        return bits > widest ? 64 : bits
+    }
+
+    static func byteCount(words: Int, width: Int) -> Int { (words * width + 7) / 8 }
+
+    @inline(__always)
+    private static func mask(_ width: Int) -> UInt64 { width == 64 ? .max : (1 << UInt64(width)) - 1 }
+
+    /// Appends `words`, each cut to `width` bits.
+    static func pack(_ words: Span<UInt64>, width: Int, into bytes: inout [UInt8]) {
+        precondition(isValid(width: width))
+        guard width > 0 else { return }
+        let start = bytes.count
+        let count = byteCount(words: words.count, width: width)
+        bytes.append(contentsOf: repeatElement(0, count: count + slack))
+        let mask = mask(width)
+        // Safe: the last store begins before start + count and ends within the eight bytes of slack appended above.
+        unsafe bytes.withUnsafeMutableBytes { buffer in
+            let base = unsafe buffer.baseAddress! + start
+            if width == 64 {
+                for index in 0..<words.count {
+                    unsafe base.storeBytes(of: words[index].littleEndian, toByteOffset: index * 8, as: UInt64.self)
+                }
+                return
+            }
+            var bit = 0
+            for index in 0..<words.count {
+                let offset = bit >> 3
+                let old = UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+                let word = old | (words[index] & mask) << UInt64(bit & 7)
+                unsafe base.storeBytes(of: word.littleEndian, toByteOffset: offset, as: UInt64.self)
+                bit += width
+            }
+        }
+        bytes.removeLast(slack)
+    }
+
+    /// The word at `index` of the packed stretch that begins at `offset`.
+    @inline(__always)
+    static func word(at index: Int, width: Int, _ span: RawSpan, _ offset: Int) -> UInt64 {
+        guard width > 0 else { return 0 }
+        if width == 64 { return span.load(offset + index * 8, as: UInt64.self) }
+        let bit = index &* width
+        return span.load(offset + bit >> 3, as: UInt64.self) >> UInt64(bit & 7) & mask(width)
+    }
+
+    /// Calls `body` with each of `count` words in turn. The bounds are checked once for all.
+    @inline(__always)
+    static func forEach(
+        _ span: RawSpan, offset: Int, width: Int, count: Int, _ body: (Int, UInt64) -> Void
+    ) {
+        precondition(isValid(width: width) && count >= 0 && offset >= 0)
+        guard width > 0 else {
+            for index in 0..<count { body(index, 0) }
+            return
+        }
+        precondition(offset + byteCount(words: count, width: width) + slack <= span.byteCount)
+        // Safe: the precondition above covers every load, the slack included.
+        unsafe span.withUnsafeBytes { buffer in
+            let base = unsafe buffer.baseAddress! + offset
+            if width == 64 {
+                for index in 0..<count {
+                    body(index, UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)))
+                }
+                return
+            }
+            let mask = mask(width)
+            var bit = 0
+            for index in 0..<count {
+                let word = UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: bit >> 3, as: UInt64.self))
+                body(index, word >> UInt64(truncatingIfNeeded: bit & 7) & mask)
+                bit &+= width
+            }
+        }
+    }
+}

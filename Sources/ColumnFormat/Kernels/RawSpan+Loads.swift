@@ -1,0 +1,54 @@
+extension RawSpan {
+    /// The little-endian word at `offset`. The caller has checked the bounds; the span checks them again.
+    @inline(__always)
+    func load<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Word.Type) -> Word {
+        // Safe: the span checks the bounds, and every bit pattern is a valid integer.
+        Word(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
+    }
+
+    /// The big-endian word at `offset`, as keys and ids hold it.
+    @inline(__always)
+    func loadBigEndian<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Word.Type) -> Word {
+        // Safe: as above.
+        Word(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
+    }
+
+    /// Whether the bytes equal `other`'s.
+    public func isEqual(to other: [UInt8]) -> Bool {
+        guard byteCount == other.count else { return false }
+        for index in 0..<byteCount where load(index, as: UInt8.self) != other[index] { return false }
+        return true
+    }
+
+    /// A copy of the bytes.
+    public func copied() -> [UInt8] {
+        // Safe: the buffer does not leave the closure.
+        unsafe withUnsafeBytes { unsafe [UInt8]($0) }
+    }
+}
+
+extension [UInt8] {
+    /// The array's bytes as a span, for readers of fields.
+    public var rawBytes: RawSpan {
+        @_lifetime(borrow self)
+        get {
+            // Safe: bytes of a byte array are initialised, and the span borrows the array.
+            let bytes = unsafe span.bytes
+            return unsafe _overrideLifetime(bytes, borrowing: self)
+        }
+    }
+}
+
+extension RawSpan {
+    /// Whether the first `count` bytes equal `other`'s.
+    public func hasPrefix(_ other: [UInt8], count: Int) -> Bool {
+        guard byteCount >= count, other.count >= count else { return false }
+        for index in 0..<count where load(index, as: UInt8.self) != other[index] { return false }
+        return true
+    }
+
+    /// The big-endian word at `offset`, as keys hold hashes; zero where there is none.
+    public func loadHash(_ offset: Int) -> UInt64 {
+        offset + 8 <= byteCount ? loadBigEndian(offset, as: UInt64.self) : 0
+    }
+}

@@ -1,0 +1,28 @@
+extension ValueColumn {
+    /// Decodes all rows into `column`.
+    func decode(_ span: RawSpan, into column: inout OutputColumn<Double>) {
+        let rows = integers.rows
+        // Safe: `extend` makes room for `rows` elements; the integers are decoded into the same memory (both are eight
+        // bytes wide and trivial) and turned into doubles in place.
+        let out = unsafe column.extend(by: rows)
+        unsafe out.withMemoryRebound(to: Int64.self, capacity: max(1, rows)) { words in
+            var integerColumn = unsafe OutputColumn(words, capacity: rows)
+            integers.decode(span, into: &integerColumn)
+        }
+        guard isDecimal else { return }
+        unsafe ValueColumn.divide(out, rows, by: power)
+        for index in 0..<exceptions {
+            let row = Int(span.load(exceptionRows + 2 * index, as: UInt16.self))
+            unsafe out[row] = Double(bitPattern: span.load(exceptionBits + 8 * index, as: UInt64.self))
+        }
+    }
+
+    /// Turns the integers in `out` into doubles over `power`, in place.
+    private static func divide(_ out: UnsafeMutablePointer<Double>, _ rows: Int, by power: Double) {
+        if power == 1 {
+            for row in 0..<rows { unsafe out[row] = Double(Int64(bitPattern: out[row].bitPattern)) }
+        } else {
+            for row in 0..<rows { unsafe out[row] = Double(Int64(bitPattern: out[row].bitPattern)) / power }
+        }
+    }
+}

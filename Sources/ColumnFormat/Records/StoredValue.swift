@@ -1,0 +1,196 @@
+/// The header of every value: which table, key and span it belongs to, which commit wrote it, and checksums of its blocks.
+///
+/// With it a raw scan of a ruined file can tell what a value was and whether it is the newest owner of its span.
+///
+/// ```
+///  offset  size  field
+///       0     1  table
+///       1     1  format version
+///       2     1  flags: bit 0 sealed body
+///       3     1  number of columns
+///       4     4  length of the whole value
+///       8     8  the store's commit counter
+///      16     4  rows
+///      20     4  marked rows (chunks: shadowed ones)
+///      24     1  length of the key
+///      25     1  length of the upper bound; 0 when the value owns its key only
+///      26     1  block size as a power of two
+///      27     1  zero
+///      28     k  key
+///       -     u  upper bound of the owned span, exclusive
+///       -   8*c  directory: tag (1), zero (3), offset of the column in the body (4)
+///       -   4*b  a checksum for each block of the body
+///       -     4  checksum of everything before it
+///       -     -  body: the columns in the order of the directory, then eight zero bytes
+/// ```
+public struct StoredValue: ~Escapable {
+    public let span: RawSpan
+    public let table: TableCode
+    public let commit: UInt64
+    public let rows: Int
+    public let marked: Int
+    public let columns: Int
+    private let keyLength: Int
+    private let upperLength: Int
+    private let blockShift: Int
+    private let directory: Int
+    private let blockSums: Int
+    private let body: Int
+    private let end: Int
+
+    static let fixed = 28
+    /// The most rows that one value may hold: bounds every count before it is used.
+    public static let rowLimit = 65_536
+
+    /// Reads and verifies the header. The body is verified by ``verify()`` or, where columns are read, by ``column(_:)``.
+    @_lifetime(copy span)
+    public init(_ span: RawSpan, table: TableCode) throws(FormatError) {
+        let header = StoredValue.fixed
+        guard span.byteCount >= header + 4 else { throw FormatError(.truncated, "header") }
+        let columns = Int(span.load(3, as: UInt8.self))
+        let keyLength = Int(span.load(24, as: UInt8.self))
+        let upperLength = Int(span.load(25, as: UInt8.self))
+        let shift = Int(span.load(26, as: UInt8.self))
+        let end = Int(span.load(4, as: UInt32.self))
+        guard end <= span.byteCount, shift >= 8, shift <= 16 else { throw FormatError(.truncated, "value") }
+        let directory = header + keyLength + upperLength
+        let blockSums = directory + 8 * columns
+        // The number of blocks follows from the body's length, which follows from theirs.
+        let rest = end - blockSums - 4
+        guard rest >= 0 else { throw FormatError(.truncated, "directory") }
+        let blocks = (rest + (1 << shift) + 3) / ((1 << shift) + 4)
+        let body = blockSums + 4 * blocks + 4
+        guard body <= end else { throw FormatError(.truncated, "body") }
+        let sum = span.load(body - 4, as: UInt32.self)
+        guard Checksum.block(span.extracting(0..<body - 4)) == sum else { throw FormatError(.checksum, "header") }
+        guard span.load(1, as: UInt8.self) == FormatVersion.current else { throw FormatError(.unknown, "format version") }
+        guard span.load(0, as: UInt8.self) == table.rawValue else { throw FormatError(.misplaced, "table") }
+        guard span.load(2, as: UInt8.self) & 1 == 0 else { throw FormatError(.sealed, "body") }
+        guard span.load(2, as: UInt8.self) == 0 else { throw FormatError(.unknown, "flag") }
+        let rows = Int(span.load(16, as: UInt32.self))
+        guard rows <= StoredValue.rowLimit else { throw FormatError(.invalid, "row count") }
+        self.span = span
+        self.table = table
+        (self.columns, self.keyLength, self.upperLength, blockShift) = (columns, keyLength, upperLength, shift)
+        (self.directory, self.blockSums, self.body, self.end) = (directory, blockSums, body, end)
+        self.rows = rows
+        commit = span.load(8, as: UInt64.self)
+        marked = Int(span.load(20, as: UInt32.self))
+    }
+
+    /// The key that the value says it belongs to.
+    public var key: RawSpan {
+        @_lifetime(copy self)
+        get { span.extracting(StoredValue.fixed..<StoredValue.fixed + keyLength) }
+    }
+
+    /// The exclusive upper bound of the span that the value owns; empty for records.
+    public var upper: RawSpan {
+        @_lifetime(copy self)
+        get { span.extracting(StoredValue.fixed + keyLength..<directory) }
+    }
+
+    /// Refuses a value that belongs to another key.
+    public func expect(key expected: [UInt8]) throws(FormatError) {
+        guard key.isEqual(to: expected) else { throw FormatError(.misplaced, "key") }
+    }
+
+    /// Verifies the checksums of all blocks.
+    public func verify() throws(FormatError) { try verify(body..<end) }
+
+    /// Verifies the blocks that hold `range`.
+    public func verify(_ range: Range<Int>) throws(FormatError) {
+        guard range.lowerBound >= body, range.upperBound <= end, !range.isEmpty else { return }
+        for block in (range.lowerBound - body) >> blockShift...(range.upperBound - 1 - body) >> blockShift {
+            let from = body + block << blockShift
+            let to = min(end, from + 1 << blockShift)
+            guard Checksum.block(span.extracting(from..<to)) == span.load(blockSums + 4 * block, as: UInt32.self) else {
+                throw FormatError(.checksum, "body")
+            }
+        }
+    }
+
+    /// Where the column with this tag lies in the whole value; `nil` when the value has none.
+    public func column(_ tag: UInt8) throws(FormatError) -> Range<Int>? {
+        for index in 0..<columns where span.load(directory + 8 * index, as: UInt8.self) == tag {
+            return try columnRange(index)
+        }
+        return nil
+    }
+
+    /// The tag at a position of the directory.
+    public func tag(_ index: Int) -> UInt8 { span.load(directory + 8 * index, as: UInt8.self) }
+
+    private func columnRange(_ index: Int) throws(FormatError) -> Range<Int> {
+        let from = body + Int(span.load(directory + 8 * index + 4, as: UInt32.self))
+        let last = end - BitPacking.slack
+        let to = index + 1 < columns ? body + Int(span.load(directory + 8 * index + 12, as: UInt32.self)) : last
+        guard from >= body, from <= to, to <= last else { throw FormatError(.invalid, "directory") }
+        return from..<to
+    }
+}
+
+/// Builds a value with its header.
+public struct StoredValueBuilder: Sendable {
+    private var table: TableCode
+    private var key: [UInt8]
+    private var upper: [UInt8]
+    private var directory: [(tag: UInt8, offset: Int)] = []
+    private var body: ByteWriter
+    public var rows = 0
+    public var marked = 0
+
+    public init(table: TableCode, key: [UInt8], upper: [UInt8] = [], reserving capacity: Int = 256) {
+        self.table = table
+        self.key = key
+        self.upper = upper
+        body = ByteWriter(reserving: capacity)
+    }
+
+    /// Adds a column that `write` appends.
+    public mutating func column(_ tag: UInt8, _ write: (inout ByteWriter) -> Void) {
+        directory.append((tag, body.count))
+        write(&body)
+    }
+
+    /// The bytes a value takes beside its columns.
+    static func overhead(key: Int, upper: Int, columns: Int, body: Int, blockShift: Int) -> Int {
+        let blocks = (body + BitPacking.slack + (1 << blockShift) - 1) >> blockShift
+        return StoredValue.fixed + key + upper + 8 * columns + 4 * blocks + 4 + BitPacking.slack
+    }
+
+    /// The whole value, written by commit number `commit`.
+    public consuming func finish(commit: UInt64, blockShift: Int) -> [UInt8] {
+        body.append(0 as UInt64)
+        let blocks = (body.count + (1 << blockShift) - 1) >> blockShift
+        let head = StoredValue.fixed + key.count + upper.count + 8 * directory.count + 4 * blocks + 4
+        var writer = ByteWriter(reserving: head + body.count)
+        writer.append(table.rawValue)
+        writer.append(FormatVersion.current)
+        writer.append(0 as UInt8)
+        writer.append(UInt8(directory.count))
+        writer.append(UInt32(head + body.count))
+        writer.append(commit)
+        writer.append(UInt32(rows))
+        writer.append(UInt32(marked))
+        writer.append(UInt8(key.count))
+        writer.append(UInt8(upper.count))
+        writer.append(UInt8(blockShift))
+        writer.append(0 as UInt8)
+        writer.bytes.append(contentsOf: key)
+        writer.bytes.append(contentsOf: upper)
+        for entry in directory {
+            writer.append(UInt32(entry.tag))
+            writer.append(UInt32(entry.offset))
+        }
+        for block in 0..<blocks {
+            let from = block << blockShift
+            let hash = Checksum.hash(body.bytes, from..<min(body.count, from + 1 << blockShift))
+            writer.append(UInt32(truncatingIfNeeded: hash ^ hash >> 32))
+        }
+        let hash = Checksum.hash(writer.bytes, 0..<writer.count)
+        writer.append(UInt32(truncatingIfNeeded: hash ^ hash >> 32))
+        writer.bytes.append(contentsOf: body.bytes)
+        return writer.bytes
+    }
+}

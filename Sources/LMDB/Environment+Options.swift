@@ -1,0 +1,51 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension Environment {
+    /// How an environment is opened. MDB_WRITEMAP, MDB_NOMETASYNC, MDB_MAPASYNC and MDB_NOMEMINIT trade safety for
+    /// speed and cannot be chosen; MDB_NOTLS always is, so that a reading transaction belongs to no thread.
+    public struct Options: Sendable {
+        /// Address space reserved for the file, which stays as small as its data. It is halved, down to 64 MiB, where
+        /// the system has not as much to give.
+        public var mapSize: Int
+        public var maxTables: UInt32
+        public var maxReaders: UInt32
+        /// Permissions of new files, copies too.
+        public var fileMode: mode_t
+        public var readOnly: Bool
+        /// `MDB_NOSYNC`: only for a file that is synced and renamed once it is complete.
+        public var scratch: Bool
+        /// `MDB_RDONLY` and `MDB_NOLOCK`: only for a file proved to be changed by nobody.
+        public var immutable: Bool
+
+        static let leastMapSize = 1 << 26
+
+        public init(
+            mapSize: Int = 32 << 30, maxTables: UInt32 = 32, maxReaders: UInt32 = 510, fileMode: mode_t = 0o600,
+            readOnly: Bool = false, scratch: Bool = false, immutable: Bool = false
+        ) {
+            self.mapSize = mapSize
+            self.maxTables = maxTables
+            self.maxReaders = maxReaders
+            self.fileMode = fileMode
+            self.readOnly = readOnly
+            self.scratch = scratch
+            self.immutable = immutable
+        }
+
+        var flags: UInt32 {
+            var flags = MDB_NOTLS
+            if readOnly || immutable { flags |= MDB_RDONLY }
+            if immutable { flags |= MDB_NOLOCK }
+            if scratch { flags |= MDB_NOSYNC }
+            return UInt32(flags)
+        }
+    }
+}

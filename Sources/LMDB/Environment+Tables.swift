@@ -1,0 +1,146 @@
+import CLMDB
+import Synchronization
+
+/// The tables of an environment by name: `known` to every transaction that begins from now on, `pending` until the
+/// transaction that opened them ends.
+struct TableRegistry {
+    var known: [String: Table] = [:]
+    var pending: [String: Table] = [:]
+
+    var greatestKnown: MDB_dbi? { known.values.lazy.map(\.dbi).max() }
+}
+
+/// LMDB lets only one transaction at a time open tables, gives two of them the same number otherwise, and does not let
+/// a transaction that began before a table was opened use it. Each case is an error here.
+extension Environment {
+    private static let nextStamp = Atomic<UInt64>(1)
+
+    /// Opens a table, which is created when missing. It is gone again if the transaction does not commit. Throws
+    /// `.busy` when another transaction has opened tables and not ended, or has done so since this one began.
+    public func openTable(
+        named name: String, in transaction: inout WriteTransaction
+    ) throws(LMDBError) -> Table {
+        let owner = unsafe UInt(bitPattern: transaction.root)
+        let opened = unsafe try openTable(named: name, in: transaction.raw, owner: owner, flags: UInt32(MDB_CREATE))
+        if opened.isNew { transaction.openedTables.append(opened.table) }
+        return opened.table
+    }
+
+    /// Opens a table, or answers nil when there is none in this snapshot. Throws `.busy` as above.
+    public func openTable(
+        named name: String, in transaction: borrowing ReadTransaction
+    ) throws(LMDBError) -> Table? {
+        let owner = unsafe UInt(bitPattern: transaction.raw)
+        do throws(LMDBError) {
+            return unsafe try openTable(named: name, in: transaction.raw, owner: owner, flags: 0).table
+        } catch  where error.code == .notFound {
+            return nil
+        }
+    }
+
+    private func openTable(
+        named name: String, in transaction: OpaquePointer, owner: UInt, flags: UInt32
+    ) throws(LMDBError) -> (table: Table, isNew: Bool) {
+        // withLock gives up typed errors of closures that capture, so the outcome travels as a Result.
+        let outcome: Result<(table: Table, isNew: Bool), LMDBError> = tables.withLock { registry in
+            if let table = registry.known[name] {
+                guard unsafe flagsOf(table.dbi, in: transaction) != nil else { return .failure(busy) }
+                return .success((table, false))
+            }
+            let opener = openingTransaction.load(ordering: .relaxed)
+            if opener == owner, let table = registry.pending[name] { return .success((table, false)) }
+            guard opener == owner || opener == 0 else { return .failure(busy) }
+            // LMDB takes the number after the last that this transaction knows, whoever else may have it.
+            guard registry.greatestKnown.map({ unsafe flagsOf($0, in: transaction) != nil }) ?? true else {
+                return .failure(busy)
+            }
+            var dbi: MDB_dbi = 0
+            let code = unsafe mdb_dbi_open(transaction, name, flags, &dbi)
+            guard code == MDB_SUCCESS else { return .failure(error(code, "mdb_dbi_open")) }
+            openingTransaction.store(owner, ordering: .relaxed)
+            guard unsafe flagsOf(dbi, in: transaction) == 0 else {
+                return .failure(error(MDB_INCOMPATIBLE, "mdb_dbi_open"))
+            }
+            let stamp = Self.nextStamp.add(1, ordering: .relaxed).newValue
+            let table = Table(name: name, dbi: dbi, stamp: stamp)
+            unsafe stamps[Int(dbi)].store(stamp, ordering: .relaxed)
+            registry.pending[name] = table
+            return .success((table, true))
+        }
+        return try outcome.get()
+    }
+
+    private var busy: LMDBError { error(.busy, "mdb_dbi_open") }
+
+    /// The kind of a table, or nil when the transaction does not know the number.
+    private func flagsOf(_ dbi: MDB_dbi, in transaction: OpaquePointer) -> UInt32? {
+        var flags: UInt32 = 0
+        return unsafe mdb_dbi_flags(transaction, dbi, &flags) == MDB_SUCCESS ? flags : nil
+    }
+
+    /// Whether the transaction has opened tables that no other knows.
+    func isOpening(_ transaction: OpaquePointer) -> Bool {
+        openingTransaction.load(ordering: .relaxed) == UInt(bitPattern: transaction)
+    }
+
+    /// Ends a transaction that may have opened tables: they become known when it commits, otherwise they are gone.
+    /// The lock is held meanwhile, so that whoever opens next finds LMDB's tables and ours in step.
+    func endOpening(_ transaction: OpaquePointer, commits: Bool, by end: () -> Int32) -> Int32 {
+        guard unsafe isOpening(transaction) else { return end() }
+        return tables.withLock { registry in
+            let code = end()
+            if commits, code == MDB_SUCCESS {
+                registry.known.merge(registry.pending) { known, _ in known }
+            } else {
+                registry.pending.values.forEach(invalidate)
+            }
+            registry.pending = [:]
+            openingTransaction.store(0, ordering: .relaxed)
+            return code
+        }
+    }
+
+    /// Forgets tables of a nested transaction that was given up.
+    func forget(_ opened: [Table]) {
+        guard !opened.isEmpty else { return }
+        tables.withLock { registry in
+            for table in opened {
+                registry.pending[table.name] = nil
+                invalidate(table)
+            }
+        }
+    }
+
+    private func invalidate(_ table: Table) {
+        unsafe stamps[Int(table.dbi)].store(0, ordering: .relaxed)
+    }
+}
+
+/// What is checked before each call, so that C never sees a foreign table or a key of the wrong length.
+extension Environment {
+    @inlinable
+    func check(_ table: Table, _ operation: StaticString) throws(LMDBError) {
+        let slot = Int(table.dbi)
+        guard slot < stampCount, unsafe stamps[slot].load(ordering: .relaxed) == table.stamp else {
+            throw error(MDB_BAD_DBI, operation)
+        }
+    }
+
+    @inlinable
+    func check(key: RawSpan, _ operation: StaticString) throws(LMDBError) {
+        guard key.byteCount >= 1, key.byteCount <= maxKeySize else {
+            throw keyError(key.byteCount, operation)
+        }
+    }
+
+    @inlinable
+    func check(_ table: Table, key: RawSpan, _ operation: StaticString) throws(LMDBError) {
+        try check(table, operation)
+        try check(key: key, operation)
+    }
+
+    @usableFromInline
+    func keyError(_ byteCount: Int, _ operation: StaticString) -> LMDBError {
+        error(byteCount == 0 ? .badValueSize : .keyTooLong, operation)
+    }
+}

@@ -1,0 +1,177 @@
+import CLMDB
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// An LMDB environment: one folder with `data.mdb` and `lock.mdb`, its tables and transactions.
+///
+/// ```swift
+/// let environment = try Environment(folder: "/tmp/example")
+/// var transaction = try environment.beginWrite()
+/// let table = try environment.openTable(named: "names", in: &transaction)
+/// try transaction.put(table, [1], [42])
+/// try transaction.commit()
+/// ```
+///
+/// A process must not open the same folder twice at a time: closing one would drop the locks of the other.
+@safe
+public final class Environment: @unchecked Sendable {
+    // @unchecked Sendable: `raw` and `stamps` are set once. LMDB's own functions are thread-safe with MDB_NOTLS, except
+    // closing, resizing and opening tables, which `openCount` and `tables` make exclusive. The rest is atomic or locked.
+    // unsafe: `raw` is alive until close has gained exclusive access; `stamps` until deinit.
+
+    /// The folder.
+    public let path: String
+    public let options: Options
+    public let pageSize: Int
+    public let maxKeySize: Int
+
+    @usableFromInline let raw: OpaquePointer
+    /// The stamp of each open table by its number in C. Zero: none.
+    @usableFromInline let stamps: UnsafeMutablePointer<Atomic<UInt64>>
+    @usableFromInline let stampCount: Int
+
+    let openCount = Atomic<Int>(0)
+    let idleReaders = Mutex<[IdleReader]>([])
+    let tables = Mutex(TableRegistry())
+    /// The address of the transaction that has opened tables nobody else knows yet. Zero: none.
+    let openingTransaction = Atomic<UInt>(0)
+    /// The thread that holds the write transaction. Zero: none of this process.
+    let writingThread = Atomic<UInt>(0)
+    /// Set when the map was lost, after which no call may touch it.
+    let isMapLost = Atomic<Bool>(false)
+    private let forkGeneration = ForkWatch.generation
+
+    /// Opens or creates the environment in a folder that exists.
+    public init(folder: String, options: Options = Options()) throws(LMDBError) {
+        stampCount = Int(options.maxTables) + 2
+        var mapSize = options.mapSize
+        var opened = Self.open(folder, options, mapSize: mapSize)
+        while opened.code == ENOMEM, mapSize / 2 >= Options.leastMapSize {
+            mapSize /= 2
+            opened = Self.open(folder, options, mapSize: mapSize)
+        }
+        guard let raw = unsafe opened.raw else {
+            throw LMDBError(opened.code, opened.operation, folder)
+        }
+        path = folder
+        self.options = options
+        unsafe self.raw = raw
+        var statistics = MDB_stat()
+        unsafe mdb_env_stat(raw, &statistics)
+        pageSize = Int(statistics.ms_psize)
+        maxKeySize = unsafe Int(mdb_env_get_maxkeysize(raw))
+        unsafe stamps = .allocate(capacity: stampCount)
+        for slot in 0..<stampCount {
+            unsafe (stamps + slot).initialize(to: Atomic(0))
+        }
+    }
+
+    @safe
+    private struct Opened {
+        var raw: OpaquePointer?
+        var code: Int32
+        var operation: StaticString
+    }
+
+    private static func open(_ folder: String, _ options: Options, mapSize: Int) -> Opened {
+        var raw: OpaquePointer?
+        var code = unsafe mdb_env_create(&raw)
+        guard code == MDB_SUCCESS, let raw = unsafe raw else {
+            return unsafe Opened(raw: nil, code: code, operation: "mdb_env_create")
+        }
+        // These three cannot fail before the environment is open.
+        _ = unsafe mdb_env_set_mapsize(raw, mapSize)
+        _ = unsafe mdb_env_set_maxdbs(raw, options.maxTables)
+        _ = unsafe mdb_env_set_maxreaders(raw, options.maxReaders)
+        code = unsafe mdb_env_open(raw, folder, options.flags, options.fileMode)
+        guard code == MDB_SUCCESS else {
+            unsafe mdb_env_close(raw)
+            return unsafe Opened(raw: nil, code: code, operation: "mdb_env_open")
+        }
+        return unsafe Opened(raw: raw, code: code, operation: "mdb_env_open")
+    }
+
+    /// Closes the environment. Answers false, and does nothing, while transactions are open; true when it is closed,
+    /// also when it was before. In a forked child it does nothing, since everything belongs to the parent.
+    @discardableResult
+    public func close() -> Bool {
+        guard !isForked else { return true }
+        let (closes, count) = openCount.compareExchange(
+            expected: 0, desired: Self.closedMark, ordering: .acquiringAndReleasing)
+        guard closes else { return count & Self.closedMark != 0 }
+        for reader in idleReaders.withLock({ exchange(&$0, with: []) }) {
+            unsafe mdb_txn_abort(reader.raw)
+        }
+        unsafe mdb_env_close(raw)
+        return true
+    }
+
+    deinit {
+        // Transactions keep the environment alive, so none is open.
+        close()
+        unsafe stamps.deinitialize(count: stampCount)
+        unsafe stamps.deallocate()
+    }
+}
+
+/// Who may use the environment: `openCount` counts those who do, and carries marks of those who must be alone.
+extension Environment {
+    private static let closedMark = 1 << 62
+    private static let exclusiveMark = 1 << 61
+
+    var isForked: Bool { forkGeneration != ForkWatch.generation }
+
+    /// Counts a user in, or throws. Everyone who got in calls `leave`.
+    func enter(_ operation: StaticString) throws(LMDBError) {
+        if isForked { throw error(.forked, operation) }
+        let count = openCount.add(1, ordering: .acquiringAndReleasing).oldValue
+        guard count & (Self.closedMark | Self.exclusiveMark) == 0 else {
+            leave()
+            throw error(count & Self.closedMark != 0 ? .closed : .busy, operation)
+        }
+        if isMapLost.load(ordering: .relaxed) {
+            leave()
+            throw error(.panic, operation)
+        }
+    }
+
+    func leave() {
+        openCount.subtract(1, ordering: .acquiringAndReleasing)
+    }
+
+    /// Runs `body` as one of those who use the environment.
+    func using<Result>(
+        _ operation: StaticString, _ body: () throws(LMDBError) -> Result
+    ) throws(LMDBError) -> Result {
+        try enter(operation)
+        defer { leave() }
+        return try body()
+    }
+
+    /// Runs `body` while nobody else uses the environment; throws `.busy` when somebody does.
+    func alone(_ operation: StaticString, _ body: () throws(LMDBError) -> Void) throws(LMDBError) {
+        if isForked { throw error(.forked, operation) }
+        let (enters, count) = openCount.compareExchange(
+            expected: 0, desired: Self.exclusiveMark, ordering: .acquiringAndReleasing)
+        guard enters else { throw error(count & Self.closedMark != 0 ? .closed : .busy, operation) }
+        defer { openCount.subtract(Self.exclusiveMark, ordering: .acquiringAndReleasing) }
+        if isMapLost.load(ordering: .relaxed) { throw error(.panic, operation) }
+        try body()
+    }
+
+    @usableFromInline
+    func error(_ code: Int32, _ operation: StaticString) -> LMDBError {
+        LMDBError(code, operation, path)
+    }
+
+    func error(_ code: LMDBError.Code, _ operation: StaticString) -> LMDBError {
+        LMDBError(code.rawValue, operation, path)
+    }
+}

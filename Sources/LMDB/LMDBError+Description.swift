@@ -1,0 +1,53 @@
+import CLMDB
+
+extension LMDBError: CustomStringConvertible {
+    /// What happened, to which file, and what to do.
+    public var description: String {
+        "\(operation) failed (\(code.rawValue)) in \(path): \(code.description). \(code.advice)"
+    }
+}
+
+extension LMDBError.Code: CustomStringConvertible {
+    /// What the code means, in words.
+    public var description: String {
+        switch self {
+        case .keyTooLong: "the key is longer than a key may be"
+        case .forked: "the process was forked after the environment was opened"
+        case .closed: "the environment is closed"
+        case .badTable: "the table handle is not valid here"
+        default: unsafe String(cString: mdb_strerror(rawValue))
+        }
+    }
+
+    /// What a user or a developer can do about it.
+    public var advice: String {
+        switch self {
+        case .keyExists: "Use put to replace the value, and append only keys in ascending order."
+        case .notFound: "Treat it as absent."
+        case .pageNotFound, .corrupted, .invalid:
+            "The file is damaged or not a store: leave it as it is, and repair a copy or restore a backup."
+        case .panic, .io:
+            "The outcome of the last write is unknown: close, check the disk, open again and check the file."
+        case .versionMismatch: "Open it with the version of LMDB that wrote it."
+        case .mapFull: "Delete data, or open the environment with a larger map."
+        case .tablesFull: "Open the environment with more tables."
+        case .readersFull: "Clear stale readers, end transactions sooner, or open with more readers."
+        case .transactionFull: "Split the work into smaller transactions."
+        case .mapResized: "Let the transactions of this process end, adopt the new size, and try again."
+        case .badTransaction: "An earlier call failed: give this transaction up and begin another."
+        case .badValueSize: "A key has at least one byte, a value less than 4 GiB."
+        case .keyTooLong: "Shorten the key, or hash it and keep the original in the value."
+        case .forked: "Open the environment again in the child process."
+        case .closed: "Open it again."
+        case .badTable: "Open the table in this environment, in a transaction that commits."
+        case .noSpace: "Free space on the disk; nothing of this transaction was stored."
+        case .accessDenied: "Check the permissions of the folder and its files, and whether it was opened for reading."
+        case .noSuchFile: "Create the folder first."
+        case .fileExists: "Choose an empty folder."
+        case .noMemory: "Open the environment with a smaller map."
+        case .busy: "Let the other transactions end, then try again in a new one."
+        case .wouldDeadlock: "This thread already has a write transaction: end it first, or nest."
+        default: "See the code of LMDB or of the operating system."
+        }
+    }
+}

@@ -1,0 +1,99 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A lock with a condition to wait for. (`Synchronization.Mutex` has no condition.)
+@safe
+final class Monitor<State>: @unchecked Sendable {
+    // @unchecked Sendable and unsafe: the state is touched only under the lock; both C objects live as long as this.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var state: State
+
+    init(_ state: sending State) {
+        self.state = state
+        unsafe mutex = .allocate(capacity: 1)
+        unsafe condition = .allocate(capacity: 1)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        unsafe condition.initialize(to: pthread_cond_t())
+        unsafe pthread_mutex_init(mutex, nil)
+        #if canImport(Darwin)
+            unsafe pthread_cond_init(condition, nil)
+        #else
+            // A change of the wall clock must neither cut a wait short nor prolong it.
+            var attributes = pthread_condattr_t()
+            unsafe pthread_condattr_init(&attributes)
+            unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            unsafe pthread_cond_init(condition, &attributes)
+            unsafe pthread_condattr_destroy(&attributes)
+        #endif
+    }
+
+    deinit {
+        unsafe pthread_cond_destroy(condition)
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe condition.deallocate()
+        unsafe mutex.deallocate()
+    }
+
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return body(&state)
+    }
+
+    /// Changes the state and wakes all who wait.
+    func update<Result>(_ body: (inout State) -> Result) -> Result {
+        withLock { state in
+            defer { unsafe pthread_cond_broadcast(condition) }
+            return body(&state)
+        }
+    }
+
+    /// Waits until `isReady`, then runs `body` under the same lock.
+    func wait<Result>(until isReady: (State) -> Bool, then body: (inout State) -> Result) -> Result {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        while !isReady(state) {
+            unsafe pthread_cond_wait(condition, mutex)
+        }
+        return body(&state)
+    }
+
+    /// The same, for `period` at most; `body` runs in either case.
+    func wait<Result>(
+        atMost period: Duration, until isReady: (State) -> Bool, then body: (inout State) -> Result
+    ) -> Result {
+        let deadline = ContinuousClock.now + period
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        while !isReady(state) {
+            let rest = ContinuousClock.now.duration(to: deadline)
+            guard rest > .zero else { break }
+            wait(atMost: rest)
+        }
+        return body(&state)
+    }
+
+    private func wait(atMost period: Duration) {
+        let (seconds, attoseconds) = period.components
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        #if canImport(Darwin)
+            unsafe pthread_cond_timedwait_relative_np(condition, mutex, &time)
+        #else
+            var now = timespec()
+            unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+            time.tv_sec += now.tv_sec
+            time.tv_nsec += now.tv_nsec
+            if time.tv_nsec >= 1_000_000_000 {
+                time.tv_sec += 1
+                time.tv_nsec -= 1_000_000_000
+            }
+            unsafe pthread_cond_timedwait(condition, mutex, &time)
+        #endif
+    }
+}

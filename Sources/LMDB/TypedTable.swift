@@ -1,0 +1,60 @@
+/// A key that has bytes in the order of the key.
+public protocol KeyCodec {
+    /// 1 to 511 bytes whose order is the order of the keys.
+    var keyBytes: [UInt8] { get }
+    init(keyBytes: RawSpan) throws
+}
+
+/// A record that has bytes.
+public protocol RecordCodec {
+    var recordBytes: [UInt8] { get }
+    init(recordBytes: RawSpan) throws
+}
+
+/// A table whose keys and values have types.
+///
+/// ```swift
+/// let people = TypedTable<PersonID, Person>(table)
+/// try people.put(person, under: id, in: &transaction)
+/// let same = try people.get(id, in: transaction.view)
+/// ```
+public struct TypedTable<Key: KeyCodec, Record: RecordCodec>: Sendable {
+    public let table: Table
+
+    public init(_ table: Table) {
+        self.table = table
+    }
+
+    /// The record under `key`, or nil. Throws what LMDB or the record's decoder throws.
+    public func get(_ key: Key, in view: View) throws -> Record? {
+        guard let bytes = try view.get(table, key.keyBytes) else { return nil }
+        return try Record(recordBytes: bytes)
+    }
+
+    public func contains(_ key: Key, in view: View) throws(LMDBError) -> Bool {
+        try view.contains(table, key.keyBytes)
+    }
+
+    /// Stores the record, in place of any earlier one.
+    public func put(_ record: Record, under key: Key, in transaction: inout WriteTransaction) throws(LMDBError) {
+        try transaction.put(table, key.keyBytes, record.recordBytes)
+    }
+
+    /// Removes the record; answers false when there was none.
+    @discardableResult
+    public func delete(_ key: Key, in transaction: inout WriteTransaction) throws(LMDBError) -> Bool {
+        try transaction.delete(table, key.keyBytes)
+    }
+
+    /// Calls `body` with each record in the order of keys, from `start` on, until it answers false.
+    public func forEach(
+        from start: Key? = nil, in view: View, _ body: (Key, Record) throws -> Bool
+    ) throws {
+        var cursor = try view.cursor(table)
+        var found = try start.map { try cursor.seek($0.keyBytes) } ?? cursor.first()
+        while found {
+            guard try body(Key(keyBytes: cursor.key), Record(recordBytes: cursor.value)) else { return }
+            found = try cursor.next()
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import CLMDB
+
+/// The records of a table, by raw bytes. The C calls copy keys and values, so nothing is kept after a call.
+extension WriteTransaction {
+    /// Stores `value` under `key`, in place of any earlier value.
+    @inlinable
+    public mutating func put(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
+        let code = try store(table, key: key, value: value, flags: 0)
+        guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
+    }
+
+    /// Stores a value of `byteCount` bytes that `fill` writes straight into the page, saving a copy. It must write all.
+    @inlinable
+    public mutating func put(
+        _ table: Table, key: RawSpan, byteCount: Int, fill: (inout OutputRawSpan) -> Void
+    ) throws(LMDBError) {
+        try environment.check(table, key: key, "mdb_put")
+        var reserved = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
+        // unsafe: C only reads the key, and only during the call.
+        let code = unsafe key.withUnsafeBytes { bytes in
+            var key = unsafe MDB_val(bytes)
+            return unsafe mdb_put(raw, table.dbi, &key, &reserved, UInt32(MDB_RESERVE))
+        }
+        guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
+        // unsafe: the space is ours until the next change, which cannot come before `fill` returns: self is held.
+        let buffer = unsafe UnsafeMutableRawBufferPointer(start: reserved.mv_data, count: reserved.mv_size)
+        var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+        fill(&output)
+        let count = unsafe output.finalize(for: buffer)
+        precondition(count == byteCount, "fill must write all bytes that were asked for")
+    }
+
+    /// Stores `value` under a new key; answers false, and changes nothing, when the key exists.
+    @inlinable
+    public mutating func insert(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) -> Bool {
+        let code = try store(table, key: key, value: value, flags: UInt32(MDB_NOOVERWRITE))
+        if code == MDB_KEYEXIST { return false }
+        guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
+        return true
+    }
+
+    /// Stores `value` under a key greater than all keys of the table, filling pages whole. Throws `.keyExists` when
+    /// the key is not the greatest.
+    @inlinable
+    public mutating func append(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
+        let code = try store(table, key: key, value: value, flags: UInt32(MDB_APPEND))
+        guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
+    }
+
+    /// Removes a key with its value; answers false when it was not there.
+    @inlinable
+    @discardableResult
+    public mutating func delete(_ table: Table, key: RawSpan) throws(LMDBError) -> Bool {
+        try environment.check(table, key: key, "mdb_del")
+        // unsafe: C only reads the key, and only during the call.
+        let code = unsafe key.withUnsafeBytes { bytes in
+            var key = unsafe MDB_val(bytes)
+            return unsafe mdb_del(raw, table.dbi, &key, nil)
+        }
+        if code == MDB_NOTFOUND { return false }
+        guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_del") }
+        return true
+    }
+
+    /// Removes all records of a table, which stays.
+    public mutating func clear(_ table: Table) throws(LMDBError) {
+        try environment.check(table, "mdb_drop")
+        let code = unsafe mdb_drop(raw, table.dbi, 0)
+        guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_drop") }
+    }
+
+    @inlinable
+    mutating func store(
+        _ table: Table, key: RawSpan, value: RawSpan, flags: UInt32
+    ) throws(LMDBError) -> Int32 {
+        try environment.check(table, key: key, "mdb_put")
+        // unsafe: C only reads key and value, and only during the call.
+        return unsafe key.withUnsafeBytes { keyBytes in
+            unsafe value.withUnsafeBytes { valueBytes in
+                var key = unsafe MDB_val(keyBytes)
+                var value = unsafe MDB_val(valueBytes)
+                return unsafe mdb_put(raw, table.dbi, &key, &value, flags)
+            }
+        }
+    }
+}
+
+/// The same with arrays, for keys and values that are built on the spot.
+extension WriteTransaction {
+    @inlinable
+    public mutating func put(_ table: Table, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {
+        try put(table, key: key.rawSpan, value: value.rawSpan)
+    }
+
+    @inlinable
+    public mutating func put(_ table: Table, _ key: [UInt8], _ value: RawSpan) throws(LMDBError) {
+        try put(table, key: key.rawSpan, value: value)
+    }
+
+    @inlinable
+    public mutating func put(_ table: Table, _ key: [UInt8], _ value: Span<UInt8>) throws(LMDBError) {
+        try put(table, key: key.rawSpan, value: value.rawSpan)
+    }
+
+    @inlinable
+    public mutating func put(
+        _ table: Table, _ key: [UInt8], byteCount: Int, fill: (inout OutputRawSpan) -> Void
+    ) throws(LMDBError) {
+        try put(table, key: key.rawSpan, byteCount: byteCount, fill: fill)
+    }
+
+    @inlinable
+    public mutating func insert(_ table: Table, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) -> Bool {
+        try insert(table, key: key.rawSpan, value: value.rawSpan)
+    }
+
+    @inlinable
+    public mutating func insert(_ table: Table, _ key: [UInt8], _ value: RawSpan) throws(LMDBError) -> Bool {
+        try insert(table, key: key.rawSpan, value: value)
+    }
+
+    @inlinable
+    public mutating func append(_ table: Table, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {
+        try append(table, key: key.rawSpan, value: value.rawSpan)
+    }
+
+    @inlinable
+    public mutating func append(_ table: Table, _ key: [UInt8], _ value: RawSpan) throws(LMDBError) {
+        try append(table, key: key.rawSpan, value: value)
+    }
+
+    @inlinable
+    @discardableResult
+    public mutating func delete(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> Bool {
+        try delete(table, key: key.rawSpan)
+    }
+}

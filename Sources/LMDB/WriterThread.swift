@@ -1,0 +1,149 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The one thread that writes to an environment. It starts with the first job and ends after a while without any, so
+/// that thousands of open stores cost no threads.
+///
+/// ```swift
+/// let writer = WriterThread(name: "store writer")
+/// writer.perform { print("alone, in order") }
+/// writer.stop()
+/// ```
+public final class WriterThread: Sendable {
+    public typealias Job = @Sendable () -> Void
+
+    private struct State {
+        var jobs: [Job] = []
+        var isRunning = false
+        var isStopping = false
+    }
+
+    /// LMDB recurses little, but users' closures run on this thread.
+    private static let stackSize = 8 << 20
+
+    private let name: String
+    private let idlePeriod: Duration
+    private let idle: (@Sendable () -> Bool)?
+    private let state = Monitor(State())
+    private let thread = Atomic<UInt>(0)
+
+    /// - Parameters:
+    ///   - name: shown by debuggers, cut to 15 bytes on Linux.
+    ///   - idlePeriod: how long the thread waits for the next job before it ends.
+    ///   - idle: called on the thread whenever the queue has become empty, and again while it answers true, which
+    ///     means that more work remains. Jobs go first.
+    public init(
+        name: String = "writer", idlePeriod: Duration = .seconds(2), idle: (@Sendable () -> Bool)? = nil
+    ) {
+        self.name = name
+        self.idlePeriod = idlePeriod
+        self.idle = idle
+    }
+
+    /// Whether the caller runs on this thread.
+    public var isCurrent: Bool { thread.load(ordering: .relaxed) == currentThread() }
+
+    /// Queues a job, which runs after those before it. Answers false, and drops the job, after `stop` and when the
+    /// system has no thread to give.
+    @discardableResult
+    public func perform(_ job: @escaping Job) -> Bool {
+        state.update { state in
+            guard !state.isStopping else { return false }
+            if !state.isRunning {
+                guard start() else { return false }
+                state.isRunning = true
+            }
+            state.jobs.append(job)
+            return true
+        }
+    }
+
+    /// Takes queued jobs out of the queue, for a running job that does their work along with its own.
+    public func takeQueued(limit: Int = .max) -> [Job] {
+        state.withLock { state in
+            let taken = Array(state.jobs.prefix(limit))
+            state.jobs.removeFirst(taken.count)
+            return taken
+        }
+    }
+
+    /// Lets the queued jobs finish and waits until the thread has ended; no job is taken from now on. On the thread
+    /// itself it does not wait.
+    public func stop() {
+        state.update { $0.isStopping = true }
+        guard !isCurrent else { return }
+        state.wait(until: { !$0.isRunning }, then: { _ in })
+    }
+
+    private func start() -> Bool {
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        unsafe pthread_attr_setstacksize(&attributes, Self.stackSize)
+        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        // unsafe: the thread takes over this reference, or it is released here when there is no thread.
+        let owner = unsafe Unmanaged.passRetained(self)
+        #if canImport(Darwin)
+            var created: pthread_t?
+        #else
+            var created = pthread_t()
+        #endif
+        let code = unsafe pthread_create(&created, &attributes, Self.main, owner.toOpaque())
+        if code != 0 { unsafe owner.release() }
+        return code == 0
+    }
+
+    #if canImport(Darwin)
+        private static let main: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { owner in
+            unsafe Unmanaged<WriterThread>.fromOpaque(owner).takeRetainedValue().run()
+            return nil
+        }
+    #else
+        private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { owner in
+            if let owner = unsafe owner {
+                unsafe Unmanaged<WriterThread>.fromOpaque(owner).takeRetainedValue().run()
+            }
+            return nil
+        }
+    #endif
+
+    private func run() {
+        setName()
+        thread.store(currentThread(), ordering: .relaxed)
+        while runJobs() {}
+    }
+
+    /// Runs jobs until the queue is empty, then idle work, then waits; answers false when the thread should end.
+    private func runJobs() -> Bool {
+        while let job = takeQueued(limit: 1).first {
+            job()
+        }
+        if let idle, idle() { return true }
+        return state.wait(atMost: idlePeriod) { state in
+            !state.jobs.isEmpty || state.isStopping
+        } then: { state in
+            guard state.jobs.isEmpty else { return true }
+            state.isRunning = false
+            return false
+        }
+    }
+
+    private func setName() {
+        #if canImport(Darwin)
+            unsafe pthread_setname_np(name)
+        #else
+            // glibc shows pthread_setname_np only to GNU sources; the file does the same. A nameless thread is no harm.
+            let file = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+            guard file >= 0 else { return }
+            _ = unsafe write(file, name, min(name.utf8.count, 15))
+            close(file)
+        #endif
+    }
+}
