@@ -4,11 +4,12 @@ import Histories
 extension Session {
     /// Durable writes of now, edits and deletions at random dates; beside the store's the baseline, turn by turn.
     func measureWrites() throws {
-        note("building the baseline of \(try Session.bytes(of: storeFolder) / 1_000_000) MB")
-        let baseline =
-            name == .healthKV
-            ? try TwoPuts(folder: folder + "/baseline", bytes: Session.bytes(of: storeFolder), seed: settings.seed)
-            : nil
+        var baseline: TwoPuts?
+        if name == .healthKV {
+            let bytes = try Session.bytes(of: storeFolder)
+            note("building the baseline of \(bytes / 1_000_000) MB")
+            baseline = try TwoPuts(folder: folder + "/baseline", bytes: bytes, seed: settings.seed)
+        }
         if wants(.durableWrite) { try measureSaves(baseline) }
         // Two disjoint sets of samples: the even picks are edited, the odd ones deleted.
         let count = min(max(settings.writes / 10, 10), settings.samples / 4)
