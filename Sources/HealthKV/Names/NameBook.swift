@@ -89,3 +89,19 @@ enum NameLookup {
         return numbers
     }
 }
+
+extension NameLookup {
+    /// The number that the next new name of a kind takes.
+    static func nextNumber(_ kind: NameKind, _ view: View, _ tables: Tables) throws -> UInt32 {
+        var cursor = try view.cursor(tables[.names])
+        guard try cursor.seekAtOrBefore(NameTable.key(kind, .max)) else { return kind.firstNumber }
+        let key = cursor.key.copied()
+        guard key.count == 5, key[0] == kind.rawValue else { return kind.firstNumber }
+        return key[1...].reduce(0) { $0 << 8 | UInt32($1) } + 1
+    }
+}
+
+extension NameBook {
+    /// How much is known; more knowledge replaces less.
+    var size: Int { types.count + sources.count + revisions.count + devices.count + prefixes.count }
+}

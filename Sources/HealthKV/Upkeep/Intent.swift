@@ -65,12 +65,16 @@ struct Intent: Sendable, Hashable {
         commit = try record.read(UInt64.self)
         ordinal = try record.read(UInt32.self)
         leavesTombstones = try record.read(UInt8.self) != 0
-        position = try ChunkKey(try record.readBytes().rawBytes)
-        switch try record.read(UInt8.self) {
+        let positionBytes = try record.readBytes()
+        position = try ChunkKey(positionBytes.rawBytes)
+        let kind = try record.read(UInt8.self)
+        let number = try record.read(UInt32.self)
+        switch kind {
         case 1:
-            scope = .range(
-                type: try record.read(UInt32.self), from: try record.read(Int64.self), to: try record.read(Int64.self))
-        case 2: scope = .source(try record.read(UInt32.self))
+            let from = try record.read(Int64.self)
+            let to = try record.read(Int64.self)
+            scope = .range(type: number, from: from, to: to)
+        case 2: scope = .source(number)
         default: throw FormatError(.unknown, "mass operation")
         }
     }
