@@ -36,7 +36,7 @@ extension ReadContext: DerivedIDResolver {
     }
 
     func canonicalValue(_ value: Double, unit: UInt32, type: UInt32) -> Double {
-        guard let unit = Unit(number: unit), let type = names.types[type] ?? SampleType(catalogNumber: type) else {
+        guard let unit = HealthUnit(number: unit), let type = names.types[type] ?? SampleType(catalogNumber: type) else {
             return value
         }
         return DerivedID.canonical(value, unit, of: type)
@@ -134,7 +134,7 @@ extension Snapshot {
 
     /// A row as the sample that users know.
     func sample(_ row: StoredRow, _ typeNumber: UInt32) throws -> Sample {
-        guard let unit = Unit(number: row.unit) else { throw damaged("a unit has no name") }
+        guard let unit = HealthUnit(number: row.unit) else { throw damaged("a unit has no name") }
         let type = try type(typeNumber)
         var sample = Sample(
             type, row.value, unit, from: Instant(nanoseconds: row.start), to: Instant(nanoseconds: row.end),

@@ -8,7 +8,7 @@ public struct Series: Sendable, Hashable {
     public var times: [Int64]
     public var values: [Double]
     /// The unit of the values: canonical where the type has one.
-    public var unit: Unit?
+    public var unit: HealthUnit?
 
     public var count: Int { times.count }
 }
@@ -64,7 +64,7 @@ extension Snapshot {
         var values: [Double] = []
         values.reserveCapacity(rows.count)
         for row in rows {
-            guard let own = Unit(number: row.unit) else { throw damaged("a unit has no name") }
+            guard let own = HealthUnit(number: row.unit) else { throw damaged("a unit has no name") }
             values.append(try unit.map { try own.convert(row.value, to: $0) } ?? row.value)
         }
         scratch.starts.refill { column in for row in rows { column.append(row.start) } }
@@ -165,7 +165,7 @@ extension Snapshot {
     }
 
     /// The unit that all samples of a type share whose catalog entry names none.
-    private func uniqueUnit(_ type: UInt32) throws -> Unit? {
+    private func uniqueUnit(_ type: UInt32) throws -> HealthUnit? {
         var units: Set<UInt32> = []
         for duration in DurationClass.allCases {
             try forEachChunk(Lane(type: type, duration: duration), from: .least, to: .greatest) { chunk in
@@ -180,7 +180,7 @@ extension Snapshot {
         guard units.count <= 1 else {
             throw StoreError(.mixedUnits, path: context.path, "A type without canonical unit has several units")
         }
-        return units.first.flatMap { Unit(number: $0) }
+        return units.first.flatMap { HealthUnit(number: $0) }
     }
 
     /// Joins the columns of several duration classes.

@@ -9,7 +9,7 @@ struct ImportKind {
     var flags: StoredRow.Flags
     var prefix: DerivedID.Prefix
     var sampleType: SampleType
-    var sampleUnit: Unit
+    var sampleUnit: HealthUnit
 }
 
 /// The hash of one identifier of a row, so that all of a batch can be compared with the index in one pass.
