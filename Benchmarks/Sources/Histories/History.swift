@@ -125,7 +125,7 @@ struct BatchWriter {
     init(ids: SplitMix64?) { self.ids = ids }
 
     mutating func kind(
-        _ type: SampleType, _ unit: Unit, _ source: Source, origin: Sample.Origin = .imported,
+        _ type: SampleType, _ unit: HealthUnit, _ source: Source, origin: Sample.Origin = .imported,
         isUserEntered: Bool = false
     ) -> Int {
         batch.kind(type, unit, source: source, origin: origin, isUserEntered: isUserEntered)

@@ -5,7 +5,7 @@ struct LifeRows {
     static let types: [SampleType] =
         [.stepCount, .distanceWalkingRunning, .activeEnergyBurned, .bodyMass] + nutrients.map(\.type)
 
-    private static let nutrients: [(type: SampleType, unit: Unit, name: String, most: Double)] = [
+    private static let nutrients: [(type: SampleType, unit: HealthUnit, name: String, most: Double)] = [
         (.dietaryEnergyConsumed, .kilocalorie, "energy", 900), (.dietaryProtein, .gram, "protein", 50),
         (.dietaryCarbohydrates, .gram, "carbohydrates", 120), (.dietaryFatTotal, .gram, "fat", 45),
         (.dietarySugar, .gram, "sugar", 40), (.dietarySodium, .milligram, "sodium", 1500),
@@ -17,7 +17,7 @@ struct LifeRows {
     /// One row to come.
     private struct Row {
         var type: SampleType
-        var unit: Unit
+        var unit: HealthUnit
         var source: Source
         var start: Int64
         var end: Int64

@@ -3,7 +3,7 @@ import HealthKV
 /// Profile `plain`: three cumulative types, each with irregular gaps of whole seconds, merged by time.
 struct PlainRows {
     static let types: [SampleType] = [.stepCount, .distanceWalkingRunning, .activeEnergyBurned]
-    private static let units: [Unit] = [.count, .meter, .kilocalorie]
+    private static let units: [HealthUnit] = [.count, .meter, .kilocalorie]
     private static let sources = [Sources.phone, Sources.watch, Sources.pedometer]
 
     /// One type's samples to come.

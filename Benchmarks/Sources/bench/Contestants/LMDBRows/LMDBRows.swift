@@ -17,7 +17,7 @@ import HealthKV
     private(set) var tables: [SampleType: MDB_dbi] = [:]
     private(set) var kinds: [RowKind] = []
     /// The unit that columns of a kind are converted to; `nil` if there is nothing to convert.
-    private(set) var targetUnits: [HealthModel.Unit?] = []
+    private(set) var targetUnits: [HealthUnit?] = []
     private var kindNumbers: [RowKind: UInt16] = [:]
     /// The longest duration of each type, which says how far a range has to look back.
     private(set) var longest: [SampleType: Int64] = [:]

@@ -3,7 +3,7 @@ import HealthKV
 /// What many rows share, kept once under a number: `SampleBatch.Kind` in a form that can be stored.
 struct RowKind: Codable, Hashable {
     var type: SampleType
-    var unit: HealthModel.Unit
+    var unit: HealthUnit
     var source: Source
     var origin: Sample.Origin
     var isUserEntered: Bool
