@@ -9,13 +9,13 @@
 /// A lock with a condition to wait for. `Synchronization.Mutex` has no condition, and on Linux the thread sanitizer does
 /// not see that a contended one orders accesses; it knows the locks of pthread.
 @safe
-final class Monitor<State>: @unchecked Sendable {
+public final class Monitor<State>: @unchecked Sendable {
     // @unchecked Sendable and unsafe: the state is touched only under the lock; both C objects live as long as this.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
 
-    init(_ state: sending State) {
+    public init(_ state: sending State) {
         self.state = state
         unsafe mutex = .allocate(capacity: 1)
         unsafe condition = .allocate(capacity: 1)
@@ -41,7 +41,8 @@ final class Monitor<State>: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
-    func withLock<Result, Failure: Error>(
+    /// Runs `body` under the lock.
+    public func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         unsafe pthread_mutex_lock(mutex)
@@ -50,7 +51,7 @@ final class Monitor<State>: @unchecked Sendable {
     }
 
     /// Changes the state and wakes all who wait.
-    func update<Result>(_ body: (inout State) -> Result) -> Result {
+    public func update<Result>(_ body: (inout State) -> Result) -> Result {
         withLock { state in
             defer { unsafe pthread_cond_broadcast(condition) }
             return body(&state)
@@ -58,7 +59,7 @@ final class Monitor<State>: @unchecked Sendable {
     }
 
     /// Waits until the state is ready.
-    func wait(until isReady: (State) -> Bool) {
+    public func wait(until isReady: (State) -> Bool) {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         while !isReady(state) {
@@ -67,7 +68,7 @@ final class Monitor<State>: @unchecked Sendable {
     }
 
     /// Waits for `period` at most, changes the state in either case, and wakes all who wait.
-    func wait<Result>(
+    public func wait<Result>(
         atMost period: Duration, until isReady: (State) -> Bool, then body: (inout State) -> Result
     ) -> Result {
         let deadline = ContinuousClock.now + period

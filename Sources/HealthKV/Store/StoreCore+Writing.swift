@@ -1,7 +1,6 @@
 import ColumnFormat
 import HealthModel
 import LMDB
-import Synchronization
 
 /// Writes that wait for the writing thread.
 struct WriteQueue {
@@ -17,8 +16,8 @@ struct WriteMember: Sendable {
 
 /// Carries the result of a closure from the writing thread to its caller.
 private final class ResultBox<Result: Sendable>: Sendable {
-    let value = Mutex<Result?>(nil)
-    private let done = Mutex<Swift.Result<Void, any Error>?>(nil)
+    let value = Monitor<Result?>(nil)
+    private let done = Monitor<Swift.Result<Void, any Error>?>(nil)
     private let gate = Gate()
 
     func finish(_ error: (any Error)?) {

@@ -11,15 +11,15 @@ final class StoreCore: Sendable {
     let environment: Environment
     let tables: Tables
     let encoder: ChunkEncoder
-    let identity = Mutex<FileIdentity?>(nil)
+    let identity = Monitor<FileIdentity?>(nil)
     let removesFolder = Atomic<Bool>(false)
     /// Committed names that transactions learned.
-    let names = Mutex(NameBook())
+    let names = Monitor(NameBook())
     /// Threads that are inside a read closure, with how deep.
-    let readers = Mutex<[ThreadIdentity: Int]>([:])
-    let queue = Mutex(WriteQueue())
+    let readers = Monitor<[ThreadIdentity: Int]>([:])
+    let queue = Monitor(WriteQueue())
     let observers = Observers()
-    let writer: Mutex<WriterThread?> = Mutex(nil)
+    let writer: Monitor<WriterThread?> = Monitor(nil)
     let isPoisoned = Atomic<Bool>(false)
 
     init(folder: String, options: SampleStore.Options, registry: StoreRegistry) throws {
