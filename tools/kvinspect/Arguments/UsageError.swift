@@ -35,8 +35,8 @@ enum Suggestion {
     /// The candidate with the fewest edits, if those are few.
     static func closest(to word: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
-        guard let best = ranked.min(by: { $0.distance < $1.distance }), best.distance <= 2 else { return nil }
-        return best.distance < word.utf8.count ? best.name : nil
+        let best = ranked.min { $0.distance < $1.distance }
+        return best.flatMap { $0.distance <= max(1, word.utf8.count / 4) ? $0.name : nil }
     }
 
     /// The number of bytes to insert, delete or replace.

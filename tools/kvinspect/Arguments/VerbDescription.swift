@@ -10,7 +10,7 @@ struct VerbDescription: Sendable {
 
     /// `kvinspect scan <store> --type <type> [--from <from>] …`
     var usage: String {
-        let parts = options.map(\.usage) + arguments.map(\.usage)
+        let parts = arguments.map(\.usage) + options.map(\.usage)
         return (["kvinspect", name] + parts).joined(separator: " ")
     }
 }

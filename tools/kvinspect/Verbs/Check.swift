@@ -47,7 +47,7 @@ enum CheckVerb: Verb {
             }
             return report.findings.map { Line(code: $0.code, table: $0.table, detail: $0.detail) }
         } catch let error as StoreError where StoreAccess.code(for: error) == .damage {
-            return [Line(code: error.code.name, table: nil, detail: error.description)]
+            return [Line(code: error.code.rawValue, table: nil, detail: error.description)]
         }
     }
 }
