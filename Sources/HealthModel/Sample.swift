@@ -43,7 +43,7 @@ public struct Sample: Hashable, Sendable, Codable, Identifiable {
 
     /// A sample over a span of time. What is not given has its usual default.
     public init(
-        _ type: SampleType, _ value: Double, _ unit: Unit, from start: Instant, to end: Instant,
+        _ type: SampleType, _ value: Double, _ unit: HealthUnit, from start: Instant, to end: Instant,
         source: Source = .thisApp, id: SampleID = SampleID(), syncIdentifier: String? = nil, version: Int64 = 0,
         origin: Origin = .authored, isUserEntered: Bool = false, device: Device? = nil,
         metadata: [String: MetadataValue] = [:], group: String? = nil
@@ -69,7 +69,7 @@ public struct Sample: Hashable, Sendable, Codable, Identifiable {
 
     /// A sample of one instant.
     public init(
-        _ type: SampleType, _ value: Double, _ unit: Unit, at instant: Instant, source: Source = .thisApp,
+        _ type: SampleType, _ value: Double, _ unit: HealthUnit, at instant: Instant, source: Source = .thisApp,
         id: SampleID = SampleID(), syncIdentifier: String? = nil, isUserEntered: Bool = false,
         metadata: [String: MetadataValue] = [:], group: String? = nil
     ) {
@@ -79,7 +79,7 @@ public struct Sample: Hashable, Sendable, Codable, Identifiable {
     }
 
     /// The value in a unit of the same dimension.
-    public func value(in unit: Unit) throws(ModelError) -> Double { try quantity.value(in: unit) }
+    public func value(in unit: HealthUnit) throws(ModelError) -> Double { try quantity.value(in: unit) }
 
     /// Whether the end is not known yet.
     public var isOpenEnded: Bool { end == .distantFuture }

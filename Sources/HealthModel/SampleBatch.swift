@@ -11,7 +11,7 @@ public struct SampleBatch: Sendable {
     /// What many rows share.
     public struct Kind: Hashable, Sendable {
         public var type: SampleType
-        public var unit: Unit
+        public var unit: HealthUnit
         public var source: Source
         public var origin: Sample.Origin
         public var isUserEntered: Bool
@@ -52,7 +52,7 @@ public struct SampleBatch: Sendable {
     ///
     /// - Throws: ``ModelError/malformedBatch(_:)`` when the columns differ in length.
     public init(
-        _ type: SampleType, _ unit: Unit, source: Source, origin: Sample.Origin = .imported,
+        _ type: SampleType, _ unit: HealthUnit, source: Source, origin: Sample.Origin = .imported,
         starts: [Instant], ends: [Instant]? = nil, values: [Double], ids: [SampleID]? = nil
     ) throws(ModelError) {
         guard values.count == starts.count, ends?.count ?? starts.count == starts.count,
@@ -74,7 +74,7 @@ public struct SampleBatch: Sendable {
 
     /// The number of a kind, added if it is new.
     public mutating func kind(
-        _ type: SampleType, _ unit: Unit, source: Source, origin: Sample.Origin = .imported, isUserEntered: Bool = false
+        _ type: SampleType, _ unit: HealthUnit, source: Source, origin: Sample.Origin = .imported, isUserEntered: Bool = false
     ) -> Int {
         let kind = Kind(type: type, unit: unit, source: source, origin: origin, isUserEntered: isUserEntered)
         if let number = kindNumbers[kind] { return Int(number) }
@@ -166,7 +166,7 @@ public struct SampleBatch: Sendable {
 
 extension DerivedID {
     /// The value that enters a derived id: canonical where the type has a unit that fits, else as entered.
-    public static func canonical(_ value: Double, _ unit: Unit, of type: SampleType) -> Double {
+    public static func canonical(_ value: Double, _ unit: HealthUnit, of type: SampleType) -> Double {
         guard let target = type.canonicalUnit, let converted = try? unit.convert(value, to: target) else { return value }
         return converted
     }

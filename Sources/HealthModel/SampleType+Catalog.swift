@@ -23,7 +23,7 @@ extension SampleType {
     struct Entry {
         let identifier: String
         let number: UInt32
-        let unit: Unit
+        let unit: HealthUnit
         let aggregation: Aggregation
         let shadows: Bool
         let shortName: String
@@ -31,7 +31,7 @@ extension SampleType {
 
     /// The position in this list, counted from one, is the number on disk: append only, never reorder.
     static let catalogList: [Entry] = {
-        let rows: [(SampleType, Unit, Aggregation, shadows: Bool)] = [
+        let rows: [(SampleType, HealthUnit, Aggregation, shadows: Bool)] = [
             (.bodyMass, .kilogram, .discrete, true),
             (.leanBodyMass, .kilogram, .discrete, true),
             (.bodyFatPercentage, .percent, .discrete, true),

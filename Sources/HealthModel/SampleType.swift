@@ -26,7 +26,7 @@ public struct SampleType: Hashable, Sendable {
     public var shortName: String { SampleType.entries[identifier]?.shortName ?? identifier }
 
     /// The unit in which columns and statistics give this type; `nil` for types that the catalog does not know.
-    public var canonicalUnit: Unit? { SampleType.entries[identifier]?.unit }
+    public var canonicalUnit: HealthUnit? { SampleType.entries[identifier]?.unit }
 
     /// How values combine; `nil` for types that the catalog does not know.
     public var aggregation: Aggregation? { SampleType.entries[identifier]?.aggregation }

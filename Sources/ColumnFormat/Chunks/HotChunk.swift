@@ -99,4 +99,28 @@ public struct HotChunk: ~Escapable {
         let revisions = try required(.revision)
         return revisions.isConstant ? UInt32(truncatingIfNeeded: revisions.base) : nil
     }
+
+    /// The numbers of all revisions that rows name.
+    public func distinctRevisions() throws(FormatError) -> Set<UInt32> {
+        let column = try required(.revision)
+        var numbers: Set<UInt32> = []
+        for row in 0..<rows { numbers.insert(UInt32(truncatingIfNeeded: column.value(value.span, at: row))) }
+        return numbers
+    }
+}
+
+extension HotChunk {
+    /// The rows that start within a stretch of time. Only the column of starts is read; the body is verified.
+    public func rows(startingIn starts: ClosedRange<Int64>) throws(FormatError) -> Range<Int> {
+        try verify()
+        let column = try required(.start)
+        var first: Int?
+        var start: Int64 = 0
+        for row in 0..<rows {
+            start = row == 0 ? column.value(value.span, at: 0) : column.step(value.span, from: row - 1, start, to: row)
+            if start > starts.upperBound { return (first ?? row)..<row }
+            if start >= starts.lowerBound, first == nil { first = row }
+        }
+        return (first ?? rows)..<rows
+    }
 }

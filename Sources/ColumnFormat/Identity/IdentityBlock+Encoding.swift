@@ -144,3 +144,26 @@ public enum IdentityMerge {
         return settled
     }
 }
+
+extension IdentityMerge {
+    /// Two sorted lists as one.
+    public static func union(_ left: [IdentityEntry], _ right: [IdentityEntry]) -> [IdentityEntry] {
+        if left.isEmpty { return right }
+        if right.isEmpty { return left }
+        var merged: [IdentityEntry] = []
+        merged.reserveCapacity(left.count + right.count)
+        var (i, j) = (0, 0)
+        while i < left.count, j < right.count {
+            if right[j] < left[i] {
+                merged.append(right[j])
+                j += 1
+            } else {
+                merged.append(left[i])
+                i += 1
+            }
+        }
+        merged.append(contentsOf: left[i...])
+        merged.append(contentsOf: right[j...])
+        return merged
+    }
+}

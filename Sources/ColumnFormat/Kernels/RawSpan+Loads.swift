@@ -38,3 +38,17 @@ extension [UInt8] {
         }
     }
 }
+
+extension RawSpan {
+    /// Whether the first `count` bytes equal `other`'s.
+    public func hasPrefix(_ other: [UInt8], count: Int) -> Bool {
+        guard byteCount >= count, other.count >= count else { return false }
+        for index in 0..<count where load(index, as: UInt8.self) != other[index] { return false }
+        return true
+    }
+
+    /// The big-endian word at `offset`, as keys hold hashes; zero where there is none.
+    public func loadHash(_ offset: Int) -> UInt64 {
+        offset + 8 <= byteCount ? loadBigEndian(offset, as: UInt64.self) : 0
+    }
+}

@@ -1,9 +1,9 @@
 /// A unit of measure with exact conversion inside its dimension.
 ///
 /// ```swift
-/// let pounds = try Unit.kilogram.convert(100, to: .pound)      // 220.46…
+/// let pounds = try HealthUnit.kilogram.convert(100, to: .pound)      // 220.46…
 /// ```
-public struct Unit: Hashable, Sendable {
+public struct HealthUnit: Hashable, Sendable {
     /// What a unit measures. Conversion is possible inside one dimension only.
     public enum Dimension: String, Sendable, Codable {
         case mass, count, length, energy, volume, ratio
@@ -28,42 +28,42 @@ public struct Unit: Hashable, Sendable {
         self.denominator = denominator
     }
 
-    public static func == (left: Unit, right: Unit) -> Bool { left.number == right.number }
+    public static func == (left: HealthUnit, right: HealthUnit) -> Bool { left.number == right.number }
     public func hash(into hasher: inout Hasher) { hasher.combine(number) }
 
     /// Whether quantities of this unit can be converted to `other`.
-    public func isCompatible(with other: Unit) -> Bool { dimension == other.dimension }
+    public func isCompatible(with other: HealthUnit) -> Bool { dimension == other.dimension }
 
     /// `value` of this unit, expressed in `other`.
-    public func convert(_ value: Double, to other: Unit) throws(ModelError) -> Double {
+    public func convert(_ value: Double, to other: HealthUnit) throws(ModelError) -> Double {
         if self == other { return value }
         guard isCompatible(with: other) else { throw .incompatibleUnits(from: symbol, to: other.symbol) }
         return value * (numerator * other.denominator) / (denominator * other.numerator)
     }
 }
 
-extension Unit {
-    public static let count = Unit("count", .count, 1, 1)
-    public static let kilogram = Unit("kg", .mass, 2, 1000)
-    public static let gram = Unit("g", .mass, 3, 1)
-    public static let milligram = Unit("mg", .mass, 4, 1, per: 1000)
-    public static let pound = Unit("lb", .mass, 5, 45_359_237, per: 100_000)
-    public static let meter = Unit("m", .length, 6, 1)
-    public static let kilometer = Unit("km", .length, 7, 1000)
-    public static let mile = Unit("mi", .length, 8, 1_609_344, per: 1000)
-    public static let kilocalorie = Unit("kcal", .energy, 9, 4184)
-    public static let kilojoule = Unit("kJ", .energy, 10, 1000)
-    public static let milliliter = Unit("mL", .volume, 11, 1)
-    public static let liter = Unit("L", .volume, 12, 1000)
-    public static let percent = Unit("%", .ratio, 13, 1)
+extension HealthUnit {
+    public static let count = HealthUnit("count", .count, 1, 1)
+    public static let kilogram = HealthUnit("kg", .mass, 2, 1000)
+    public static let gram = HealthUnit("g", .mass, 3, 1)
+    public static let milligram = HealthUnit("mg", .mass, 4, 1, per: 1000)
+    public static let pound = HealthUnit("lb", .mass, 5, 45_359_237, per: 100_000)
+    public static let meter = HealthUnit("m", .length, 6, 1)
+    public static let kilometer = HealthUnit("km", .length, 7, 1000)
+    public static let mile = HealthUnit("mi", .length, 8, 1_609_344, per: 1000)
+    public static let kilocalorie = HealthUnit("kcal", .energy, 9, 4184)
+    public static let kilojoule = HealthUnit("kJ", .energy, 10, 1000)
+    public static let milliliter = HealthUnit("mL", .volume, 11, 1)
+    public static let liter = HealthUnit("L", .volume, 12, 1000)
+    public static let percent = HealthUnit("%", .ratio, 13, 1)
 
     /// Every unit of the catalog, in the order of their numbers.
-    public static let catalog: [Unit] = [
+    public static let catalog: [HealthUnit] = [
         .count, .kilogram, .gram, .milligram, .pound, .meter, .kilometer, .mile, .kilocalorie, .kilojoule, .milliliter,
         .liter, .percent,
     ]
 
-    private static let bySymbol: [String: Unit] = {
+    private static let bySymbol: [String: HealthUnit] = {
         var units = Dictionary(uniqueKeysWithValues: catalog.map { ($0.symbol, $0) })
         units["Cal"] = .kilocalorie
         return units
@@ -71,18 +71,18 @@ extension Unit {
 
     /// The unit of a symbol; `Cal` is another way to write `kcal`.
     public init(symbol: String) throws(ModelError) {
-        guard let unit = Unit.bySymbol[symbol] else { throw .unknownUnit(symbol) }
+        guard let unit = HealthUnit.bySymbol[symbol] else { throw .unknownUnit(symbol) }
         self = unit
     }
 
     /// The unit of a number that a file holds, if the catalog has it.
     public init?(number: UInt32) {
-        guard number >= 1, number <= Unit.catalog.count else { return nil }
-        self = Unit.catalog[Int(number) - 1]
+        guard number >= 1, number <= HealthUnit.catalog.count else { return nil }
+        self = HealthUnit.catalog[Int(number) - 1]
     }
 }
 
-extension Unit: Codable, CustomStringConvertible {
+extension HealthUnit: Codable, CustomStringConvertible {
     public var description: String { symbol }
 
     public init(from decoder: any Decoder) throws {
@@ -98,15 +98,15 @@ extension Unit: Codable, CustomStringConvertible {
 /// A number with its unit, exactly as entered. Two quantities are equal when value (bit for bit) and unit are.
 public struct Quantity: Sendable, Codable {
     public var value: Double
-    public var unit: Unit
+    public var unit: HealthUnit
 
-    public init(_ value: Double, _ unit: Unit) {
+    public init(_ value: Double, _ unit: HealthUnit) {
         self.value = value
         self.unit = unit
     }
 
     /// The value in another unit of the same dimension.
-    public func value(in other: Unit) throws(ModelError) -> Double { try unit.convert(value, to: other) }
+    public func value(in other: HealthUnit) throws(ModelError) -> Double { try unit.convert(value, to: other) }
 }
 
 extension Quantity: Hashable {

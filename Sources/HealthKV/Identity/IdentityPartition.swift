@@ -1,0 +1,106 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// A part of the identity index: a range of 40-bit hashes with a few sorted runs of entries.
+///
+/// Three kinds of keys share the table, told apart by their first byte: 1 a recent entry, 2 a partition, 3 a block.
+struct IdentityPartition: Sendable, Equatable {
+    struct Run: Sendable, Equatable {
+        var number: UInt32
+        var entries: UInt64
+    }
+
+    /// The first hash of the partition, and the first behind it.
+    var lower: UInt64
+    var upper: UInt64
+    /// From the oldest to the newest; a removal cancels entries of older runs only.
+    var runs: [Run] = []
+    var nextRun: UInt32 = 1
+
+    static let hashLimit: UInt64 = 1 << 40
+    /// More entries than this split a partition: about 1 MB, the most that one merge moves.
+    static let entryLimit: UInt64 = 200_000
+
+    var entries: UInt64 { runs.reduce(0) { $0 + $1.entries } }
+
+    static func key(_ lower: UInt64) -> [UInt8] {
+        var writer = ByteWriter(reserving: 9)
+        writer.append(2 as UInt8)
+        writer.appendBigEndian(lower)
+        return writer.bytes
+    }
+
+    /// Blocks of a run in the order of their first hash; `index` tells blocks apart that begin with the same hash.
+    static func blockKey(_ lower: UInt64, run: UInt32, hash: UInt64, index: UInt16) -> [UInt8] {
+        var writer = ByteWriter(reserving: 23)
+        writer.append(3 as UInt8)
+        writer.appendBigEndian(lower)
+        writer.appendBigEndian(run)
+        writer.appendBigEndian(hash)
+        writer.appendBigEndian(index)
+        return writer.bytes
+    }
+
+    static let blockPrefix = 13
+
+    func value(commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(upper)
+        record.append(nextRun)
+        record.append(UInt32(runs.count))
+        for run in runs {
+            record.append(run.number)
+            record.append(run.entries)
+        }
+        return record.value(table: .identity, key: IdentityPartition.key(lower), commit: commit)
+    }
+
+    init(lower: UInt64, upper: UInt64) {
+        self.lower = lower
+        self.upper = upper
+    }
+
+    init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
+        guard key.count == 9 else { throw FormatError(.invalid, "partition key") }
+        lower = key[1...].reduce(0) { $0 << 8 | UInt64($1) }
+        var record = try RecordReader(span, table: .identity, key: key)
+        upper = try record.read(UInt64.self)
+        nextRun = try record.read(UInt32.self)
+        for _ in 0..<(try record.read(UInt32.self)) {
+            runs.append(Run(number: try record.read(UInt32.self), entries: try record.read(UInt64.self)))
+        }
+        guard lower < upper, upper <= IdentityPartition.hashLimit else { throw FormatError(.invalid, "partition") }
+    }
+}
+
+/// A recent entry: one row of the table, so that a single write moves no run.
+enum RecentEntry {
+    static let tag: UInt8 = 1
+
+    static func key(_ entry: IdentityEntry) -> [UInt8] {
+        var writer = ByteWriter(reserving: 17)
+        writer.append(tag)
+        writer.appendBigEndian(entry.key)
+        writer.appendBigEndian(entry.kind.addition.packed)
+        return writer.bytes
+    }
+
+    /// The key and, by sign, how many additions or removals of the entry it stands for.
+    static func value(key: [UInt8], net: Int32, commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(net)
+        return record.value(table: .identity, key: key, commit: commit)
+    }
+
+    static func entry(key: [UInt8]) throws(FormatError) -> IdentityEntry {
+        guard key.count == 17 else { throw FormatError(.invalid, "recent identity") }
+        let words = (key[1..<9].reduce(0) { $0 << 8 | UInt64($1) }, key[9...].reduce(0) { $0 << 8 | UInt64($1) })
+        return IdentityEntry(key: words.0, kind: IdentityEntry.Kind(packed: words.1))
+    }
+
+    static func net(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> Int32 {
+        var record = try RecordReader(span, table: .identity, key: key)
+        return try record.read(Int32.self)
+    }
+}

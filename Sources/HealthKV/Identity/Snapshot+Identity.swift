@@ -1,0 +1,68 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension Snapshot {
+    /// Every hint for a hash that no removal cancels, sorted.
+    func hints(_ hash: UInt64) throws -> [IdentityEntry] {
+        let wanted = IdentityEntry.hash(hash)
+        var entries: [IdentityEntry] = []
+        if let partition = try partition(of: wanted) {
+            for run in partition.runs { try find(wanted, in: partition, run.number, &entries) }
+        }
+        if header.recentEntries > 0 { try findRecent(wanted, &entries) }
+        if entries.count > 1 { entries.sort() }
+        return IdentityMerge.settle(entries, keepingRemovals: false)
+    }
+
+    /// The partition that holds a 40-bit hash; `nil` in a store that has none yet.
+    func partition(of hash: UInt64) throws -> IdentityPartition? {
+        var low = 0
+        var high = context.partitions.count
+        while low < high {
+            let middle = (low + high) / 2
+            if context.partitions[middle].upper <= hash { low = middle + 1 } else { high = middle }
+        }
+        if low < context.partitions.count, context.partitions[low].lower <= hash { return context.partitions[low] }
+        var cursor = try view.cursor(tables[.identity])
+        guard try cursor.seekAtOrBefore(IdentityPartition.key(hash)), cursor.key.byteCount == 9 else { return nil }
+        let partition = try IdentityPartition(cursor.value, key: cursor.key.copied())
+        guard partition.lower <= hash, hash < partition.upper else { throw damaged("the identity index has a gap") }
+        context.partitions.insert(partition, at: low)
+        return partition
+    }
+
+    private func find(
+        _ hash: UInt64, in partition: IdentityPartition, _ run: UInt32, _ entries: inout [IdentityEntry]
+    ) throws {
+        var cursor = try view.cursor(tables[.identity])
+        // The block before the first that begins with the hash may end with it.
+        let before = hash == 0 ? 0 : hash - 1
+        let prefix = IdentityPartition.blockKey(partition.lower, run: run, hash: before, index: hash == 0 ? 0 : .max)
+        var found = try cursor.seekAtOrBefore(prefix)
+        if !found || !cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
+            found = try cursor.seek(prefix)
+        }
+        while found, cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
+            if cursor.key.loadHash(IdentityPartition.blockPrefix) > hash { break }
+            try IdentityBlock(StoredValue(cursor.value, table: .identity)).find(hash, into: &entries)
+            found = try cursor.next()
+        }
+    }
+
+    private func findRecent(_ hash: UInt64, _ entries: inout [IdentityEntry]) throws {
+        var cursor = try view.cursor(tables[.identity])
+        let first = RecentEntry.key(
+            IdentityEntry(key: hash << IdentityEntry.quantumBits, kind: IdentityEntry.Kind(packed: 0)))
+        var found = try cursor.seek(first)
+        while found, cursor.key.byteCount == 17 {
+            let key = cursor.key.copied()
+            let entry = try RecentEntry.entry(key: key)
+            guard key[0] == RecentEntry.tag, entry.hash == hash else { break }
+            let net = try RecentEntry.net(cursor.value, key: key)
+            let signed = net < 0 ? IdentityEntry(key: entry.key, kind: entry.kind.removal) : entry
+            entries.append(contentsOf: repeatElement(signed, count: Int(net.magnitude)))
+            found = try cursor.next()
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension WriteTransaction {
+    /// The entries that lead to a row: by id unless it is derived, by sync identifier unless it is the id's text, by group.
+    func entries(of row: StoredRow, _ lane: Lane) -> [IdentityEntry] {
+        var entries: [IdentityEntry] = []
+        appendEntries(of: row, lane, to: &entries)
+        return entries
+    }
+
+    func appendEntries(of row: StoredRow, _ lane: Lane, to entries: inout [IdentityEntry]) {
+        let key = state.header.hashKey
+        if !row.flags.contains(.derivedID) {
+            entries.append(IdentityEntry(hash: IdentityHash.of(row.id, key), start: row.start, lane: lane))
+        }
+        guard let rare = row.rare else { return }
+        if let text = rare.syncIdentifier {
+            entries.append(
+                IdentityEntry(hash: IdentityHash.of(syncIdentifier: text, key), start: row.start, lane: lane))
+        }
+        if let group = rare.group {
+            entries.append(IdentityEntry(hash: IdentityHash.of(group: group, key), start: row.start, lane: lane))
+        }
+    }
+
+    /// Moves the entries of a row that was replaced: what stays the same is not touched.
+    mutating func reindex(from old: (StoredRow, Lane)?, to new: (StoredRow, Lane)?) throws {
+        let before = old.map { entries(of: $0.0, $0.1) } ?? []
+        let after = new.map { entries(of: $0.0, $0.1) } ?? []
+        for entry in before where !after.contains(entry) { try addRecent(entry, -1) }
+        for entry in after where !before.contains(entry) { try addRecent(entry, 1) }
+    }
+
+    /// Adds to the recent part of the index how many of an entry came or went.
+    mutating func addRecent(_ entry: IdentityEntry, _ change: Int32) throws {
+        let key = RecentEntry.key(entry)
+        let held = try snapshot.recentNet(key)
+        let net = change + (held ?? 0)
+        if held != nil { state.header.recentEntries -= 1 }
+        if net == 0 {
+            try remove(.identity, key)
+        } else {
+            try put(.identity, key, RecentEntry.value(key: key, net: net, commit: commit))
+            state.header.recentEntries += 1
+        }
+        syncHeader()
+    }
+
+    /// Adds many entries, removals among them, as one run for each partition that they fall into.
+    mutating func addRuns(_ entries: [IdentityEntry]) throws {
+        guard let first = entries.first else { return }
+        try makeFirstPartition()
+        var from = 0
+        var next = first.hash
+        while from < entries.count {
+            guard let partition = try snapshot.partition(of: next) else { throw snapshot.damaged("no identity partition") }
+            var to = from
+            while to < entries.count, entries[to].hash < partition.upper { to += 1 }
+            try addRun(Array(entries[from..<to]), to: partition)
+            if to < entries.count { next = entries[to].hash }
+            from = to
+        }
+    }
+
+    private mutating func makeFirstPartition() throws {
+        guard try snapshot.partition(of: 0) == nil else { return }
+        try store(IdentityPartition(lower: 0, upper: IdentityPartition.hashLimit))
+    }
+
+    private mutating func store(_ partition: IdentityPartition) throws {
+        try put(.identity, IdentityPartition.key(partition.lower), partition.value(commit: commit))
+        context.partitions.removeAll { $0.lower < partition.upper && partition.lower < $0.upper }
+        let index = context.partitions.firstIndex { $0.lower > partition.lower } ?? context.partitions.count
+        context.partitions.insert(partition, at: index)
+    }
+
+    /// Adds a run, and merges runs of like size, so that an entry is moved a few times in all and a lookup tries few runs.
+    private mutating func addRun(_ entries: [IdentityEntry], to partition: IdentityPartition) throws {
+        if partition.entries + UInt64(entries.count) > IdentityPartition.entryLimit {
+            return try split(partition, entries)
+        }
+        var partition = partition
+        var merged = entries
+        var gone: [IdentityPartition.Run] = []
+        // The newest runs that are not much larger join the new one once there would be more than three.
+        while partition.runs.count >= 3, let last = partition.runs.last {
+            if partition.runs.count < 6, last.entries > UInt64(2 * merged.count) { break }
+            merged = try IdentityMerge.union(read(partition, last), merged)
+            gone.append(last)
+            partition.runs.removeLast()
+        }
+        for run in gone { try removeBlocks(partition.lower, run.number) }
+        merged = IdentityMerge.settle(merged, keepingRemovals: !partition.runs.isEmpty)
+        try write(merged, as: &partition)
+        try store(partition)
+    }
+
+    private mutating func write(_ entries: [IdentityEntry], as partition: inout IdentityPartition) throws {
+        guard !entries.isEmpty else { return }
+        let number = partition.nextRun
+        partition.nextRun += 1
+        partition.runs.append(IdentityPartition.Run(number: number, entries: UInt64(entries.count)))
+        var encoder = IdentityBlockEncoder(pageSize: environment.pageSize)
+        var from = 0
+        var index: UInt16 = 0
+        var last: UInt64?
+        while from < entries.count {
+            let hash = entries[from].hash
+            index = hash == last ? index + 1 : 0
+            last = hash
+            let block = encoder.block(entries[from...], commit: commit) {
+                IdentityPartition.blockKey(partition.lower, run: number, hash: $0, index: index)
+            }
+            try put(.identity, block.key, block.value)
+            from += block.count
+        }
+    }
+
+    /// Merges everything of a partition that has outgrown its limit and divides it into several.
+    private mutating func split(_ partition: IdentityPartition, _ entries: [IdentityEntry]) throws {
+        var merged = entries
+        for run in partition.runs.reversed() { merged = try IdentityMerge.union(read(partition, run), merged) }
+        for run in partition.runs { try removeBlocks(partition.lower, run.number) }
+        merged = IdentityMerge.settle(merged, keepingRemovals: false)
+        let parts = max(1, (merged.count * 2 + Int(IdentityPartition.entryLimit) - 1) / Int(IdentityPartition.entryLimit))
+        var lower = partition.lower
+        var from = 0
+        for part in 1...parts {
+            let upper =
+                part == parts
+                ? partition.upper : partition.lower + (partition.upper - partition.lower) / UInt64(parts) * UInt64(part)
+            var to = from
+            while to < merged.count, merged[to].hash < upper { to += 1 }
+            var divided = IdentityPartition(lower: lower, upper: upper)
+            divided.nextRun = partition.nextRun
+            try write(Array(merged[from..<to]), as: &divided)
+            try store(divided)
+            (lower, from) = (upper, to)
+        }
+    }
+
+    private func read(_ partition: IdentityPartition, _ run: IdentityPartition.Run) throws -> [IdentityEntry] {
+        var entries: [IdentityEntry] = []
+        entries.reserveCapacity(Int(run.entries))
+        try snapshot.forEachBlock(partition.lower, run.number) { block in try block.appendAll(to: &entries) }
+        return entries
+    }
+
+    private mutating func removeBlocks(_ lower: UInt64, _ run: UInt32) throws {
+        for key in try snapshot.blockKeys(lower, run) { try remove(.identity, key) }
+    }
+
+    /// Moves the recent entries into runs: a step of upkeep.
+    mutating func foldRecentEntries() throws {
+        let recent = try snapshot.recentEntries()
+        for (entry, _) in recent { try remove(.identity, RecentEntry.key(entry)) }
+        state.header.recentEntries = 0
+        syncHeader()
+        var entries: [IdentityEntry] = []
+        for (entry, net) in recent {
+            let signed = net < 0 ? IdentityEntry(key: entry.key, kind: entry.kind.removal) : entry
+            entries.append(contentsOf: repeatElement(signed, count: Int(net.magnitude)))
+        }
+        entries.sort()
+        try addRuns(entries)
+    }
+}
+
+extension Snapshot {
+    /// How many of a recent entry came or went; `nil` when it has no row.
+    fileprivate func recentNet(_ key: [UInt8]) throws -> Int32? {
+        guard let span = try view.get(tables[.identity], key) else { return nil }
+        return try RecentEntry.net(span, key: key)
+    }
+
+    /// Calls `body` with each block of a run, in order.
+    func forEachBlock(_ lower: UInt64, _ run: UInt32, _ body: (IdentityBlock) throws -> Void) throws {
+        var cursor = try view.cursor(tables[.identity])
+        let prefix = IdentityPartition.blockKey(lower, run: run, hash: 0, index: 0)
+        var found = try cursor.seek(prefix)
+        while found, cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
+            let value = try StoredValue(cursor.value, table: .identity)
+            try value.expect(key: cursor.key.copied())
+            try body(IdentityBlock(value))
+            found = try cursor.next()
+        }
+    }
+
+    func blockKeys(_ lower: UInt64, _ run: UInt32) throws -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        var cursor = try view.cursor(tables[.identity])
+        let prefix = IdentityPartition.blockKey(lower, run: run, hash: 0, index: 0)
+        var found = try cursor.seek(prefix)
+        while found, cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
+            keys.append(cursor.key.copied())
+            found = try cursor.next()
+        }
+        return keys
+    }
+
+    /// Every recent entry with its net count, in order.
+    func recentEntries() throws -> [(IdentityEntry, Int32)] {
+        var entries: [(IdentityEntry, Int32)] = []
+        var cursor = try view.cursor(tables[.identity])
+        var found = try cursor.seek([RecentEntry.tag])
+        while found, cursor.key.byteCount == 17 {
+            let key = cursor.key.copied()
+            guard key[0] == RecentEntry.tag else { break }
+            entries.append((try RecentEntry.entry(key: key), try RecentEntry.net(cursor.value, key: key)))
+            found = try cursor.next()
+        }
+        return entries
+    }
+
+    /// Every partition, in order.
+    func allPartitions() throws -> [IdentityPartition] {
+        var partitions: [IdentityPartition] = []
+        var cursor = try view.cursor(tables[.identity])
+        var found = try cursor.seek(IdentityPartition.key(0))
+        while found, cursor.key.byteCount == 9 {
+            partitions.append(try IdentityPartition(cursor.value, key: cursor.key.copied()))
+            found = try cursor.next()
+        }
+        return partitions
+    }
+}

@@ -1,0 +1,111 @@
+import ColumnFormat
+import HealthModel
+
+/// What a number in a chunk stands for. Kinds are embedded on disk: never change or reuse one.
+enum NameKind: UInt8, Sendable, CaseIterable {
+    case type = 1
+    case source = 2
+    case revision = 3
+    case device = 4
+
+    /// Numbers below it are fixed by the catalog.
+    var firstNumber: UInt32 { self == .type ? 1 << 16 : 1 }
+}
+
+/// A revision of a source: what a row's number names.
+struct RevisionName: Sendable, Hashable {
+    var sourceNumber: UInt32
+    var source: Source
+}
+
+/// A name to bytes and back; equal names are equal bytes.
+enum NameCoding {
+    static func encode(type: SampleType) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(type.identifier)
+        return record.bytes
+    }
+
+    static func encode(source: SourceIdentity) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(source.bundle)
+        record.append(source.name)
+        return record.bytes
+    }
+
+    static func encode(revisionOf number: UInt32, _ source: Source) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(number)
+        record.append(source.version)
+        record.append(source.product)
+        record.append(source.system)
+        return record.bytes
+    }
+
+    static func encode(device: Device) -> [UInt8] {
+        var record = RecordWriter()
+        for field in device.fields { record.append(field) }
+        return record.bytes
+    }
+
+    static func type(_ bytes: [UInt8]) throws(FormatError) -> SampleType {
+        var record = RecordReader(fields: bytes.rawBytes)
+        return SampleType(try record.readText())
+    }
+
+    static func source(_ bytes: [UInt8]) throws(FormatError) -> SourceIdentity {
+        var record = RecordReader(fields: bytes.rawBytes)
+        let bundle = try record.readText()
+        return SourceIdentity(bundle: bundle, name: try record.readText())
+    }
+
+    static func revision(
+        _ bytes: [UInt8]
+    ) throws(FormatError) -> (source: UInt32, version: String?, product: String?, system: String?) {
+        var record = RecordReader(fields: bytes.rawBytes)
+        return (
+            try record.read(UInt32.self), try record.readOptionalText(), try record.readOptionalText(),
+            try record.readOptionalText()
+        )
+    }
+
+    static func device(_ bytes: [UInt8]) throws(FormatError) -> Device {
+        var record = RecordReader(fields: bytes.rawBytes)
+        var fields: [String?] = []
+        for _ in 0..<8 { fields.append(try record.readOptionalText()) }
+        return Device(fields: fields)
+    }
+}
+
+/// Keys and values of the two tables of names. A name stands in both, so that losing one page loses no name.
+enum NameTable {
+    static func key(_ kind: NameKind, _ number: UInt32) -> [UInt8] {
+        var writer = ByteWriter(reserving: 5)
+        writer.append(kind.rawValue)
+        writer.appendBigEndian(number)
+        return writer.bytes
+    }
+
+    /// The key of the reverse table: a keyed hash of the name, 128 bits wide.
+    static func reverseKey(_ kind: NameKind, _ bytes: [UInt8], _ hashKey: KeyedHash) -> [UInt8] {
+        let words = IdentityHash.words(of: bytes, hashKey)
+        var writer = ByteWriter(reserving: 17)
+        writer.append(kind.rawValue)
+        writer.appendBigEndian(hashKey.hash(words.0, words.1, 11))
+        writer.appendBigEndian(hashKey.hash(words.0, words.1, 12))
+        return writer.bytes
+    }
+
+    /// Both tables hold the same fields: the number and the name.
+    static func value(_ table: TableCode, key: [UInt8], _ number: UInt32, _ bytes: [UInt8], commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(number)
+        record.append(bytes)
+        return record.value(table: table, key: key, commit: commit)
+    }
+
+    static func read(_ span: RawSpan, _ table: TableCode, key: [UInt8]) throws(FormatError) -> (UInt32, [UInt8]) {
+        var record = try RecordReader(span, table: table, key: key)
+        return (try record.read(UInt32.self), try record.readBytes())
+    }
+}

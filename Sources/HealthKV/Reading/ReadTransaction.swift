@@ -1,0 +1,24 @@
+import HealthModel
+import LMDB
+
+/// A transaction that reads one snapshot of the store, whatever is written meanwhile.
+///
+/// ```swift
+/// let weights = try store.read { try $0.samples(of: .bodyMass) }
+/// ```
+///
+/// It exists only inside ``SampleStore/read(_:)``: it cannot be copied or kept.
+public struct ReadTransaction: ~Copyable, SampleReading {
+    let lmdb: LMDB.ReadTransaction
+    let context: ReadContext
+
+    init(_ lmdb: consuming LMDB.ReadTransaction, context: ReadContext) {
+        self.lmdb = lmdb
+        self.context = context
+    }
+
+    public var snapshot: Snapshot {
+        @_lifetime(borrow self)
+        get { Snapshot(view: lmdb.view, context: context) }
+    }
+}

@@ -1,0 +1,91 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// What a chunk read needs to know of where it goes on.
+struct ChunkBounds: Sendable {
+    var key: ChunkKey
+    var upper: Point
+}
+
+extension Snapshot {
+    /// All visible rows of the chunk that a cursor over `chunks` stands on: verified, and without what unfinished mass
+    /// operations take away.
+    func visibleRows(_ chunk: HotChunk) throws -> [StoredRow] {
+        let rows = try allRows(chunk)
+        return try hidden(rows, chunk.key.lane).map { hides in rows.filter { !hides($0) } } ?? rows
+    }
+
+    /// All rows of a chunk, hidden ones included.
+    func allRows(_ chunk: HotChunk) throws -> [StoredRow] {
+        guard chunk.rows > 0 else { return [] }
+        try loadNames(of: chunk)
+        let keyBytes = chunk.key.bytes
+        guard let span = try view.get(tables[.details], keyBytes) else { throw damaged("a chunk has no details") }
+        let details = try DetailsChunk(span, key: keyBytes.rawBytes)
+        return try ChunkDecoder(hot: chunk, details: details).rows(context)
+    }
+
+    /// A test for rows that unfinished mass operations hide; `nil` when none of them touches these rows.
+    func hidden(_ rows: [StoredRow], _ lane: Lane) throws -> ((StoredRow) -> Bool)? {
+        guard !context.intents.isEmpty, let first = rows.first, let last = rows.last else { return nil }
+        let intents = context.intents.filter { $0.mayTouch(lane, first.start...last.start) }
+        if intents.isEmpty { return nil }
+        var sources: [UInt32: UInt32] = [:]
+        for row in rows where sources[row.revision] == nil {
+            sources[row.revision] = try revision(row.revision).sourceNumber
+        }
+        return { row in intents.contains { $0.hides(row, type: lane.type, source: sources[row.revision] ?? 0) } }
+    }
+
+    /// Whether unfinished mass operations may hide rows of a lane in a range of starts.
+    func mayHide(_ lane: Lane, _ starts: ClosedRange<Int64>) -> Bool {
+        context.intents.contains { $0.mayTouch(lane, starts) }
+    }
+
+    /// Puts a cursor on the chunk that owns `point`; answers false when the lane has none.
+    @_lifetime(cursor: copy cursor)
+    func seek(_ cursor: inout Cursor, _ lane: Lane, _ point: Point) throws -> Bool {
+        guard try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).bytes) else { return false }
+        return try ChunkKey(cursor.key).lane == lane
+    }
+
+    /// Calls `body` with each chunk of a lane whose span meets `from..<to`, until it answers false.
+    func forEachChunk(
+        _ lane: Lane, from: Point, to: Point, descending: Bool = false,
+        _ body: (HotChunk) throws -> Bool
+    ) throws {
+        guard from < to else { return }
+        var cursor = try view.cursor(tables[.chunks])
+        var found = try seek(&cursor, lane, descending ? to : from)
+        var expected: Point?
+        while found {
+            let chunk = try HotChunk(cursor.value, key: cursor.key)
+            guard chunk.key.lane == lane else { break }
+            // Neighbours tile the axis: a missing chunk must not pass for an empty stretch.
+            if let expected, descending ? chunk.upper != expected : chunk.key.lower != expected {
+                throw damaged("a chunk is missing")
+            }
+            expected = descending ? chunk.key.lower : chunk.upper
+            if descending ? chunk.upper <= from : chunk.key.lower >= to { break }
+            if !(descending && chunk.key.lower >= to) {
+                guard try body(chunk) else { break }
+            }
+            found = try descending ? cursor.previous() : cursor.next()
+        }
+    }
+
+    /// The numbers of all types that have chunks, ascending.
+    func typesWithChunks() throws -> [UInt32] {
+        var types: [UInt32] = []
+        var cursor = try view.cursor(tables[.chunks])
+        var found = try cursor.first()
+        while found {
+            let type = try ChunkKey(cursor.key).lane.type
+            types.append(type)
+            guard type < .max else { break }
+            found = try cursor.seek(ChunkKey(lane: Lane(type: type + 1, duration: .hour), lower: .least).bytes)
+        }
+        return types
+    }
+}

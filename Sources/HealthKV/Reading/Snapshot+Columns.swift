@@ -1,0 +1,198 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// A type's times and values as arrays: what a chart or a computation needs.
+public struct Series: Sendable, Hashable {
+    /// The start of each sample, nanoseconds since 2001, ascending.
+    public var times: [Int64]
+    public var values: [Double]
+    /// The unit of the values: canonical where the type has one.
+    public var unit: HealthUnit?
+
+    public var count: Int { times.count }
+}
+
+/// Buffers for the columns of one chunk.
+private struct ColumnScratch: ~Copyable {
+    var starts = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
+    var values = ScratchColumn<Double>(capacity: ChunkEncoder.rowLimit)
+}
+
+extension Snapshot {
+    /// Feeds the columns of samples that start in `from..<to` to `body`, a chunk at a time, in order of start within
+    /// each duration class; a type of one class, as nearly all are, comes in order throughout.
+    func foldColumns(
+        _ type: UInt32, from: Instant, to: Instant, _ body: (Span<Int64>, Span<Double>) throws -> Void
+    ) throws {
+        var scratch = ColumnScratch()
+        for duration in DurationClass.allCases {
+            let lane = Lane(type: type, duration: duration)
+            let bounds = (from: Point.at(from.nanoseconds), to: to.upperPoint)
+            try forEachChunk(lane, from: bounds.from, to: bounds.to) { chunk in
+                guard chunk.rows > 0 else { return true }
+                if let factor = try plainFactor(chunk) {
+                    try chunk.verify()
+                    try scratch.starts.refill { column in try chunk.decodeStarts(into: &column) }
+                    try scratch.values.refill { column in try chunk.decodeValues(into: &column) }
+                    precondition(factor == 1)
+                } else {
+                    try decodeSlowly(chunk, &scratch)
+                }
+                let range = rows(scratch.starts.span, from: bounds.from, to: bounds.to)
+                if !range.isEmpty {
+                    try body(scratch.starts.span.extracting(range), scratch.values.span.extracting(range))
+                }
+                return true
+            }
+        }
+    }
+
+    /// 1 when the chunk's columns can be given as they are: one unit, the canonical one, and no row left out.
+    private func plainFactor(_ chunk: HotChunk) throws -> Double? {
+        guard chunk.shadowed == 0, !mayHide(chunk.key.lane, chunk.key.lower.start...chunk.upper.start),
+            let number = try chunk.commonUnit()
+        else { return nil }
+        let canonical = try type(chunk.key.lane.type).canonicalUnit
+        return canonical == nil || canonical?.number == number ? 1 : nil
+    }
+
+    /// Row by row: with units to convert, or rows to leave out.
+    private func decodeSlowly(_ chunk: HotChunk, _ scratch: inout ColumnScratch) throws {
+        let rows = try visibleRows(chunk).filter { !$0.isShadowed }
+        let unit = try type(chunk.key.lane.type).canonicalUnit
+        var values: [Double] = []
+        values.reserveCapacity(rows.count)
+        for row in rows {
+            guard let own = HealthUnit(number: row.unit) else { throw damaged("a unit has no name") }
+            values.append(try unit.map { try own.convert(row.value, to: $0) } ?? row.value)
+        }
+        scratch.starts.refill { column in for row in rows { column.append(row.start) } }
+        scratch.values.refill { column in for value in values { column.append(value) } }
+    }
+
+    /// The rows of ascending `starts` that lie between two points of time.
+    private func rows(_ starts: Span<Int64>, from: Point, to: Point) -> Range<Int> {
+        func firstRow(_ isBefore: (Int64) -> Bool) -> Int {
+            var low = 0
+            var high = starts.count
+            while low < high {
+                let middle = (low + high) / 2
+                if isBefore(starts[middle]) { low = middle + 1 } else { high = middle }
+            }
+            return low
+        }
+        if starts.count == 0 { return 0..<0 }
+        let first = starts[0] >= from.start ? 0 : firstRow { $0 < from.start }
+        let last = to == .greatest || starts[starts.count - 1] < to.start ? starts.count : firstRow { $0 < to.start }
+        return first..<max(first, last)
+    }
+
+    /// Whole columns in arrays, decoded straight into them.
+    func series(_ type: UInt32, from: Instant, to: Instant) throws -> Series {
+        let unit = try self.type(type).canonicalUnit ?? uniqueUnit(type)
+        guard from < to else { return Series(times: [], values: [], unit: unit) }
+        let capacity = try rowBound(type, from: from, to: to)
+        var lanes = 0
+        var columns: (times: [Int64], values: [Double]) = try makeColumns(capacity: capacity) { times, values in
+            for duration in DurationClass.allCases {
+                let before = times.count
+                try appendColumns(Lane(type: type, duration: duration), from: from, to: to, &times, &values)
+                if times.count > before { lanes += 1 }
+            }
+        }
+        if lanes > 1 { Snapshot.sortByTime(&columns) }
+        return Series(times: columns.times, values: columns.values, unit: unit)
+    }
+
+    private func appendColumns(
+        _ lane: Lane, from: Instant, to: Instant, _ times: inout OutputColumn<Int64>, _ values: inout OutputColumn<Double>
+    ) throws {
+        var scratch = ColumnScratch()
+        let bounds = (from: Point.at(from.nanoseconds), to: to.upperPoint)
+        // Copied into locals: a closure cannot hold inout columns that do not escape, a loop can.
+        var cursor = try view.cursor(tables[.chunks])
+        var found = try seek(&cursor, lane, bounds.from)
+        var expected: Point?
+        while found {
+            let chunk = try HotChunk(cursor.value, key: cursor.key)
+            guard chunk.key.lane == lane, chunk.key.lower < bounds.to else { break }
+            if let expected, chunk.key.lower != expected { throw damaged("a chunk is missing") }
+            expected = chunk.upper
+            if chunk.rows > 0 {
+                let inside = bounds.from <= chunk.key.lower && chunk.upper <= bounds.to
+                if inside, try plainFactor(chunk) != nil {
+                    try chunk.verify()
+                    try chunk.decodeStarts(into: &times)
+                    try chunk.decodeValues(into: &values)
+                } else {
+                    try appendPart(chunk, bounds, &scratch, &times, &values)
+                }
+            }
+            found = try cursor.next()
+        }
+    }
+
+    private func appendPart(
+        _ chunk: HotChunk, _ bounds: (from: Point, to: Point), _ scratch: inout ColumnScratch,
+        _ times: inout OutputColumn<Int64>, _ values: inout OutputColumn<Double>
+    ) throws {
+        if try plainFactor(chunk) != nil {
+            try chunk.verify()
+            try scratch.starts.refill { column in try chunk.decodeStarts(into: &column) }
+            try scratch.values.refill { column in try chunk.decodeValues(into: &column) }
+        } else {
+            try decodeSlowly(chunk, &scratch)
+        }
+        let range = rows(scratch.starts.span, from: bounds.from, to: bounds.to)
+        times.append(scratch.starts.span, range)
+        values.append(scratch.values.span, range)
+    }
+
+    /// How many rows the chunks in a range hold at most: the size of the arrays to make.
+    private func rowBound(_ type: UInt32, from: Instant, to: Instant) throws -> Int {
+        if from == .distantPast, to == .distantFuture { return try counts(of: type).rowsInChunks }
+        var rows = 0
+        for duration in DurationClass.allCases {
+            try forEachChunk(
+                Lane(type: type, duration: duration), from: .at(from.nanoseconds), to: to.upperPoint
+            ) { chunk in
+                rows += chunk.rows
+                return true
+            }
+        }
+        return rows
+    }
+
+    /// The unit that all samples of a type share whose catalog entry names none.
+    private func uniqueUnit(_ type: UInt32) throws -> HealthUnit? {
+        var units: Set<UInt32> = []
+        for duration in DurationClass.allCases {
+            try forEachChunk(Lane(type: type, duration: duration), from: .least, to: .greatest) { chunk in
+                guard chunk.rows > 0 else { return true }
+                guard let unit = try chunk.commonUnit() else {
+                    throw StoreError(.mixedUnits, path: context.path, "A type without canonical unit has several units")
+                }
+                units.insert(unit)
+                return true
+            }
+        }
+        guard units.count <= 1 else {
+            throw StoreError(.mixedUnits, path: context.path, "A type without canonical unit has several units")
+        }
+        return units.first.flatMap { HealthUnit(number: $0) }
+    }
+
+    /// Joins the columns of several duration classes.
+    private static func sortByTime(_ columns: inout (times: [Int64], values: [Double])) {
+        let times = columns.times
+        let values = columns.values
+        let order = times.indices.sorted { (times[$0], $0) < (times[$1], $1) }
+        columns = (order.map { times[$0] }, order.map { values[$0] })
+    }
+}
+
+extension Instant {
+    /// The point before which samples of a half-open range start.
+    var upperPoint: Point { self == .distantFuture ? .greatest : .at(nanoseconds) }
+}

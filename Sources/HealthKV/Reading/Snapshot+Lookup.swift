@@ -1,0 +1,122 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// A live row and where it lies.
+struct FoundRow {
+    var lane: Lane
+    var row: StoredRow
+    /// A mass operation takes the row away, but no step has reached it yet.
+    var isHidden: Bool
+}
+
+extension Snapshot {
+    /// The row with an id; hidden ones are found too, and say so.
+    func find(_ id: SampleID) throws -> FoundRow? {
+        if DerivedID.isDerived(id), let found = try findDerived(id) { return found }
+        for hint in try uniqueHints(IdentityHash.of(id, header.hashKey)) {
+            guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
+            if let found = try find(id, lane, hint.starts) { return found }
+        }
+        return nil
+    }
+
+    private func uniqueHints(_ hash: UInt64) throws -> [IdentityEntry] {
+        var last: IdentityEntry?
+        return try hints(hash).filter { hint in
+            defer { last = hint }
+            return !hint.kind.isTombstone && hint != last
+        }
+    }
+
+    /// Looks for a stored id among the rows of a lane that start in a stretch of time.
+    private func find(_ id: SampleID, _ lane: Lane, _ starts: ClosedRange<Int64>) throws -> FoundRow? {
+        var found: FoundRow?
+        try forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound)) { chunk in
+            guard chunk.rows > 0 else { return true }
+            let range = try chunk.rows(startingIn: starts)
+            if range.isEmpty { return true }
+            let key = chunk.key.bytes
+            guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+            let details = try DetailsChunk(span, key: key.rawBytes)
+            guard let index = try details.row(of: id, in: range) else { return true }
+            found = try self.found(chunk, details, at: index)
+            return false
+        }
+        return found
+    }
+
+    private func found(_ chunk: HotChunk, _ details: DetailsChunk, at index: Int) throws -> FoundRow {
+        try loadNames(of: chunk)
+        let row = try ChunkDecoder(hot: chunk, details: details).row(at: index, context)
+        let isHidden = try hidden([row], chunk.key.lane)?(row) ?? false
+        return FoundRow(lane: chunk.key.lane, row: row, isHidden: isHidden)
+    }
+
+    /// A derived id names its type and start; no index is needed.
+    private func findDerived(_ id: SampleID) throws -> FoundRow? {
+        let start = DerivedID.start(of: id).nanoseconds
+        for type in try typesWithChunks() {
+            var hash = WordHash(seed: 1)
+            hash.mix(try self.type(type).identifier)
+            guard hash.value & 0xFFFF == DerivedID.typeBits(of: id) else { continue }
+            for duration in DurationClass.allCases {
+                var found: FoundRow?
+                let lane = Lane(type: type, duration: duration)
+                try forEachChunk(lane, from: .at(start), to: .after(start)) { chunk in
+                    guard chunk.rows > 0 else { return true }
+                    let range = try chunk.rows(startingIn: start...start)
+                    if range.isEmpty { return true }
+                    let key = chunk.key.bytes
+                    guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+                    let details = try DetailsChunk(span, key: key.rawBytes)
+                    for index in range {
+                        let candidate = try self.found(chunk, details, at: index)
+                        if candidate.row.id == id { found = candidate }
+                    }
+                    return found == nil
+                }
+                if let found { return found }
+            }
+        }
+        return nil
+    }
+
+    /// The rows that fulfil `matches` among those that hints for `hash` lead to.
+    func findAll(_ hash: UInt64, _ matches: (StoredRow) -> Bool) throws -> [FoundRow] {
+        var found: [SampleID: FoundRow] = [:]
+        for hint in try uniqueHints(hash) {
+            guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
+            try forEachChunk(lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound)) { chunk in
+                guard chunk.rows > 0 else { return true }
+                let rows = try allRows(chunk)
+                let hides = try hidden(rows, lane)
+                for row in rows where hint.starts.contains(row.start) && matches(row) {
+                    found[row.id] = FoundRow(lane: lane, row: row, isHidden: hides?(row) ?? false)
+                }
+                return true
+            }
+        }
+        return found.values.sorted { ($0.lane, $0.row.point) < ($1.lane, $1.row.point) }
+    }
+
+    /// The rows with a sync identifier, whatever their type and source.
+    func find(syncIdentifier text: String) throws -> [FoundRow] {
+        var found = try findAll(IdentityHash.of(syncIdentifier: text, header.hashKey)) { $0.rare?.syncIdentifier == text }
+        // The default sync identifier is the text of the id, which needs no entry of its own.
+        if let id = SampleID(text), id.description == text, let row = try find(id), row.row.flags.contains(.syncIsID) {
+            found.append(row)
+        }
+        return found
+    }
+
+    /// The rows of a group.
+    func find(group: String) throws -> [FoundRow] {
+        try findAll(IdentityHash.of(group: group, header.hashKey)) { $0.rare?.group == group }
+    }
+}
+
+extension Point {
+    /// The first point behind all that start at `start`.
+    static func after(_ start: Int64) -> Point { start == .max ? .greatest : .at(start + 1) }
+}

@@ -1,0 +1,83 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// How many live samples a type has, in all and by source. Kept by every writer; derived, so it can be counted anew.
+struct TypeCounts: Sendable, Equatable {
+    struct Count: Sendable, Equatable {
+        var samples: Int64 = 0
+        var shadowed: Int64 = 0
+    }
+
+    /// By number of the source.
+    var sources: [UInt32: Count] = [:]
+    /// Rows that the chunks still hold although a mass operation took them away.
+    var hidden: Int64 = 0
+
+    var samples: Int { Int(sources.values.reduce(0) { $0 + $1.samples }) }
+    var shadowed: Int { Int(sources.values.reduce(0) { $0 + $1.shadowed }) }
+    var rowsInChunks: Int { samples + Int(hidden) }
+
+    mutating func add(_ row: StoredRow, source: UInt32, _ sign: Int64) {
+        var count = sources[source] ?? Count()
+        count.samples += sign
+        if row.isShadowed { count.shadowed += sign }
+        sources[source] = count == Count() ? nil : count
+    }
+
+    /// Key in `summaries`: the type, and a period that no summary has.
+    static func key(_ type: UInt32) -> [UInt8] {
+        var writer = ByteWriter(reserving: 5)
+        writer.appendBigEndian(type)
+        writer.append(0 as UInt8)
+        return writer.bytes
+    }
+
+    func value(_ type: UInt32, commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(hidden)
+        record.append(UInt32(sources.count))
+        for (source, count) in sources.sorted(by: { $0.key < $1.key }) {
+            record.append(source)
+            record.append(count.samples)
+            record.append(count.shadowed)
+        }
+        return record.value(table: .summaries, key: TypeCounts.key(type), commit: commit)
+    }
+
+    init() {}
+
+    init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
+        var record = try RecordReader(span, table: .summaries, key: key)
+        hidden = try record.read(Int64.self)
+        for _ in 0..<(try record.read(UInt32.self)) {
+            let source = try record.read(UInt32.self)
+            let samples = try record.read(Int64.self)
+            sources[source] = Count(samples: samples, shadowed: try record.read(Int64.self))
+        }
+    }
+}
+
+extension Snapshot {
+    func counts(of type: UInt32) throws -> TypeCounts {
+        let key = TypeCounts.key(type)
+        guard let span = try view.get(tables[.summaries], key) else { return TypeCounts() }
+        return try TypeCounts(span, key: key)
+    }
+
+    /// The counts of every type that has any.
+    func allCounts() throws -> [(type: UInt32, counts: TypeCounts)] {
+        var all: [(type: UInt32, counts: TypeCounts)] = []
+        var cursor = try view.cursor(tables[.summaries])
+        var found = try cursor.first()
+        while found {
+            let key = cursor.key.copied()
+            if key.count == 5, key[4] == 0 {
+                let type = key[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+                all.append((type, try TypeCounts(cursor.value, key: key)))
+            }
+            found = try cursor.next()
+        }
+        return all
+    }
+}

@@ -1,0 +1,183 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+import Synchronization
+
+/// Writes that wait for the writing thread.
+struct WriteQueue {
+    var members: [WriteMember] = []
+    var isClosed = false
+}
+
+/// One call of `write`: what to do, and whom to tell once it is durable.
+struct WriteMember: Sendable {
+    let run: @Sendable (inout WriteTransaction) throws -> Void
+    let finish: @Sendable ((any Error)?) -> Void
+}
+
+/// Carries the result of a closure from the writing thread to its caller.
+private final class ResultBox<Result: Sendable>: Sendable {
+    let value = Mutex<Result?>(nil)
+    private let done = Mutex<Swift.Result<Void, any Error>?>(nil)
+    private let gate = Gate()
+
+    func finish(_ error: (any Error)?) {
+        done.withLock { $0 = error.map { .failure($0) } ?? .success(()) }
+        gate.open()
+    }
+
+    func wait() throws -> Result {
+        gate.wait()
+        try done.withLock { $0 }!.get()
+        return value.withLock { $0 }!
+    }
+}
+
+extension StoreCore {
+    /// The most members of one commit: bounds what a crash can undo and how long the first one waits.
+    private static let groupLimit = 1_024
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
+    ) throws -> Result {
+        guard !isWriting else { throw StoreError(.nested, path: path, "write was called inside write") }
+        let box = ResultBox<Result>()
+        try enqueue(
+            WriteMember(
+                run: { transaction in
+                    let result = try body(&transaction)
+                    box.value.withLock { $0 = result }
+                }, finish: { box.finish($0) }))
+        return try box.wait()
+    }
+
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        guard !isWriting else { throw StoreError(.nested, path: path, "write was called inside write") }
+        let box = ResultBox<Result>()
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            do {
+                try enqueue(
+                    WriteMember(
+                        run: { transaction in
+                            let result = try body(&transaction)
+                            box.value.withLock { $0 = result }
+                        },
+                        finish: { error in
+                            if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+                        }))
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+        return box.value.withLock { $0 }!
+    }
+
+    private func enqueue(_ member: WriteMember) throws {
+        guard !options.readOnly else { throw StoreError(.readOnly, path: path, "The store was opened for reading only") }
+        let isFirst = try queue.withLock { queue in
+            guard !queue.isClosed else { throw StoreError(.closed, path: path, "The store is closed") }
+            queue.members.append(member)
+            return queue.members.count == 1
+        }
+        // One job empties the queue, so only the first member needs to send one.
+        if isFirst, !thread().perform({ [self] in writeQueued() }) {
+            let failed = queue.withLock { queue in
+                defer { queue.members = [] }
+                return queue.members
+            }
+            for member in failed { member.finish(StoreError(.closed, path: path, "The store is closing")) }
+        }
+    }
+
+    private func thread() -> WriterThread {
+        writer.withLock { writer in
+            if let writer { return writer }
+            let made = WriterThread(name: "healthkv", idlePeriod: options.idlePeriod) { [weak self] in
+                guard let self, options.maintainsWhenIdle else { return false }
+                return (try? maintainStep()) ?? false
+            }
+            writer = made
+            return made
+        }
+    }
+
+    private func writeQueued() {
+        while true {
+            let members = queue.withLock { queue in
+                let taken = Array(queue.members.prefix(StoreCore.groupLimit))
+                queue.members.removeFirst(taken.count)
+                return taken
+            }
+            if members.isEmpty { return }
+            commit(members)
+            if queue.withLock({ $0.members.isEmpty }) { return }
+        }
+    }
+
+    /// Runs the members in one transaction and tells each, once all is durable, how it went.
+    private func commit(_ members: [WriteMember]) {
+        var failures = [(any Error)?](repeating: nil, count: members.count)
+        do {
+            let changed = try transact { transaction in
+                if members.count == 1 {
+                    try members[0].run(&transaction)
+                    return
+                }
+                for (index, member) in members.enumerated() {
+                    do {
+                        try transaction.nested { try member.run(&$0) }
+                    } catch {
+                        failures[index] = StoreError.wrap(error, path: path)
+                    }
+                }
+            }
+            if changed { observers.notify() }
+        } catch {
+            let wrapped = StoreError.wrap(error, path: path)
+            for index in members.indices where failures[index] == nil { failures[index] = wrapped }
+        }
+        for (member, failure) in zip(members, failures) { member.finish(failure) }
+    }
+
+    /// Runs `body` in a transaction of the writing thread and commits. Answers whether anything was committed.
+    @discardableResult
+    func transact(_ body: (inout WriteTransaction) throws -> Void) throws -> Bool {
+        guard !isPoisoned.load(ordering: .acquiring) else {
+            throw StoreError(.poisoned, path: path, "An earlier commit failed and its outcome is unknown")
+        }
+        try checkHeadroom()
+        let lmdb = try environment.beginWrite()
+        let context = try makeContext(of: lmdb)
+        var state = WriteState(header: context.header)
+        state.header.commit += 1
+        let writing = WriteEnvironment(
+            now: options.clock, source: options.source, encoder: encoder, pageSize: environment.pageSize, path: path)
+        var transaction = WriteTransaction(lmdb, context: context, state: state, environment: writing)
+        try body(&transaction)
+        guard transaction.state.isChanged else { return false }
+        try transaction.finish()
+        do {
+            try transaction.commitToDisk()
+        } catch {
+            // LMDB would begin the next write as if nothing were: pages may be lost that it takes for written.
+            if error.code != .mapFull { isPoisoned.store(true, ordering: .releasing) }
+            throw StoreError(
+                error.code == .mapFull ? .full : .poisoned, path: path,
+                "A commit failed; whether it happened is known only after reopening", underlying: error)
+        }
+        learn(context.names)
+        return true
+    }
+
+    /// Refuses to begin when the map has no room for an ordinary commit.
+    private func checkHeadroom() throws {
+        let info = try environment.info()
+        let used = (info.lastPage + 1) * environment.pageSize
+        let reserve = min(64 << 20, info.mapSize / 8)
+        guard used + reserve <= info.mapSize else {
+            throw StoreError(.full, path: path, "The store has reached the size that was reserved for it")
+        }
+    }
+}

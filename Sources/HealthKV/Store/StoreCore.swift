@@ -1,0 +1,146 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+import Synchronization
+
+/// One open data file: shared by all ``SampleStore``s that were opened on it.
+final class StoreCore: Sendable {
+    let path: String
+    let options: SampleStore.Options
+    let registry: StoreRegistry
+    let environment: Environment
+    let tables: Tables
+    let encoder: ChunkEncoder
+    let identity = Mutex<FileIdentity?>(nil)
+    let removesFolder = Atomic<Bool>(false)
+    /// Committed names that transactions learned.
+    let names = Mutex(NameBook())
+    /// Threads that are inside a read closure, with how deep.
+    let readers = Mutex<[ThreadIdentity: Int]>([:])
+    let queue = Mutex(WriteQueue())
+    let observers = Observers()
+    let writer: Mutex<WriterThread?> = Mutex(nil)
+    let isPoisoned = Atomic<Bool>(false)
+
+    init(folder: String, options: SampleStore.Options, registry: StoreRegistry) throws {
+        path = folder
+        self.options = options
+        self.registry = registry
+        let exists = FileSystem.size(of: folder + "/data.mdb") != nil
+        if !exists {
+            guard options.createIfMissing, !options.readOnly else {
+                throw StoreError(.noStore, path: folder, "There is no store in this folder")
+            }
+            guard FileSystem.makeFolder(folder) else {
+                throw StoreError(.noStore, path: folder, "The folder cannot be made")
+            }
+        }
+        var lmdb = Environment.Options()
+        lmdb.mapSize = options.mapSize
+        lmdb.readOnly = options.readOnly
+        do {
+            environment = try Environment(folder: folder, options: lmdb)
+            encoder = ChunkEncoder(pageSize: environment.pageSize)
+            if exists, let tables = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly) {
+                self.tables = tables
+            } else {
+                tables = try StoreCore.create(environment, folder)
+            }
+        } catch {
+            throw StoreError.wrap(error, path: folder)
+        }
+    }
+
+    /// The tables of a store that exists; `nil` for an empty file, which a crash during creation leaves.
+    private static func openExisting(_ environment: Environment, _ path: String, readOnly: Bool) throws -> Tables? {
+        let transaction = try environment.beginRead()
+        let names = try transaction.view.tableNames()
+        if names.isEmpty {
+            guard readOnly else { return nil }
+            throw StoreError(.notAStore, path: path, "The file holds no store yet")
+        }
+        guard let tables = try Tables(in: transaction, environment) else {
+            throw StoreError(.notAStore, path: path, "The file is an LMDB file, but no store")
+        }
+        let header: StoreHeader
+        do {
+            header = try StoreHeader.read(transaction.view, tables)
+        } catch let error as FormatError where error.code == .unknown {
+            throw StoreError(.newerFormat, path: path, "The store has a format that this release does not know", underlying: error)
+        }
+        guard header.transaction == UInt64(transaction.id) else {
+            throw StoreError(
+                .damaged, path: path, "The store's header belongs to another transaction than the file's meta page")
+        }
+        return tables
+    }
+
+    private static func create(_ environment: Environment, _ path: String) throws -> Tables {
+        var transaction = try environment.beginWrite()
+        let tables = try Tables(creatingIn: &transaction, environment)
+        var header = StoreHeader()
+        header.transaction = UInt64(transaction.id)
+        try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        try transaction.commit()
+        return tables
+    }
+
+    /// Whether the caller is inside a read or write closure of this store.
+    var isInsideTransaction: Bool { isWriting || readers.withLock { $0[ThreadIdentity.current] != nil } }
+
+    var isWriting: Bool { writer.withLock { $0?.isCurrent ?? false } }
+
+    func shutDown() {
+        let thread = writer.withLock { writer in
+            defer { writer = nil }
+            return writer
+        }
+        thread?.stop()
+        queue.withLock { $0.isClosed = true }
+        observers.finish()
+        // Readers end by themselves; none can begin, since every handle is closed.
+        while !environment.close() { yieldThread() }
+        if removesFolder.load(ordering: .relaxed) {
+            FileSystem.remove(path + "/data.mdb")
+            FileSystem.remove(path + "/lock.mdb")
+            FileSystem.removeFolder(path)
+        }
+    }
+}
+
+extension StoreCore {
+    func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
+        let thread = ThreadIdentity.current
+        readers.withLock { $0[thread, default: 0] += 1 }
+        defer {
+            readers.withLock { readers in
+                let depth = readers[thread]! - 1
+                readers[thread] = depth == 0 ? nil : depth
+            }
+        }
+        do {
+            let lmdb = try environment.beginRead()
+            let context = try makeContext(of: lmdb)
+            let transaction = ReadTransaction(lmdb, context: context)
+            defer { learn(context.names) }
+            return try body(transaction)
+        } catch {
+            throw StoreError.wrap(error, path: path)
+        }
+    }
+
+    /// What a transaction that begins knows.
+    func makeContext<Owner: Transaction & ~Copyable>(of transaction: borrowing Owner) throws -> ReadContext {
+        let view = transaction.view
+        let header = try StoreHeader.read(view, tables)
+        let context = ReadContext(
+            tables: tables, path: path, header: header, names: names.withLock { $0 }, intents: [])
+        if header.intents > 0 { context.intents = try Snapshot(view: view, context: context).loadIntents() }
+        return context
+    }
+
+    /// Keeps committed names that a transaction learned.
+    func learn(_ learned: NameBook) {
+        names.withLock { known in if learned.size > known.size { known = learned } }
+    }
+}

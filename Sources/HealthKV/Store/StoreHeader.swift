@@ -1,0 +1,89 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// The one record that every commit rewrites: what the store is, and where it stands.
+///
+/// It holds LMDB's transaction id, because LMDB's own meta pages carry no checksum: opening compares the two.
+struct StoreHeader: Sendable, Equatable {
+    static let key: [UInt8] = Array("header".utf8)
+    static let formatVersion: UInt32 = 1
+
+    /// Never changes, not even in copies.
+    var storeID = SampleID()
+    /// Tells this copy's clocks from those of others.
+    var replica: UInt32 = .random(in: 1 ... .max)
+    /// Begins anew when the store is restored or repaired, so that old tokens are told apart.
+    var epoch: UInt32 = 1
+    /// The store's own commit counter: LMDB's transaction id restarts at 1 in a compacted copy.
+    var commit: UInt64 = 0
+    /// LMDB's transaction id of the commit that wrote this record.
+    var transaction: UInt64 = 0
+    /// The hybrid logical clock: no later change may be stamped earlier.
+    var clock: Int64 = .min
+    /// The key of the identity index's hash.
+    var hashKey = KeyedHash(key0: .random(in: 0 ... .max), key1: .random(in: 0 ... .max))
+    /// Entries in the recent part of the identity index.
+    var recentEntries: UInt32 = 0
+    /// Mass operations that are not finished.
+    var intents: UInt32 = 0
+    /// Tombstones of this and earlier commits may be gone: older tokens have expired.
+    var prunedCommit: UInt64 = 0
+    /// When tombstones were last pruned.
+    var prunedAt: Int64 = 0
+    /// Types whose duplicates at one time are shadowed otherwise than the catalog says.
+    var shadowing: [UInt32: Bool] = [:]
+
+    var value: [UInt8] {
+        var record = RecordWriter()
+        record.append(StoreHeader.formatVersion)
+        record.append(storeID)
+        record.append(replica)
+        record.append(epoch)
+        record.append(commit)
+        record.append(transaction)
+        record.append(clock)
+        record.append(hashKey.key0)
+        record.append(hashKey.key1)
+        record.append(recentEntries)
+        record.append(intents)
+        record.append(prunedCommit)
+        record.append(prunedAt)
+        record.append(UInt32(shadowing.count))
+        for (type, shadows) in shadowing.sorted(by: { $0.key < $1.key }) {
+            record.append(type)
+            record.append(shadows ? 1 : 0 as UInt8)
+        }
+        return record.value(table: .meta, key: StoreHeader.key, commit: commit)
+    }
+
+    init() {}
+
+    init(_ span: RawSpan) throws(FormatError) {
+        var record = try RecordReader(span, table: .meta, key: StoreHeader.key)
+        guard try record.read(UInt32.self) == StoreHeader.formatVersion else {
+            throw FormatError(.unknown, "format version of the store")
+        }
+        storeID = try record.readID()
+        replica = try record.read(UInt32.self)
+        epoch = try record.read(UInt32.self)
+        commit = try record.read(UInt64.self)
+        transaction = try record.read(UInt64.self)
+        clock = try record.read(Int64.self)
+        hashKey = KeyedHash(key0: try record.read(UInt64.self), key1: try record.read(UInt64.self))
+        recentEntries = try record.read(UInt32.self)
+        intents = try record.read(UInt32.self)
+        prunedCommit = try record.read(UInt64.self)
+        prunedAt = try record.read(Int64.self)
+        for _ in 0..<(try record.read(UInt32.self)) {
+            let type = try record.read(UInt32.self)
+            shadowing[type] = try record.read(UInt8.self) != 0
+        }
+    }
+
+    /// The header in a view; it must have been written by the transaction that the view sees.
+    static func read(_ view: View, _ tables: Tables) throws -> StoreHeader {
+        guard let span = try view.get(tables[.meta], key) else { throw FormatError(.truncated, "header of the store") }
+        return try StoreHeader(span)
+    }
+}

@@ -1,0 +1,99 @@
+import ColumnFormat
+import HealthModel
+
+/// A mass operation that was committed before it was carried out: from its commit on, every reader leaves out what it
+/// takes away, and bounded steps remove it from the chunks.
+struct Intent: Sendable, Hashable {
+    enum Scope: Sendable, Hashable {
+        /// Samples of a type that start in a half-open range.
+        case range(type: UInt32, from: Int64, to: Int64)
+        /// Samples of a source, in all its revisions.
+        case source(UInt32)
+    }
+
+    var scope: Scope
+    /// Only samples last changed before this place are meant.
+    var commit: UInt64
+    var ordinal: UInt32
+    /// Whether each removed sample leaves a tombstone, so that no peer or import brings it back.
+    var leavesTombstones: Bool
+    /// Chunks before this key are done.
+    var position: ChunkKey
+
+    static let upkeepKind: UInt8 = 1
+
+    var key: [UInt8] {
+        var writer = ByteWriter(reserving: 13)
+        writer.append(Intent.upkeepKind)
+        writer.appendBigEndian(commit)
+        writer.appendBigEndian(ordinal)
+        return writer.bytes
+    }
+
+    func value(commit writing: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(commit)
+        record.append(ordinal)
+        record.append(leavesTombstones ? 1 : 0 as UInt8)
+        record.append(position.bytes)
+        switch scope {
+        case .range(let type, let from, let to):
+            record.append(1 as UInt8)
+            record.append(type)
+            record.append(from)
+            record.append(to)
+        case .source(let number):
+            record.append(2 as UInt8)
+            record.append(number)
+        }
+        return record.value(table: .upkeep, key: key, commit: writing)
+    }
+
+    init(scope: Scope, commit: UInt64, ordinal: UInt32, leavesTombstones: Bool) {
+        self.scope = scope
+        self.commit = commit
+        self.ordinal = ordinal
+        self.leavesTombstones = leavesTombstones
+        position = ChunkKey(lane: Lane(type: 0, duration: .hour), lower: .least)
+        if case .range(let type, let from, _) = scope {
+            position = ChunkKey(lane: Lane(type: type, duration: .hour), lower: .at(from))
+        }
+    }
+
+    init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
+        var record = try RecordReader(span, table: .upkeep, key: key)
+        commit = try record.read(UInt64.self)
+        ordinal = try record.read(UInt32.self)
+        leavesTombstones = try record.read(UInt8.self) != 0
+        let positionBytes = try record.readBytes()
+        position = try ChunkKey(positionBytes.rawBytes)
+        let kind = try record.read(UInt8.self)
+        let number = try record.read(UInt32.self)
+        switch kind {
+        case 1:
+            let from = try record.read(Int64.self)
+            let to = try record.read(Int64.self)
+            scope = .range(type: number, from: from, to: to)
+        case 2: scope = .source(number)
+        default: throw FormatError(.unknown, "mass operation")
+        }
+    }
+
+    /// Whether samples of this lane and span of starts may be meant.
+    func mayTouch(_ lane: Lane, _ starts: ClosedRange<Int64>) -> Bool {
+        switch scope {
+        case .range(let type, let from, let to):
+            lane.type == type && starts.lowerBound < to && starts.upperBound >= from
+        case .source: true
+        }
+    }
+
+    /// Whether it takes this row away; `source` is the number of the row's source.
+    func hides(_ row: StoredRow, type: UInt32, source: UInt32) -> Bool {
+        guard (row.commit, row.ordinal) < (commit, ordinal) else { return false }
+        switch scope {
+        case .range(let wanted, let from, let to): return type == wanted && row.start >= from && row.start < to
+        case .source(let wanted): return source == wanted
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import ColumnFormat
+import HealthModel
+
+/// What one commit changed: where to look for new rows, and what went.
+struct ChangeRecord: Sendable {
+    struct Deletion: Sendable, Equatable {
+        var ordinal: UInt32
+        var id: SampleID
+        var type: UInt32
+    }
+
+    /// A mass operation, in the place where it was committed.
+    struct Removal: Sendable, Equatable {
+        var ordinal: UInt32
+        var scope: Intent.Scope
+    }
+
+    var commit: UInt64
+    /// When it was committed.
+    var time: Int64
+    var spans: [(lane: Lane, starts: ClosedRange<Int64>)] = []
+    var deletions: [Deletion] = []
+    var removals: [Removal] = []
+
+    static func key(_ commit: UInt64) -> [UInt8] {
+        var writer = ByteWriter(reserving: 8)
+        writer.appendBigEndian(commit)
+        return writer.bytes
+    }
+
+    var value: [UInt8] {
+        var record = RecordWriter()
+        record.append(commit)
+        record.append(time)
+        record.append(UInt32(spans.count))
+        for span in spans {
+            record.append(span.lane.type)
+            record.append(span.lane.duration.rawValue)
+            record.append(span.starts.lowerBound)
+            record.append(span.starts.upperBound)
+        }
+        record.append(UInt32(deletions.count))
+        for deletion in deletions {
+            record.append(deletion.ordinal)
+            record.append(deletion.id)
+            record.append(deletion.type)
+        }
+        record.append(UInt32(removals.count))
+        for removal in removals {
+            record.append(removal.ordinal)
+            switch removal.scope {
+            case .range(let type, let from, let to):
+                record.append(1 as UInt8)
+                record.append(type)
+                record.append(from)
+                record.append(to)
+            case .source(let number):
+                record.append(2 as UInt8)
+                record.append(number)
+            }
+        }
+        return record.value(table: .changes, key: ChangeRecord.key(commit), commit: commit)
+    }
+
+    init(commit: UInt64, time: Int64) {
+        self.commit = commit
+        self.time = time
+    }
+
+    init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
+        var record = try RecordReader(span, table: .changes, key: key)
+        commit = try record.read(UInt64.self)
+        time = try record.read(Int64.self)
+        for _ in 0..<(try record.read(UInt32.self)) {
+            let type = try record.read(UInt32.self)
+            guard let duration = DurationClass(rawValue: try record.read(UInt8.self)) else {
+                throw FormatError(.unknown, "duration class")
+            }
+            let from = try record.read(Int64.self)
+            let to = try record.read(Int64.self)
+            guard from <= to else { throw FormatError(.invalid, "touched span") }
+            spans.append((Lane(type: type, duration: duration), from...to))
+        }
+        for _ in 0..<(try record.read(UInt32.self)) {
+            let ordinal = try record.read(UInt32.self)
+            let id = try record.readID()
+            deletions.append(Deletion(ordinal: ordinal, id: id, type: try record.read(UInt32.self)))
+        }
+        for _ in 0..<(try record.read(UInt32.self)) {
+            let ordinal = try record.read(UInt32.self)
+            let kind = try record.read(UInt8.self)
+            let number = try record.read(UInt32.self)
+            if kind == 1 {
+                let from = try record.read(Int64.self)
+                let to = try record.read(Int64.self)
+                removals.append(Removal(ordinal: ordinal, scope: .range(type: number, from: from, to: to)))
+            } else if kind == 2 {
+                removals.append(Removal(ordinal: ordinal, scope: .source(number)))
+            } else {
+                throw FormatError(.unknown, "removal")
+            }
+        }
+    }
+}

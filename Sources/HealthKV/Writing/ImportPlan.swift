@@ -1,0 +1,153 @@
+import ColumnFormat
+import HealthModel
+
+/// A kind of a batch with its names as numbers.
+struct ImportKind {
+    var type: UInt32
+    var unit: UInt32
+    var revision: UInt32
+    var flags: StoredRow.Flags
+    var prefix: DerivedID.Prefix
+    var sampleType: SampleType
+    var sampleUnit: HealthUnit
+}
+
+/// The hash of one identifier of a row, so that all of a batch can be compared with the index in one pass.
+struct HashedRow {
+    /// 40 bits.
+    var hash: UInt64
+    var row: UInt32
+
+    /// Sorts by hash: four passes of eleven bits, since comparing would cost more than everything else.
+    static func sort(_ rows: inout [HashedRow]) {
+        if rows.count < 64 {
+            rows.sort { $0.hash < $1.hash }
+            return
+        }
+        var other = rows
+        for pass in 0..<4 {
+            let shift = UInt64(pass * 11)
+            var places = [Int](repeating: 0, count: 2_049)
+            for row in rows { places[Int(truncatingIfNeeded: row.hash >> shift & 2_047) + 1] += 1 }
+            for index in 1...2_048 { places[index] += places[index - 1] }
+            for row in rows {
+                let digit = Int(truncatingIfNeeded: row.hash >> shift & 2_047)
+                other[places[digit]] = row
+                places[digit] += 1
+            }
+            swap(&rows, &other)
+        }
+    }
+}
+
+/// Which rows of a batch can go straight into chunks, and in which order.
+struct ImportPlan {
+    var kinds: [ImportKind]
+    var ids: [SampleID]
+    /// Hashes of all ids and sync identifiers, sorted.
+    var hashes: [HashedRow] = []
+    /// Rows that may be known already, or meet each other: saved one by one.
+    var careful: [Bool]
+    /// Numbers given to identical twins without a UUID: 0 is the first and is not listed.
+    var multiplicities: [Int: Int] = [:]
+}
+
+extension SampleBatch {
+    /// Checks what every row must fulfil, naming the first that does not.
+    func validate() throws {
+        for kind in kinds {
+            if let unit = kind.type.canonicalUnit, !unit.isCompatible(with: kind.unit) {
+                throw ModelError.incompatibleUnits(from: kind.unit.symbol, to: unit.symbol)
+            }
+            try Sample(kind.type, 0, kind.unit, at: Instant(nanoseconds: 0), source: kind.source).validate()
+        }
+        let range = Instant.earliest.nanoseconds..<Instant.latest.nanoseconds
+        for row in 0..<count {
+            let (start, end) = (starts[row], ends[row])
+            guard range.contains(start), range.contains(end) || end == .max else { throw ModelError.instantOutOfRange }
+            guard start <= end else { throw ModelError.startAfterEnd }
+        }
+        for row in extras.keys { try sample(at: row).validate() }
+    }
+}
+
+extension ImportPlan {
+    /// The derived id of each row; identical twins of a batch are numbered.
+    static func derivedIDs(_ batch: SampleBatch, _ kinds: [ImportKind]) -> [SampleID] {
+        var ids: [SampleID] = []
+        ids.reserveCapacity(batch.count)
+        for row in 0..<batch.count {
+            ids.append(derivedID(batch, kinds, row, multiplicity: batch.extras[row]?.multiplicity ?? 0))
+        }
+        return ids
+    }
+
+    /// Gives identical rows of a batch different ids, in the order of the rows. They have equal hashes, so they stand
+    /// side by side in the sorted list.
+    mutating func numberTwins(_ batch: SampleBatch) {
+        var index = 0
+        while index < hashes.count {
+            var end = index + 1
+            while end < hashes.count, hashes[end].hash == hashes[index].hash { end += 1 }
+            var seen: [SampleID: Int] = [:]
+            for hashed in hashes[index..<end] where end - index > 1 {
+                let row = Int(hashed.row)
+                let id = ids[row]
+                let earlier = seen[id, default: 0]
+                seen[id] = earlier + 1
+                guard earlier > 0 else { continue }
+                let multiplicity = (batch.extras[row]?.multiplicity ?? 0) + earlier
+                multiplicities[row] = multiplicity
+                ids[row] = ImportPlan.derivedID(batch, kinds, row, multiplicity: multiplicity)
+            }
+            index = end
+        }
+    }
+
+    static func derivedID(_ batch: SampleBatch, _ kinds: [ImportKind], _ row: Int, multiplicity: Int) -> SampleID {
+        let kind = kinds[Int(batch.kindOfRow[row])]
+        return DerivedID.id(
+            kind.prefix, start: batch.starts[row], end: batch.ends[row],
+            value: DerivedID.canonical(batch.values[row], kind.sampleUnit, of: kind.sampleType),
+            multiplicity: multiplicity)
+    }
+
+    /// The plain rows of each lane in the total order.
+    func lanes(_ batch: SampleBatch) -> [(lane: Lane, rows: [UInt32])] {
+        var rowsOfLane: [Lane: [UInt32]] = [:]
+        var lists: [[UInt32]] = []
+        var numbers: [Int] = Array(repeating: -1, count: kinds.count * 4)
+        var lanes: [Lane] = []
+        for row in 0..<batch.count where !careful[row] {
+            let kind = Int(batch.kindOfRow[row])
+            let duration = DurationClass(start: batch.starts[row], end: batch.ends[row])
+            let slot = kind * 4 + Int(duration.rawValue)
+            if numbers[slot] < 0 {
+                let lane = Lane(type: kinds[kind].type, duration: duration)
+                if let known = lanes.firstIndex(of: lane) {
+                    numbers[slot] = known
+                } else {
+                    numbers[slot] = lanes.count
+                    lanes.append(lane)
+                    lists.append([])
+                }
+            }
+            lists[numbers[slot]].append(UInt32(row))
+        }
+        for (index, lane) in lanes.enumerated() { rowsOfLane[lane] = sorted(lists[index], batch) }
+        return rowsOfLane.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private func sorted(_ rows: [UInt32], _ batch: SampleBatch) -> [UInt32] {
+        func isBefore(_ left: UInt32, _ right: UInt32) -> Bool {
+            let (l, r) = (Int(left), Int(right))
+            if batch.starts[l] != batch.starts[r] { return batch.starts[l] < batch.starts[r] }
+            if batch.ends[l] != batch.ends[r] { return batch.ends[l] < batch.ends[r] }
+            return ids[l] < ids[r]
+        }
+        for index in 1..<max(1, rows.count) where isBefore(rows[index], rows[index - 1]) {
+            return rows.sorted(by: isBefore)
+        }
+        return rows
+    }
+}

@@ -1,0 +1,106 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// What stays of a deleted sample, so that no peer, retry or import brings it back.
+struct Tombstone: Sendable, Equatable {
+    var id: SampleID
+    var type: UInt32
+    var source: UInt32
+    /// `nil` when the sync identifier is none, or the text of the id.
+    var syncIdentifier: String?
+    var version: Int64
+    var clockTime: Int64
+    var clockReplica: UInt32
+    var commit: UInt64
+    var ordinal: UInt32
+    /// When it was deleted, by this store's clock.
+    var time: Int64
+
+    /// Two kinds of keys: by id, and by sync identity.
+    static func key(_ id: SampleID) -> [UInt8] {
+        var writer = ByteWriter(reserving: 17)
+        writer.append(1 as UInt8)
+        writer.appendBigEndian(id.high)
+        writer.appendBigEndian(id.low)
+        return writer.bytes
+    }
+
+    /// The key of a sync identity: 128 bits of keyed hash over type, source and identifier.
+    static func key(sync: SyncIdentity, _ hashKey: KeyedHash) -> [UInt8] {
+        let words = IdentityHash.words(of: Array(sync.identifier.utf8), hashKey)
+        let place = UInt64(sync.type) << 32 | UInt64(sync.source)
+        var writer = ByteWriter(reserving: 17)
+        writer.append(2 as UInt8)
+        writer.appendBigEndian(hashKey.hash(words.0, words.1, place))
+        writer.appendBigEndian(hashKey.hash(words.1, words.0, ~place))
+        return writer.bytes
+    }
+
+    var sync: SyncIdentity? {
+        syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
+    }
+
+    func value(key: [UInt8], commit writing: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(id)
+        record.append(type)
+        record.append(source)
+        record.append(syncIdentifier)
+        record.append(version)
+        record.append(clockTime)
+        record.append(clockReplica)
+        record.append(commit)
+        record.append(ordinal)
+        record.append(time)
+        return record.value(table: .tombstones, key: key, commit: writing)
+    }
+
+    init(of row: StoredRow, type: UInt32, source: UInt32, clock: ChangeClock, commit: UInt64, ordinal: UInt32, time: Int64) {
+        id = row.id
+        self.type = type
+        self.source = source
+        syncIdentifier = row.rare?.syncIdentifier
+        version = row.version
+        clockTime = clock.time.nanoseconds
+        clockReplica = clock.replica
+        self.commit = commit
+        self.ordinal = ordinal
+        self.time = time
+    }
+
+    init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
+        var record = try RecordReader(span, table: .tombstones, key: key)
+        id = try record.readID()
+        type = try record.read(UInt32.self)
+        source = try record.read(UInt32.self)
+        syncIdentifier = try record.readOptionalText()
+        version = try record.read(Int64.self)
+        clockTime = try record.read(Int64.self)
+        clockReplica = try record.read(UInt32.self)
+        commit = try record.read(UInt64.self)
+        ordinal = try record.read(UInt32.self)
+        time = try record.read(Int64.self)
+    }
+}
+
+/// The lookup key of a sync identifier: the same text under another source or type is another sample.
+struct SyncIdentity: Hashable, Sendable {
+    var type: UInt32
+    var source: UInt32
+    var identifier: String
+}
+
+extension Snapshot {
+    func tombstone(_ id: SampleID) throws -> Tombstone? { try tombstone(at: Tombstone.key(id)) }
+
+    func tombstone(_ sync: SyncIdentity) throws -> Tombstone? {
+        let found = try tombstone(at: Tombstone.key(sync: sync, header.hashKey))
+        return found?.sync == sync ? found : nil
+    }
+
+    private func tombstone(at key: [UInt8]) throws -> Tombstone? {
+        guard let span = try view.get(tables[.tombstones], key) else { return nil }
+        return try Tombstone(span, key: key)
+    }
+}

@@ -1,0 +1,80 @@
+import ColumnFormat
+import HealthModel
+
+/// What a writing transaction remembers until it commits. A value: a member of a group that fails gives it back as it was.
+struct WriteState {
+    /// The header as this commit will write it.
+    var header: StoreHeader
+    /// The next place in this commit.
+    var ordinal: UInt32 = 1
+    var spans = TouchedSpans()
+    var deletions: [ChangeRecord.Deletion] = []
+    var removals: [ChangeRecord.Removal] = []
+    /// Counts of the types that were touched.
+    var counts: [UInt32: TypeCounts] = [:]
+    var stale: [UInt32: [ClosedRange<Int64>]] = [:]
+    /// Whether anything is to be committed.
+    var isChanged = false
+
+    mutating func takeOrdinal() -> UInt32 {
+        defer { ordinal += 1 }
+        return ordinal
+    }
+
+    /// Marks the hours of a type whose summaries no longer hold.
+    mutating func markStale(_ type: UInt32, _ start: Int64, _ end: Int64) {
+        let hour = DurationClass.hour.longest
+        let first = start.dividedDown(by: hour)
+        let last = end == .max ? first : max(first, end.dividedDown(by: hour))
+        var ranges = stale[type] ?? []
+        if let newest = ranges.last, first >= newest.lowerBound, last <= newest.upperBound { return }
+        ranges.append(first...last)
+        if ranges.count > 32 {
+            // A hull is coarser but still right: too much is recomputed, never too little.
+            ranges = [ranges.map(\.lowerBound).min()!...ranges.map(\.upperBound).max()!]
+        }
+        stale[type] = ranges
+    }
+}
+
+extension Int64 {
+    /// The quotient rounded towards the past.
+    func dividedDown(by divisor: Int64) -> Int64 {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+/// The stretches of start times that a commit touched, by lane.
+struct TouchedSpans: Sendable, Equatable {
+    private(set) var lanes: [Lane: [ClosedRange<Int64>]] = [:]
+    /// More stretches than this are given as one hull: the feed reads more, and misses nothing.
+    private static let limit = 256
+
+    var isEmpty: Bool { lanes.isEmpty }
+
+    mutating func add(_ lane: Lane, _ range: ClosedRange<Int64>) {
+        var ranges = lanes[lane] ?? []
+        if let last = ranges.last, last.contains(range.lowerBound), last.contains(range.upperBound) { return }
+        ranges.append(range)
+        if ranges.count > TouchedSpans.limit {
+            ranges = [ranges.map(\.lowerBound).min()!...ranges.map(\.upperBound).max()!]
+        }
+        lanes[lane] = ranges
+    }
+
+    /// The stretches in order, overlapping ones joined.
+    var sorted: [(lane: Lane, starts: ClosedRange<Int64>)] {
+        lanes.keys.sorted().flatMap { lane in
+            var joined: [ClosedRange<Int64>] = []
+            for range in lanes[lane]!.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+                if let last = joined.last, range.lowerBound <= last.upperBound {
+                    joined[joined.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+                } else {
+                    joined.append(range)
+                }
+            }
+            return joined.map { (lane, $0) }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// The rows of one chunk, taken out to be changed.
+struct LoadedChunk {
+    var bounds: ChunkBounds
+    var rows: [StoredRow]
+    /// Rows that an unfinished mass operation takes away; they are not among `rows`.
+    var purged: [StoredRow]
+    /// Whether the chunk stands in the table already.
+    var exists: Bool
+}
+
+extension Snapshot {
+    /// The chunk that owns a point. A lane without chunks has one that owns everything and holds nothing.
+    func load(_ lane: Lane, _ point: Point) throws -> LoadedChunk {
+        var cursor = try view.cursor(tables[.chunks])
+        guard try seek(&cursor, lane, point) else {
+            let key = ChunkKey(lane: lane, lower: .least)
+            return LoadedChunk(bounds: ChunkBounds(key: key, upper: .greatest), rows: [], purged: [], exists: false)
+        }
+        return try load(HotChunk(cursor.value, key: cursor.key))
+    }
+
+    func load(_ chunk: HotChunk) throws -> LoadedChunk {
+        let rows = try allRows(chunk)
+        let bounds = ChunkBounds(key: chunk.key, upper: chunk.upper)
+        guard let hides = try hidden(rows, chunk.key.lane) else {
+            return LoadedChunk(bounds: bounds, rows: rows, purged: [], exists: true)
+        }
+        return LoadedChunk(
+            bounds: bounds, rows: rows.filter { !hides($0) }, purged: rows.filter(hides), exists: true)
+    }
+
+    /// The chunk before or behind another in its lane.
+    func neighbour(of bounds: ChunkBounds, before: Bool) throws -> LoadedChunk? {
+        var cursor = try view.cursor(tables[.chunks])
+        guard try cursor.seekExact(bounds.key.bytes), try before ? cursor.previous() : cursor.next() else { return nil }
+        let chunk = try HotChunk(cursor.value, key: cursor.key)
+        guard chunk.key.lane == bounds.key.lane else { return nil }
+        guard before ? chunk.upper == bounds.key.lower : chunk.key.lower == bounds.upper else {
+            throw damaged("a chunk is missing")
+        }
+        return try load(chunk)
+    }
+}
+
+extension WriteTransaction {
+    /// Brings rows into a lane and takes rows out, chunk by chunk. Both lists are in order; a row replaces the one at its
+    /// point. Counts, spans and stale marks follow; identities are the caller's.
+    mutating func apply(_ lane: Lane, inserts: [StoredRow], removals: [Point] = []) throws {
+        var edit = LaneEdit(inserts: inserts, removals: removals)
+        while let point = edit.next {
+            let chunk = try snapshot.load(lane, point)
+            let merged = edit.merge(chunk.rows, before: chunk.bounds.upper)
+            try account(lane, merged)
+            if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
+            try write(chunk.bounds, merged.rows, exists: chunk.exists)
+            if try shadows(lane.type) { try refreshShadows(lane, merged.contested) }
+        }
+    }
+
+    /// Keeps counts, touched spans and stale marks in step with rows that came and went.
+    private mutating func account(_ lane: Lane, _ merged: LaneEdit.Merged) throws {
+        for row in merged.removed { try account(lane, row, -1) }
+        for row in merged.added { try account(lane, row, 1) }
+        if let first = merged.added.first, let last = merged.added.last {
+            state.spans.add(lane, first.start...last.start)
+        }
+    }
+
+    private mutating func account(_ lane: Lane, _ row: StoredRow, _ sign: Int64) throws {
+        let source = try snapshot.revision(row.revision).sourceNumber
+        if state.counts[lane.type] == nil { state.counts[lane.type] = try snapshot.counts(of: lane.type) }
+        state.counts[lane.type]!.add(row, source: source, sign)
+        state.markStale(lane.type, row.start, row.end)
+    }
+
+    /// Writes the rows of a span as one chunk or several, and joins what has become small with a neighbour.
+    mutating func write(_ bounds: ChunkBounds, _ rows: [StoredRow], exists: Bool) throws {
+        var bounds = bounds
+        var rows = rows
+        let encoder = environment.encoder
+        var plan = rows.isEmpty ? nil : encoder.plan(rows.prefix(ChunkEncoder.rowLimit))
+        if exists, plan.map({ $0.byteCount * 4 < encoder.hotBudget }) ?? true, rows.count < ChunkEncoder.rowLimit / 4 {
+            if try join(&bounds, &rows) { plan = rows.isEmpty ? nil : encoder.plan(rows[...]) }
+        }
+        guard let plan else {
+            let empty = encoder.encodeEmpty(key: bounds.key, upper: bounds.upper, commit: commit)
+            return try put(bounds.key, empty.hot, empty.details)
+        }
+        if plan.rows == rows.count, plan.byteCount <= encoder.hotBudget {
+            return try put(bounds, rows[...], plan)
+        }
+        try writeSeveral(bounds, rows)
+    }
+
+    /// Joins a small chunk with a neighbour that has room, so that deletions do not leave crumbs.
+    private mutating func join(_ bounds: inout ChunkBounds, _ rows: inout [StoredRow]) throws -> Bool {
+        for before in [true, false] {
+            guard let other = try snapshot.neighbour(of: bounds, before: before), other.purged.isEmpty else { continue }
+            guard other.rows.count + rows.count <= ChunkEncoder.rowLimit else { continue }
+            let joined = before ? other.rows + rows : rows + other.rows
+            if !joined.isEmpty,
+                environment.encoder.plan(joined[...]).byteCount > environment.encoder.hotBudget * 3 / 4
+            {
+                continue
+            }
+            let gone = before ? bounds.key : other.bounds.key
+            try remove(.chunks, gone.bytes)
+            try remove(.details, gone.bytes)
+            bounds = ChunkBounds(
+                key: before ? other.bounds.key : bounds.key, upper: before ? bounds.upper : other.bounds.upper)
+            rows = joined
+            return true
+        }
+        return false
+    }
+
+    /// Splits rows over several chunks. At the end of a lane each is filled whole, since more will follow there; in the
+    /// middle they get equal parts with room to grow.
+    private mutating func writeSeveral(_ bounds: ChunkBounds, _ rows: [StoredRow]) throws {
+        let encoder = environment.encoder
+        let fillsWhole = bounds.upper == .greatest || rows.count > 4 * ChunkEncoder.rowLimit
+        var packer = ChunkPacker(encoder, rows.count, fillsWhole: fillsWhole)
+        var from = 0
+        var key = bounds.key
+        while from < rows.count {
+            let plan = packer.next(rows[from...])
+            let to = from + plan.rows
+            let upper = to < rows.count ? rows[to].point : bounds.upper
+            try put(ChunkBounds(key: key, upper: upper), rows[from..<to], plan)
+            key.lower = upper
+            from = to
+        }
+    }
+
+    private mutating func put(
+        _ bounds: ChunkBounds, _ rows: ArraySlice<StoredRow>, _ plan: ChunkEncoder.HotPlan
+    ) throws {
+        let encoder = environment.encoder
+        try put(
+            bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: commit),
+            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit))
+    }
+
+    private mutating func put(_ key: ChunkKey, _ hot: [UInt8], _ details: [UInt8]) throws {
+        let bytes = key.bytes
+        try put(.chunks, bytes, hot)
+        try put(.details, bytes, details)
+    }
+}
+
+/// Chooses how many rows go into each of several chunks.
+struct ChunkPacker {
+    private let encoder: ChunkEncoder
+    private let fillsWhole: Bool
+    private var guess: Int
+    private var piece = 0
+
+    init(_ encoder: ChunkEncoder, _ rows: Int, fillsWhole: Bool) {
+        self.encoder = encoder
+        self.fillsWhole = fillsWhole
+        guess = 600
+    }
+
+    /// The plan of the next chunk from the front of `rows`.
+    mutating func next(_ rows: ArraySlice<StoredRow>) -> ChunkEncoder.HotPlan {
+        if !fillsWhole, piece == 0 { piece = equalPiece(rows) }
+        var count = min(rows.count, ChunkEncoder.rowLimit, fillsWhole ? guess : piece)
+        var plan = encoder.plan(rows.prefix(count))
+        for attempt in 0..<8 {
+            if plan.byteCount > encoder.hotBudget {
+                // Bytes grow nearly in proportion to rows; a little less settles it at once.
+                count = max(1, min(count - 1, count * (encoder.hotBudget - 64) / plan.byteCount))
+            } else if fillsWhole, attempt < 2, plan.byteCount * 16 < encoder.hotBudget * 15,
+                count < min(rows.count, ChunkEncoder.rowLimit)
+            {
+                count = min(rows.count, ChunkEncoder.rowLimit, count * (encoder.hotBudget - 64) / plan.byteCount)
+            } else {
+                break
+            }
+            plan = encoder.plan(rows.prefix(count))
+        }
+        while plan.byteCount > encoder.hotBudget, count > 1 {
+            count = max(1, count * 3 / 4)
+            plan = encoder.plan(rows.prefix(count))
+        }
+        if count < rows.count { guess = count }
+        return plan
+    }
+
+    /// Equal parts of about two thirds of a page.
+    private func equalPiece(_ rows: ArraySlice<StoredRow>) -> Int {
+        let sampled = encoder.plan(rows.prefix(ChunkEncoder.rowLimit))
+        let bytes = sampled.byteCount * rows.count / sampled.rows
+        let pieces = max(2, (bytes * 3 + 2 * encoder.hotBudget - 1) / (2 * encoder.hotBudget))
+        return (rows.count + pieces - 1) / pieces
+    }
+}

@@ -1,0 +1,124 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension WriteTransaction {
+    /// Writes what the commit as a whole adds: the change record, counts, stale marks and, last, the header.
+    mutating func finish() throws {
+        if !state.spans.isEmpty || !state.deletions.isEmpty || !state.removals.isEmpty {
+            var record = ChangeRecord(commit: commit, time: environment.now().nanoseconds)
+            record.spans = state.spans.sorted
+            record.deletions = state.deletions
+            record.removals = state.removals
+            try put(.changes, ChangeRecord.key(commit), record.value)
+        }
+        for (type, counts) in state.counts {
+            if counts == TypeCounts() {
+                try remove(.summaries, TypeCounts.key(type))
+            } else {
+                try put(.summaries, TypeCounts.key(type), counts.value(type, commit: commit))
+            }
+        }
+        for (type, ranges) in state.stale {
+            for range in ranges { try markStale(type, range) }
+        }
+        state.header.transaction = UInt64(lmdb.id)
+        try put(.meta, StoreHeader.key, state.header.value)
+        syncHeader()
+    }
+
+    /// Adds a range of hours to the stale ones of a type, joined with those it touches.
+    private mutating func markStale(_ type: UInt32, _ range: ClosedRange<Int64>) throws {
+        var joined = range
+        for other in try snapshot.staleRanges(type, touching: range) {
+            if other.contains(range.lowerBound), other.contains(range.upperBound) { return }
+            try remove(.upkeep, StaleRange.key(type, other.lowerBound))
+            joined = min(joined.lowerBound, other.lowerBound)...max(joined.upperBound, other.upperBound)
+        }
+        try put(.upkeep, StaleRange.key(type, joined.lowerBound), StaleRange.value(type, joined, commit: commit))
+    }
+
+    /// Runs `body` inside this transaction so that its changes are undone when it throws.
+    mutating func nested<Result>(_ body: (inout WriteTransaction) throws -> Result) throws -> Result {
+        let before = state
+        let names = context.names
+        let intents = context.intents
+        let partitions = context.partitions
+        let (context, environment) = (context, environment)
+        var after = state
+        do {
+            let result = try lmdb.nested { inner in
+                var transaction = WriteTransaction(
+                    inner, context: context, state: before, environment: environment)
+                do {
+                    let result = try body(&transaction)
+                    after = transaction.state
+                    inner = transaction.release()
+                    return result
+                } catch {
+                    inner = transaction.release()
+                    throw error
+                }
+            }
+            state = after
+            return result
+        } catch {
+            state = before
+            context.names = names
+            context.intents = intents
+            context.partitions = partitions
+            syncHeader()
+            throw error
+        }
+    }
+
+    consuming func release() -> LMDB.WriteTransaction { lmdb }
+
+    consuming func commitToDisk() throws(LMDBError) { try lmdb.commit() }
+}
+
+/// Hours of a type whose summaries do not hold: a row of `upkeep` for each stretch.
+enum StaleRange {
+    static let upkeepKind: UInt8 = 2
+
+    static func key(_ type: UInt32, _ hour: Int64) -> [UInt8] {
+        var writer = ByteWriter(reserving: 13)
+        writer.append(upkeepKind)
+        writer.appendBigEndian(type)
+        writer.appendBigEndian(UInt64(bitPattern: hour) ^ 1 << 63)
+        return writer.bytes
+    }
+
+    static func value(_ type: UInt32, _ range: ClosedRange<Int64>, commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(range.lowerBound)
+        record.append(range.upperBound)
+        return record.value(table: .upkeep, key: key(type, range.lowerBound), commit: commit)
+    }
+
+    static func read(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> ClosedRange<Int64> {
+        var record = try RecordReader(span, table: .upkeep, key: key)
+        let from = try record.read(Int64.self)
+        let to = try record.read(Int64.self)
+        guard from <= to else { throw FormatError(.invalid, "stale range") }
+        return from...to
+    }
+}
+
+extension Snapshot {
+    /// The stale stretches of a type that overlap or adjoin a range of hours.
+    func staleRanges(_ type: UInt32, touching range: ClosedRange<Int64>) throws -> [ClosedRange<Int64>] {
+        var ranges: [ClosedRange<Int64>] = []
+        var cursor = try view.cursor(tables[.upkeep])
+        let prefix = StaleRange.key(type, range.lowerBound)
+        var found = try cursor.seekAtOrBefore(prefix)
+        if !found || !cursor.key.hasPrefix(prefix, count: 5) { found = try cursor.seek(prefix) }
+        while found, cursor.key.hasPrefix(prefix, count: 5) {
+            let other = try StaleRange.read(cursor.value, key: cursor.key.copied())
+            if other.lowerBound > range.upperBound &+ 1 { break }
+            if other.upperBound >= range.lowerBound &- 1 { ranges.append(other) }
+            found = try cursor.next()
+        }
+        return ranges
+    }
+}

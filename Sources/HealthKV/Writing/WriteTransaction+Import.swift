@@ -1,0 +1,235 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension WriteTransaction {
+    /// Imports a batch. Every identity is checked: rows that the store knows, or that meet each other, are saved one by
+    /// one by the rules of ``save(_:)-(Sample)``; all others go straight into chunks.
+    @discardableResult
+    public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
+        guard !batch.isEmpty else { return ImportReport() }
+        try batch.validate()
+        var plan = try plan(batch)
+        try markKnown(batch, &plan)
+        var report = ImportReport()
+        let clock = tick()
+        try insertPlain(batch, &plan, clock, &report)
+        for row in 0..<batch.count where plan.careful[row] {
+            var sample = batch.sample(at: row)
+            sample.id = plan.ids[row]
+            if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
+            if sample.source == .thisApp { sample.source = environment.source }
+            report.count(try store(sample, rule: sample.modified == nil ? .local : .merge))
+        }
+        return report
+    }
+
+    private mutating func plan(_ batch: SampleBatch) throws -> ImportPlan {
+        var kinds: [ImportKind] = []
+        for kind in batch.kinds {
+            let source = kind.source == .thisApp ? environment.source : kind.source
+            var flags: StoredRow.Flags = kind.isUserEntered ? .userEntered : []
+            if kind.origin == .imported { flags.insert(.imported) }
+            kinds.append(
+                ImportKind(
+                    type: try number(of: kind.type), unit: kind.unit.number, revision: try number(ofRevision: source),
+                    flags: flags, prefix: DerivedID.Prefix(type: kind.type, source: source.identity),
+                    sampleType: kind.type, sampleUnit: kind.unit))
+        }
+        let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
+        return ImportPlan(kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count))
+    }
+
+    /// Marks rows whose identity the index may know, and rows of one batch that share an identity.
+    private mutating func markKnown(_ batch: SampleBatch, _ plan: inout ImportPlan) throws {
+        let key = state.header.hashKey
+        plan.hashes.reserveCapacity(batch.count)
+        for row in 0..<batch.count {
+            let hash = IdentityEntry.hash(IdentityHash.of(plan.ids[row], key))
+            plan.hashes.append(HashedRow(hash: hash, row: UInt32(row)))
+        }
+        for (row, rare) in batch.extras {
+            guard let text = rare.syncIdentifier else { continue }
+            let hash = IdentityEntry.hash(IdentityHash.of(syncIdentifier: text, key))
+            plan.hashes.append(HashedRow(hash: hash, row: UInt32(row)))
+            // The text of another sample's id leads to that sample without an entry of its own.
+            if SampleID(text) != nil { plan.careful[row] = true }
+        }
+        HashedRow.sort(&plan.hashes)
+        if batch.derivesIDs { plan.numberTwins(batch) }
+        for index in 1..<max(1, plan.hashes.count) where plan.hashes[index - 1].hash == plan.hashes[index].hash {
+            plan.careful[Int(plan.hashes[index - 1].row)] = true
+            plan.careful[Int(plan.hashes[index].row)] = true
+        }
+        try snapshot.markIndexed(plan.hashes, &plan.careful)
+    }
+
+    /// Brings the rows that nothing knows into their lanes, and their identities into the index.
+    private mutating func insertPlain(
+        _ batch: SampleBatch, _ plan: inout ImportPlan, _ clock: ChangeClock, _ report: inout ImportReport
+    ) throws {
+        // Enough rows at a time to fill many chunks, few enough to bound memory.
+        let window = 32_768
+        var extraEntries: [IdentityEntry] = []
+        for (lane, rows) in plan.lanes(batch) {
+            var from = 0
+            while from < rows.count {
+                let part = rows[from..<min(rows.count, from + window)]
+                from += part.count
+                let made = try part.map { try row(batch, Int($0), plan, clock, lane) }
+                for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
+                if batch.derivesIDs {
+                    let fresh = try applyNew(lane, made)
+                    report.unchanged += made.count - fresh
+                    report.inserted += fresh
+                } else {
+                    try apply(lane, inserts: made)
+                    report.inserted += made.count
+                }
+            }
+        }
+        if !batch.derivesIDs { try index(batch, plan, extraEntries.sorted()) } else { try addRuns(extraEntries.sorted()) }
+    }
+
+    private func appendRareEntries(_ row: StoredRow, _ lane: Lane, _ entries: inout [IdentityEntry]) {
+        var bare = row
+        bare.flags.insert(.derivedID)
+        appendEntries(of: bare, lane, to: &entries)
+    }
+
+    /// Adds the ids of the plain rows to the index. The hashes are in order already.
+    private mutating func index(_ batch: SampleBatch, _ plan: ImportPlan, _ others: [IdentityEntry]) throws {
+        var entries: [IdentityEntry] = []
+        entries.reserveCapacity(plan.hashes.count)
+        for hashed in plan.hashes where !plan.careful[Int(hashed.row)] {
+            let row = Int(hashed.row)
+            // Hashes of sync identifiers stand in the list too; those entries come with `others`.
+            if !batch.extras.isEmpty, batch.extras[row]?.syncIdentifier != nil,
+                hashed.hash != IdentityEntry.hash(IdentityHash.of(plan.ids[row], state.header.hashKey))
+            {
+                continue
+            }
+            let lane = Lane(
+                type: plan.kinds[Int(batch.kindOfRow[row])].type,
+                duration: DurationClass(start: batch.starts[row], end: batch.ends[row]))
+            entries.append(
+                IdentityEntry(
+                    hash: hashed.hash << IdentityEntry.quantumBits, start: batch.starts[row], lane: lane))
+        }
+        try addRuns(IdentityMerge.union(entries, others))
+    }
+
+    private mutating func row(
+        _ batch: SampleBatch, _ index: Int, _ plan: ImportPlan, _ clock: ChangeClock, _ lane: Lane
+    ) throws -> StoredRow {
+        let kind = plan.kinds[Int(batch.kindOfRow[index])]
+        var row = StoredRow(
+            start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
+            unit: kind.unit, revision: kind.revision, flags: kind.flags, version: 1,
+            clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal())
+        if batch.derivesIDs {
+            row.flags.insert(.derivedID)
+            row.multiplicity = Int32(batch.extras[index]?.multiplicity ?? 0)
+        }
+        let rare = batch.extras.isEmpty ? nil : batch.extras[index]
+        let isAuthored = !row.flags.contains(.imported)
+        if isAuthored, rare?.syncIdentifier == nil { row.flags.insert(.syncIsID) }
+        guard let rare else { return row }
+        row.version = max(1, rare.version)
+        if let modified = rare.modified {
+            witness(modified)
+            (row.clockTime, row.clockReplica) = (modified.time.nanoseconds, modified.replica)
+        }
+        row.device = try number(of: rare.device)
+        row.count = Int32(rare.count)
+        if !batch.derivesIDs { row.multiplicity = Int32(rare.multiplicity) }
+        let isOwnText = rare.syncIdentifier == row.id.description
+        if isOwnText { row.flags.insert(.syncIsID) }
+        row.rare = RareFields(
+            syncIdentifier: isOwnText ? nil : rare.syncIdentifier, group: rare.group,
+            metadata: MetadataCoding.encode(rare.metadata))
+        // A derived id that came back from a dump is left to its content again.
+        if DerivedID.isDerived(row.id), followsFromContent(row, lane.type) { row.flags.insert(.derivedID) }
+        return row
+    }
+
+    /// Like ``apply(_:inserts:removals:)``, but a row that is there already stays. Answers how many were new.
+    private mutating func applyNew(_ lane: Lane, _ rows: [StoredRow]) throws -> Int {
+        let known = try snapshot.knownPoints(lane, rows)
+        if known.isEmpty {
+            try apply(lane, inserts: rows)
+            return rows.count
+        }
+        let fresh = rows.filter { !known.contains($0.point) }
+        try apply(lane, inserts: fresh)
+        return fresh.count
+    }
+}
+
+extension Snapshot {
+    /// Which of some rows, sorted by point, a lane holds at exactly their points.
+    func knownPoints(_ lane: Lane, _ rows: [StoredRow]) throws -> Set<Point> {
+        guard let first = rows.first, let last = rows.last else { return [] }
+        var known: Set<Point> = []
+        var index = 0
+        try forEachChunk(lane, from: .at(first.start), to: .after(last.start)) { chunk in
+            guard chunk.rows > 0, try !chunk.rows(startingIn: first.start...last.start).isEmpty else { return true }
+            for row in try visibleRows(chunk) {
+                while index < rows.count, rows[index].point < row.point { index += 1 }
+                if index < rows.count, rows[index].point == row.point { known.insert(row.point) }
+            }
+            return true
+        }
+        return known
+    }
+
+    /// Marks the rows whose hash stands in the index: in one pass over it, or by lookups when there are few.
+    func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool]) throws {
+        if hashes.count < 512 {
+            for hashed in hashes where !careful[Int(hashed.row)] {
+                if try !hints(hashed.hash << IdentityEntry.quantumBits).isEmpty { careful[Int(hashed.row)] = true }
+            }
+            return
+        }
+        var scratch: [UInt64] = []
+        func compare(_ from: inout Int) {
+            for hash in scratch {
+                while from < hashes.count, hashes[from].hash < hash { from += 1 }
+                var index = from
+                while index < hashes.count, hashes[index].hash == hash {
+                    careful[Int(hashes[index].row)] = true
+                    index += 1
+                }
+            }
+            scratch.removeAll(keepingCapacity: true)
+        }
+        for partition in try allPartitions() {
+            for run in partition.runs {
+                var from = HashedRow.firstIndex(hashes, atLeast: partition.lower)
+                try forEachBlock(partition.lower, run.number) { block in
+                    guard from < hashes.count, hashes[from].hash < partition.upper else { return }
+                    try block.appendHashes(to: &scratch)
+                    compare(&from)
+                }
+            }
+        }
+        if header.recentEntries > 0 {
+            scratch = try recentEntries().map { $0.0.hash }
+            var from = 0
+            compare(&from)
+        }
+    }
+}
+
+extension HashedRow {
+    /// The first place in sorted rows whose hash is not below a bound.
+    static func firstIndex(_ rows: [HashedRow], atLeast hash: UInt64) -> Int {
+        var low = 0
+        var high = rows.count
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].hash < hash { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,175 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension WriteTransaction {
+    /// Deletes all samples of a source and answers how many there were.
+    ///
+    /// However many they are, this commits at once: readers leave them out from here on, and bounded steps remove them.
+    /// The change feed reports one removal.
+    @discardableResult
+    public mutating func deleteSource(_ source: SourceIdentity) throws -> Int {
+        guard let number = try snapshot.number(of: source) else { return 0 }
+        return try remove(.source(number), leavingTombstones: true)
+    }
+
+    /// Removes all samples of a source without a trace, as when its provider is disconnected: nothing is sent to
+    /// peers, and a later pull may bring them again.
+    @discardableResult
+    public mutating func purgeSource(_ source: SourceIdentity) throws -> Int {
+        guard let number = try snapshot.number(of: source) else { return 0 }
+        return try remove(.source(number), leavingTombstones: false)
+    }
+
+    /// Deletes the samples of a type that start in `from..<to` and answers how many there were.
+    @discardableResult
+    public mutating func deleteRange(
+        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
+    ) throws -> Int {
+        guard from < to, let number = try snapshot.number(of: type) else { return 0 }
+        return try remove(
+            .range(type: number, from: from.nanoseconds, to: to.nanoseconds), leavingTombstones: true)
+    }
+
+    /// More samples than this are removed in steps.
+    private static var atOnce: Int { 2_000 }
+
+    private mutating func remove(_ scope: Intent.Scope, leavingTombstones: Bool) throws -> Int {
+        let ordinal = state.takeOrdinal()
+        var intent = Intent(scope: scope, commit: commit, ordinal: ordinal, leavesTombstones: leavingTombstones)
+        let total = try countAndHide(intent)
+        guard total > 0 else { return 0 }
+        state.isChanged = true
+        state.removals.append(ChangeRecord.Removal(ordinal: ordinal, scope: scope))
+        context.intents.append(intent)
+        if total <= WriteTransaction.atOnce {
+            _ = try advance(&intent, chunks: .max)
+            context.intents.removeAll { $0.key == intent.key }
+        } else {
+            try purgeShadowing(intent)
+            state.header.intents += 1
+            try put(.upkeep, intent.key, intent.value(commit: commit))
+        }
+        syncHeader()
+        return total
+    }
+
+    /// Counts what an operation takes away, and takes it out of the counts.
+    private mutating func countAndHide(_ intent: Intent) throws -> Int {
+        var total = 0
+        for lane in try snapshot.lanes(of: intent) {
+            var counts = try state.counts[lane.type] ?? snapshot.counts(of: lane.type)
+            var hours: ClosedRange<Int64>?
+            let range = intent.points
+            try snapshot.forEachChunk(lane, from: range.from, to: range.to) { chunk in
+                let rows = try snapshot.visibleRows(chunk)
+                for row in rows {
+                    let source = try snapshot.revision(row.revision).sourceNumber
+                    guard intent.hides(row, type: lane.type, source: source) else { continue }
+                    counts.add(row, source: source, -1)
+                    counts.hidden += 1
+                    total += 1
+                    let end = row.end == .max ? row.start : row.end
+                    hours = min(hours?.lowerBound ?? row.start, row.start)...max(hours?.upperBound ?? end, end)
+                }
+                return true
+            }
+            state.counts[lane.type] = counts
+            if let hours { state.markStale(lane.type, hours.lowerBound, hours.upperBound) }
+        }
+        return total
+    }
+
+    /// Lanes whose samples shadow each other are purged at once: what was in their shadow must show at once.
+    private mutating func purgeShadowing(_ intent: Intent) throws {
+        for lane in try snapshot.lanes(of: intent) where try shadows(lane.type) {
+            for key in try snapshot.chunkKeys(lane) { try purgeChunk(lane, key.lower) }
+        }
+    }
+
+    /// Removes what unfinished mass operations hide from the chunk that owns a point.
+    mutating func purgeChunk(_ lane: Lane, _ point: Point) throws {
+        let chunk = try snapshot.load(lane, point)
+        guard !chunk.purged.isEmpty else { return }
+        try settlePurged(lane, chunk.purged)
+        try write(chunk.bounds, chunk.rows, exists: chunk.exists)
+        if try shadows(lane.type) { try refreshShadows(lane, chunk.purged.map { ($0.start, $0.end) }) }
+    }
+
+    /// What follows from rows that leave their chunk for a mass operation.
+    mutating func settlePurged(_ lane: Lane, _ rows: [StoredRow]) throws {
+        if state.counts[lane.type] == nil { state.counts[lane.type] = try snapshot.counts(of: lane.type) }
+        state.counts[lane.type]!.hidden -= Int64(rows.count)
+        var entries: [IdentityEntry] = []
+        for row in rows {
+            let source = try snapshot.revision(row.revision).sourceNumber
+            let intent = context.intents.first { $0.hides(row, type: lane.type, source: source) }
+            if let intent, intent.leavesTombstones {
+                let clock = ChangeClock(time: Instant(nanoseconds: state.header.clock), replica: state.header.replica)
+                try bury(row, lane, clock: clock, commit: intent.commit, ordinal: intent.ordinal)
+            }
+            appendEntries(of: row, lane, to: &entries)
+        }
+        if entries.count < 64 {
+            for entry in entries { try addRecent(entry, -1) }
+        } else {
+            try addRuns(entries.map { IdentityEntry(key: $0.key, kind: $0.kind.removal) }.sorted())
+        }
+    }
+
+    /// Carries an operation on over some chunks; answers true when it is finished.
+    mutating func advance(_ intent: inout Intent, chunks: Int) throws -> Bool {
+        var left = chunks
+        for lane in try snapshot.lanes(of: intent) where lane >= intent.position.lane {
+            let from = lane == intent.position.lane ? intent.position.lower : intent.points.from
+            for key in try snapshot.chunkKeys(lane, from: from, to: intent.points.to) {
+                if left == 0 {
+                    intent.position = key
+                    return false
+                }
+                left -= 1
+                try purgeChunk(lane, max(key.lower, from))
+            }
+        }
+        return true
+    }
+}
+
+extension Intent {
+    /// The points between which it takes samples away.
+    var points: (from: Point, to: Point) {
+        guard case .range(_, let from, let to) = scope else { return (.least, .greatest) }
+        return (.at(from), to == .max ? .greatest : .at(to))
+    }
+}
+
+extension Snapshot {
+    /// The lanes that an operation may touch.
+    func lanes(of intent: Intent) throws -> [Lane] {
+        var types = try typesWithChunks()
+        if case .range(let type, _, _) = intent.scope { types = types.filter { $0 == type } }
+        return types.flatMap { type in DurationClass.allCases.map { Lane(type: type, duration: $0) } }
+    }
+
+    /// The keys of a lane's chunks whose spans meet a range.
+    func chunkKeys(_ lane: Lane, from: Point = .least, to: Point = .greatest) throws -> [ChunkKey] {
+        var keys: [ChunkKey] = []
+        try forEachChunk(lane, from: from, to: to) { chunk in
+            keys.append(chunk.key)
+            return true
+        }
+        return keys
+    }
+
+    /// The unfinished mass operations.
+    func loadIntents() throws -> [Intent] {
+        var intents: [Intent] = []
+        var cursor = try view.cursor(tables[.upkeep])
+        var found = try cursor.seek([Intent.upkeepKind])
+        while found, cursor.key.copied().first == Intent.upkeepKind {
+            intents.append(try Intent(cursor.value, key: cursor.key.copied()))
+            found = try cursor.next()
+        }
+        return intents
+    }
+}

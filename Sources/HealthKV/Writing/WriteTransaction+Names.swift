@@ -1,0 +1,49 @@
+import ColumnFormat
+import HealthModel
+
+extension WriteTransaction {
+    /// The number of a type, given out when the store meets it for the first time.
+    mutating func number(of type: SampleType) throws -> UInt32 {
+        if let number = try snapshot.number(of: type) { return number }
+        let number = try addName(.type, NameCoding.encode(type: type))
+        context.names.add(type: type, number)
+        return number
+    }
+
+    mutating func number(of source: SourceIdentity) throws -> UInt32 {
+        if let number = try snapshot.number(of: source) { return number }
+        let number = try addName(.source, NameCoding.encode(source: source))
+        context.names.add(source: source, number)
+        return number
+    }
+
+    mutating func number(ofRevision source: Source) throws -> UInt32 {
+        if let number = context.names.revisionNumbers[source] { return number }
+        let sourceNumber = try number(of: source.identity)
+        let bytes = NameCoding.encode(revisionOf: sourceNumber, source)
+        let known = try NameLookup.number(.revision, bytes, state.header.hashKey, snapshot.view, context.tables)
+        let number = try known ?? addName(.revision, bytes)
+        context.names.add(revision: RevisionName(sourceNumber: sourceNumber, source: source), number)
+        return number
+    }
+
+    mutating func number(of device: Device?) throws -> UInt32 {
+        guard let device else { return 0 }
+        if let number = context.names.deviceNumbers[device] { return number }
+        let bytes = NameCoding.encode(device: device)
+        let known = try NameLookup.number(.device, bytes, state.header.hashKey, snapshot.view, context.tables)
+        let number = try known ?? addName(.device, bytes)
+        context.names.add(device: device, number)
+        return number
+    }
+
+    /// Stores a name in both tables under the next number of its kind.
+    private mutating func addName(_ kind: NameKind, _ bytes: [UInt8]) throws -> UInt32 {
+        let number = try NameLookup.nextNumber(kind, snapshot.view, context.tables)
+        let key = NameTable.key(kind, number)
+        try put(.names, key, NameTable.value(.names, key: key, number, bytes, commit: commit))
+        let reverse = NameTable.reverseKey(kind, bytes, state.header.hashKey)
+        try put(.namesReverse, reverse, NameTable.value(.namesReverse, key: reverse, number, bytes, commit: commit))
+        return number
+    }
+}

@@ -1,0 +1,180 @@
+import ColumnFormat
+import HealthModel
+
+extension WriteTransaction {
+    /// Saves a sample and says what that did.
+    ///
+    /// A sample is known by its id, else by its sync identifier within source and type. Equal content changes nothing;
+    /// different content is an edit, with a version one above the stored one unless the sample brings a greater one. A
+    /// deleted sample is vetoed unless its version is above the deleted one.
+    ///
+    /// ```swift
+    /// let outcome = try store.write { txn in
+    ///     try txn.save(Sample(.bodyMass, 72.4, .kilogram, at: now))
+    /// }
+    /// assert(outcome == .inserted)
+    /// ```
+    @discardableResult
+    public mutating func save(_ sample: Sample) throws -> SaveOutcome {
+        try store(sample, rule: .local)
+    }
+
+    /// Saves several samples in order: all or, when one is refused, none.
+    @discardableResult
+    public mutating func save(_ samples: [Sample]) throws -> [SaveOutcome] {
+        for sample in samples { try sample.validate() }
+        var outcomes: [SaveOutcome] = []
+        for sample in samples { outcomes.append(try store(sample, rule: .local)) }
+        return outcomes
+    }
+
+    /// Takes over a sample as another store holds it: version and clock stay as given, and the greater of
+    /// (version, clock, content) wins, so that merging is the same in any order.
+    @discardableResult
+    public mutating func merge(_ sample: Sample) throws -> SaveOutcome {
+        try store(sample, rule: .merge)
+    }
+
+    /// How a sample meets what is stored.
+    enum StoreRule {
+        /// A change made here.
+        case local
+        /// A record of another store, with its own version and clock.
+        case merge
+    }
+
+    mutating func store(_ sample: Sample, rule: StoreRule) throws -> SaveOutcome {
+        var sample = sample
+        if sample.source == .thisApp { sample.source = environment.source }
+        try sample.validate()
+        if rule == .merge, let clock = sample.modified { witness(clock) }
+        if let found = try existing(sample) { return try replace(found, by: sample, rule) }
+        return try insert(sample, rule)
+    }
+
+    /// The live row that a sample is a version of. Rows that a mass operation took away are removed for good first, so
+    /// that their tombstones speak.
+    private mutating func existing(_ sample: Sample) throws -> FoundRow? {
+        if let found = try settled(snapshot.find(sample.id)) { return found }
+        guard let text = sample.syncIdentifier else { return nil }
+        let type = try number(of: sample.type)
+        let source = try number(of: sample.source.identity)
+        for candidate in try snapshot.find(syncIdentifier: text) where candidate.lane.type == type {
+            guard try snapshot.revision(candidate.row.revision).sourceNumber == source else { continue }
+            if let found = try settled(candidate) { return found }
+        }
+        return nil
+    }
+
+    /// A found row if it is live; a hidden one is removed from its chunk.
+    mutating func settled(_ found: FoundRow?) throws -> FoundRow? {
+        guard let found, found.isHidden else { return found }
+        try purgeChunk(found.lane, found.row.point)
+        return nil
+    }
+
+    private mutating func replace(_ found: FoundRow, by sample: Sample, _ rule: StoreRule) throws -> SaveOutcome {
+        let old = try snapshot.sample(found.row, found.lane.type)
+        var sample = sample
+        sample.id = old.id
+        sample.origin = old.origin
+        if sample.syncIdentifier == nil, rule == .local { sample.syncIdentifier = old.syncIdentifier }
+        let isEqual = sample.contentBytes == old.contentBytes && sample.syncIdentifier == old.syncIdentifier
+        let clock: ChangeClock
+        switch rule {
+        case .local:
+            if sample.version > 0, sample.version < old.version { return .older }
+            if isEqual, sample.version <= old.version { return .unchanged }
+            if sample.version <= old.version { sample.version = old.version + 1 }
+            clock = tick()
+        case .merge:
+            let given = sample.modified ?? ChangeClock(time: .distantPast, replica: 0)
+            let held = old.modified ?? ChangeClock(time: .distantPast, replica: 0)
+            let version = max(1, sample.version)
+            if version == old.version, given == held, isEqual { return .unchanged }
+            if isEqual, sample.modified == nil, version <= old.version { return .unchanged }
+            if (version, given) < (old.version, held) { return .older }
+            if version == old.version, given == held,
+                !old.contentBytes.lexicographicallyPrecedes(sample.contentBytes)
+            {
+                return .older
+            }
+            sample.version = version
+            clock = sample.modified ?? tick()
+        }
+        let row = try self.row(sample, clock: clock, keepingDerivedID: found.row, type: found.lane.type)
+        try replaceRow(found, by: row, type: try number(of: sample.type))
+        return .replaced
+    }
+
+    private mutating func replaceRow(_ found: FoundRow, by row: StoredRow, type: UInt32) throws {
+        let lane = Lane(type: type, duration: row.durationClass)
+        if lane == found.lane {
+            let removals = row.point == found.row.point ? [] : [found.row.point]
+            try apply(lane, inserts: [row], removals: removals)
+        } else {
+            try apply(found.lane, inserts: [], removals: [found.row.point])
+            try apply(lane, inserts: [row])
+        }
+        try reindex(from: (found.row, found.lane), to: (row, lane))
+    }
+
+    private mutating func insert(_ sample: Sample, _ rule: StoreRule) throws -> SaveOutcome {
+        var sample = sample
+        let type = try number(of: sample.type)
+        let source = try number(of: sample.source.identity)
+        sample.version = max(1, sample.version)
+        let sync = sample.syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
+        for tombstone in [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }] {
+            guard let tombstone else { continue }
+            if sample.version < tombstone.version { return .vetoed }
+            if sample.version == tombstone.version {
+                // At an equal version a deletion wins, except against a later clock of a merged record.
+                let deleted = ChangeClock(time: Instant(nanoseconds: tombstone.clockTime), replica: tombstone.clockReplica)
+                guard rule == .merge, let clock = sample.modified, deleted < clock else { return .vetoed }
+            }
+            try removeTombstone(tombstone)
+        }
+        let clock = rule == .merge ? sample.modified ?? tick() : tick()
+        let row = try self.row(sample, clock: clock, keepingDerivedID: nil, type: type)
+        let lane = Lane(type: type, duration: row.durationClass)
+        try apply(lane, inserts: [row])
+        try reindex(from: nil, to: (row, lane))
+        return .inserted
+    }
+
+    /// A sample as a row of this commit.
+    mutating func row(
+        _ sample: Sample, clock: ChangeClock, keepingDerivedID old: StoredRow?, type: UInt32
+    ) throws -> StoredRow {
+        var flags: StoredRow.Flags = []
+        if sample.isUserEntered { flags.insert(.userEntered) }
+        if sample.origin == .imported { flags.insert(.imported) }
+        let idText = sample.id.description
+        let ownSync = sample.syncIdentifier == idText || sample.syncIdentifier == nil && sample.origin == .authored
+        if ownSync { flags.insert(.syncIsID) }
+        var row = StoredRow(
+            start: sample.start.nanoseconds, end: sample.end.nanoseconds, id: sample.id, value: sample.quantity.value,
+            unit: sample.quantity.unit.number, revision: try number(ofRevision: sample.source), flags: flags,
+            version: sample.version, clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit,
+            ordinal: state.takeOrdinal())
+        row.device = try number(of: sample.device)
+        row.count = Int32(sample.count)
+        row.multiplicity = Int32(sample.multiplicity)
+        row.rare = RareFields(
+            syncIdentifier: ownSync ? nil : sample.syncIdentifier, group: sample.group,
+            metadata: MetadataCoding.encode(sample.metadata))
+        // A derived id is left to its content as long as it follows from it; an edit stores it.
+        if old == nil || old!.flags.contains(.derivedID), DerivedID.isDerived(sample.id), followsFromContent(row, type) {
+            row.flags.insert(.derivedID)
+        }
+        return row
+    }
+
+    func followsFromContent(_ row: StoredRow, _ type: UInt32) -> Bool {
+        guard let prefix = context.derivedPrefix(type: type, revision: row.revision) else { return false }
+        let value = context.canonicalValue(row.value, unit: row.unit, type: type)
+        return DerivedID.id(
+            prefix, start: row.start, end: row.end, value: value, multiplicity: Int(row.multiplicity)) == row.id
+    }
+}

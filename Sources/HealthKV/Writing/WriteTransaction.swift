@@ -1,0 +1,73 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// A transaction that changes the store. All its changes become durable together, or none does.
+///
+/// ```swift
+/// try store.write { txn in
+///     try txn.save(Sample(.bodyMass, 72.4, .kilogram, at: now))
+/// }
+/// ```
+///
+/// It exists only inside ``SampleStore/write(_:)-(_)``: it cannot be copied, kept or committed by hand.
+public struct WriteTransaction: ~Copyable, SampleReading {
+    var lmdb: LMDB.WriteTransaction
+    let context: ReadContext
+    var state: WriteState
+    let environment: WriteEnvironment
+
+    init(
+        _ lmdb: consuming LMDB.WriteTransaction, context: ReadContext, state: WriteState, environment: WriteEnvironment
+    ) {
+        self.lmdb = lmdb
+        self.context = context
+        self.state = state
+        self.environment = environment
+    }
+
+    public var snapshot: Snapshot {
+        @_lifetime(borrow self)
+        get { Snapshot(view: lmdb.view, context: context) }
+    }
+
+    /// The number of this commit.
+    var commit: UInt64 { state.header.commit }
+
+    mutating func put(_ table: TableCode, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {
+        state.isChanged = true
+        try lmdb.put(context.tables[table], key, value)
+    }
+
+    @discardableResult
+    mutating func remove(_ table: TableCode, _ key: [UInt8]) throws(LMDBError) -> Bool {
+        state.isChanged = true
+        return try lmdb.delete(context.tables[table], key)
+    }
+
+    /// Ticks the hybrid logical clock.
+    mutating func tick() -> ChangeClock {
+        let now = environment.now()
+        state.header.clock = max(now.nanoseconds, state.header.clock &+ 1)
+        return ChangeClock(time: Instant(nanoseconds: state.header.clock), replica: state.header.replica)
+    }
+
+    /// Advances the clock past one that was read, so that later local changes win. A clock more than a day ahead does not
+    /// pull ours along: the record keeps it as received.
+    mutating func witness(_ clock: ChangeClock) {
+        let limit = environment.now() + DurationClass.day.longest
+        if clock.time <= limit { state.header.clock = max(state.header.clock, clock.time.nanoseconds) }
+    }
+
+    /// Makes the context see the header as it stands now.
+    mutating func syncHeader() { context.header = state.header }
+}
+
+/// What a write needs from outside: the time, the source of own samples, the sizes of chunks.
+struct WriteEnvironment: Sendable {
+    var now: @Sendable () -> Instant
+    var source: Source
+    var encoder: ChunkEncoder
+    var pageSize: Int
+    var path: String
+}

@@ -1,0 +1,10 @@
+/// Holds a thread until another opens it, once.
+public final class Gate: Sendable {
+    private let isOpen = Monitor(false)
+
+    public init() {}
+
+    public func open() { isOpen.update { $0 = true } }
+
+    public func wait() { isOpen.wait(until: { $0 }, then: { _ in }) }
+}

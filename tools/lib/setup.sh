@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# What tools/demo and tools/test share: finding and installing what is missing, and naming and timing steps. To be sourced
+# by a script that has set `root` to the checkout. Written for bash 3.2, which is what macOS has.
+
+EX_UNAVAILABLE=69
+missing=()  # packages of this system's package manager that have to be installed
+
+say() { printf '%s\n' "$*" >&2; }
+
+stop() {  # stop CODE LINE...: says why and ends the script
+    local code=$1 line
+    shift
+    for line in "$@"; do say "$line"; done
+    exit "$code"
+}
+
+need_swift() {
+    if ! command -v swift >/dev/null; then
+        stop $EX_UNAVAILABLE "No swift in PATH. Install Swift 6.2 or later (https://swift.org/install), then run this again."
+    fi
+}
+
+# need DEBIAN_PACKAGE HOMEBREW_FORMULA CHECK...: notes the package as missing unless the check succeeds.
+need() {
+    local debian=$1 homebrew=$2
+    shift 2
+    if "$@" >/dev/null 2>&1; then return; fi
+    if [ "$(uname -s)" = Darwin ]; then missing+=("$homebrew"); else missing+=("$debian"); fi
+}
+
+has_any() {  # has_any COMMAND...: whether one of them is there
+    local name
+    for name in "$@"; do
+        if command -v "$name" >/dev/null; then return; fi
+    done
+    return 1
+}
+
+need_lmdb() {
+    need_swift
+    need pkg-config pkgconf has_any pkg-config
+    need liblmdb-dev lmdb pkg-config --exists lmdb
+}
+
+# Installs what was noted. Without root and without a way to become it, prints the command and stops.
+install_missing() {
+    if [ ${#missing[@]} -eq 0 ]; then return; fi
+    case $(uname -s) in
+        Darwin) install_with_homebrew ;;
+        *) install_with_apt ;;
+    esac
+    missing=()
+}
+
+install_with_homebrew() {
+    if ! command -v brew >/dev/null; then
+        stop $EX_UNAVAILABLE "Homebrew is not installed (https://brew.sh). With it, run:" "" "    brew install ${missing[*]}"
+    fi
+    say "Installing: ${missing[*]}"
+    HOMEBREW_NO_AUTO_UPDATE=1 brew install --quiet "${missing[@]}"
+}
+
+install_with_apt() {
+    if ! command -v apt-get >/dev/null; then
+        stop $EX_UNAVAILABLE "No apt-get here. Install what these Debian packages hold, then run this again:" "" \
+            "    ${missing[*]}"
+    fi
+    local become=()
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! can_become_root; then
+            stop $EX_UNAVAILABLE "Packages are missing, and there is neither root nor a sudo that works here. Run as root:" "" \
+                "    apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+        fi
+        become=(sudo)
+    fi
+    say "Installing: ${missing[*]}"
+    # The lock may be held by a fresh machine's own updates; without Use-Pty, dpkg draws no progress.
+    become+=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
+    "${become[@]}" update
+    "${become[@]}" install -y --no-install-recommends "${missing[@]}" >&2
+}
+
+can_become_root() {  # without a password, or with one that somebody at a terminal can type
+    command -v sudo >/dev/null && { sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ]; }; }
+}
+
+# step NAME COMMAND...: a heading, the command, its time. The first one that fails ends the script under its name.
+steps_done=0
+step() {
+    local name=$1 began=$SECONDS code=0
+    shift
+    printf '\n== %s\n' "$name"
+    "$@" || code=$?
+    if [ "$code" -ne 0 ]; then
+        printf '\nFailed: %s (exit %d after %s)\n' "$name" "$code" "$(duration $((SECONDS - began)))"
+        exit "$code"
+    fi
+    steps_done=$((steps_done + 1))
+    printf -- '-- %s: %s\n' "$name" "$(duration $((SECONDS - began)))"
+}
+
+duration() {
+    if [ "$1" -lt 60 ]; then printf '%d s' "$1"; else printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); fi
+}

@@ -1,0 +1,156 @@
+"""The test of tools/tidy: a clean tree must be clean, and each violation planted in it must be found."""
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+MANIFEST = """// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "Planted",
+    targets: [
+        .systemLibrary(name: "CLMDB"),
+        .target(name: "LMDB", dependencies: ["CLMDB"]),
+        .target(name: "HealthModel"),
+        .target(name: "ColumnFormat", dependencies: ["HealthModel"]),
+        .target(name: "HealthKV", dependencies: ["LMDB", "ColumnFormat", "HealthModel"]),
+        .executableTarget(name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect"),
+        .testTarget(name: "HealthKVTests", dependencies: ["HealthKV"]),
+    ]
+)
+"""
+
+
+def function(lines):
+    """A function of so many lines, with braces in strings and comments that must not count."""
+    filling = ['    let brace = "}"  // }'] + ['    /* { */ let text = "\\(f("}"))"'] * (lines - 3)
+    return "\n".join(["func long(", "    _ a: Int) {"] + filling[: lines - 3] + ["}"]) + "\n"
+
+
+def lines(count, of="let a = 1"):
+    return f"{of}\n" * count
+
+
+FOUNDATION = "#if canImport(FoundationEssentials)\nimport FoundationEssentials\n#else\nimport Foundation\n#endif\n"
+
+# One line for each entry of the list of API that is too new.
+TOO_NEW = """let a: InlineArray<2, Int> = b
+let a: [3 of Int] = b
+let a = text.utf8Span
+let a = text.utf8.span
+catch let error as UTF8.ValidationError {}
+let a = CollectionOfOne(1).span
+let a = b.enumerated().count
+Task.immediate { await f() }
+group.addImmediateTask { await f() }
+let a = Task.name
+task.escalatePriority(to: .high)
+func isIsolatingCurrentContext() -> Bool? { nil }
+let a = executor.isMainExecutor
+for await a in Observations({ b.c }) {}
+let a = ProgressManager(totalCount: 1)
+let a = URL.Template("x")
+let a = UTCClock()
+let a = UUID.random(using: &generator)
+let a = data.base64EncodedString(options: .base64URLAlphabet)
+struct A: NotificationCenter.AsyncMessage {}
+let a: HKMedicationDoseEvent
+if #available(iOS 18.4, *) {}
+@available(macOS 26, iOS 26, *) func f() {}
+"""
+
+# What looks like a violation and is none.
+CLEAN = {
+    "Package.swift": MANIFEST,
+    "Sources/CLMDB/module.modulemap": "module CLMDB [system] { header \"shim.h\" }\n",
+    "Sources/CLMDB/shim.h": "#include <lmdb.h>\n",
+    "Sources/LMDB/Pointers.swift": "import CLMDB\nfunc f(_ p: UnsafeRawPointer) { unsafe g(p) }\n",
+    "Sources/HealthModel/Limits.swift": lines(320) + function(80),
+    "Sources/HealthModel/Words.swift": "// unsafe code, import Foundation and InlineArray are words here.\n"
+                                       "let a = \"unsafe x UnsafeRawPointer InlineArray \\(b) XXXXXX\"\n"
+                                       "func b(_ s: OutputSpan<Int>) {}\n",
+    "Sources/ColumnFormat/Kernels/Fast.swift": "import HealthModel\nfunc f() { unsafe g() }\n",
+    "Sources/HealthKV/Store.swift": FOUNDATION + "public import HealthModel\nimport struct LMDB.Table\nimport Glibc\n",
+    "Sources/HealthKV/Sharing.swift": "// Only the writer's thread touches it.\nfinal class A: @unchecked Sendable {}\n"
+                                      "nonisolated(unsafe) let b = 1  // written once\n",
+    "tools/kvinspect/Main.swift": "import HealthKV\n",
+    "tools/run": "#!/usr/bin/env bash\ntrue\n",
+    "Tests/HealthKVTests/Long.swift": "import Foundation\n@testable import HealthKV\n" + function(120),
+    "Tests/HealthKVTests/Requirement.swift": "protocol P {\n    func f()\n    mutating func g()\n}\n" + lines(120),
+    "docs/A.md": "# A title\n\n[there](B.md#a-part-of-it), [here](#a-title), [out](https://example.org/x), "
+                 "`[not](a-link)`\n",
+    "docs/B.md": "## A part of it\n\n```\n[not](a-link)\n```\n[up]: ../Package.swift\n",
+}
+
+# A dependency that is not in the table and stands below, a target that is not in it, and an unsafe flag.
+BAD_MANIFEST = (
+    MANIFEST.replace('"LMDB", dependencies: ["CLMDB"]', '"LMDB", dependencies: ["CLMDB", "HealthModel"]')
+    .replace('.target(name: "HealthModel")', '.target(name: "HealthModel", swiftSettings: [.unsafeFlags(["-O"])])')
+    .replace(".testTarget(name:", '.target(name: "Extra"),\n        .testTarget(name:')
+)
+
+# (file, what it holds, the rule that must find it); a file with several violations stands here once for each.
+SWIFT = "Sources/HealthKV/"
+PLANTS = [
+    ("Package.swift", BAD_MANIFEST, "targets"),
+    ("Package.swift", BAD_MANIFEST, "targets"),
+    ("Package.swift", BAD_MANIFEST, "targets"),
+    ("Package.swift", BAD_MANIFEST, "manifest-flags"),
+    ("Sources/Extra/Extra.swift", "let a = 1\n", "imports"),
+    ("Sources/HealthModel/Upwards.swift", "import HealthKV\n", "imports"),
+    ("Sources/HealthKV/Kind.swift", "@preconcurrency import struct CLMDB.MDB_val\n", "imports"),
+    ("tools/kvinspect/Deep.swift", "import LMDB\n", "imports"),
+    ("Sources/LMDB/Foundation.swift", FOUNDATION, "foundation"),
+    ("Sources/LMDB/Foundation.swift", FOUNDATION, "foundation"),
+    (SWIFT + "Bare.swift", "#if os(Linux)\nimport Foundation\n#endif\n", "foundation"),
+    ("Sources/HealthModel/LongFile.swift", lines(401), "file-length"),
+    ("tools/long", "#!/bin/sh\n" + lines(400, ":"), "file-length"),
+    ("Sources/HealthModel/LongFunction.swift", function(81), "function-length"),
+    ("Sources/HealthModel/LongInit.swift", "struct A {\n    init?() {\n" + lines(80) + "    }\n}\n", "function-length"),
+    ("Sources/HealthModel/LongProperty.swift", "var a: Int {\n" + lines(80) + "}\n", "function-length"),
+    ("Tests/HealthKVTests/LongTest.swift", function(121), "function-length"),
+    ("docs/Path.md", "See /ho" + "me/me/notes.\n", "machine-path"),
+    (SWIFT + "Path.swift", 'let a = "/tm' + 'p/wt-a"\n', "machine-path"),
+    ("docs/Registry.md", "From https://py" + "pi.org/simple.\n", "registry"),
+    (SWIFT + "Leftover.swift", "// TO" + "DO: more\n", "leftover"),
+    ("Sources/CLMDB/leftover.c", "/* st" + "ub */\n", "leftover"),
+    (SWIFT + "Pointer.swift", "func f(_ p: UnsafeMutableBufferPointer<Int>) {}\n", "unsafe"),
+    (SWIFT + "Expression.swift", "let a = unsafe f()\n", "unsafe"),
+    ("Sources/ColumnFormat/Outside.swift", "a.withUnsafeBytes { f($0) }\n", "unsafe"),
+    (SWIFT + "Interpolated.swift", 'let a = "\\(unsafe f())"\n', "unsafe"),
+    (SWIFT + "Unexplained.swift", "// Too far away.\n\n\n\nfinal class A: @unchecked Sendable {}\n", "unexplained"),
+    (SWIFT + "Global.swift", "nonisolated(unsafe) var a = 1\n", "unexplained"),
+    ("docs/Link.md", "# L\n\n[gone](Gone.md)\n", "link"),
+    ("docs/Anchor.md", "# L\n\n[gone](B.md#gone)\n", "link"),
+    ("tools/broken", "#!/usr/bin/env bash\nif true; then\n", "script"),
+    ("tools/not-executable", "#!/usr/bin/env python3\n", "script"),
+    ("tools/Alone.swift", "let a = 1\n", "orphan"),
+] + [(SWIFT + "TooNew.swift", TOO_NEW, "too-new")] * len(TOO_NEW.splitlines())
+
+
+def write(root, files):
+    for path, text in files.items():
+        place = Path(root, path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        if text.startswith("#!") and path != "tools/not-executable":
+            os.chmod(place, 0o755)
+
+
+def differences(found, wanted):
+    found = Counter((finding.path, finding.rule) for finding in found)
+    yield from (f"not found: {path}: {rule}" for path, rule in sorted((wanted - found).elements()))
+    yield from (f"found without cause: {path}: {rule}" for path, rule in sorted((found - wanted).elements()))
+
+
+def run(findings):
+    with tempfile.TemporaryDirectory() as root:
+        write(root, CLEAN)
+        wrong = list(differences(findings(root), Counter()))
+        write(root, {path: text for path, text, _ in PLANTS})
+        wrong += differences(findings(root), Counter((path, rule) for path, _, rule in PLANTS))
+    for line in wrong:
+        print(f"tidy --self-test: {line}")
+    print(f"tidy --self-test: {len(PLANTS)} planted, {len(CLEAN)} clean files, {len(wrong)} wrong")
+    return 1 if wrong else 0
