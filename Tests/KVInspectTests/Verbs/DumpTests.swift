@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import kvinspect
+
+@Suite("dump")
+struct DumpTests {
+    let bench: Workbench
+
+    init() throws {
+        bench = try Workbench()
+        try bench.load("S", Fixture.lines)
+    }
+
+    @Test("A dump that is loaded gives the same dump and the same hash")
+    func roundTrip() throws {
+        let dump = try bench.run("dump", "S")
+        #expect(dump.code == 0 && dump.errors.isEmpty)
+        try bench.load("T", dump.output)
+        #expect(try bench.run("dump", "T").output == dump.output)
+        #expect(try bench.run("hash", "T").output == bench.run("hash", "S").output)
+        try bench.expectClean("T")
+    }
+
+    @Test("Every line is an object, samples come by type and time, and times are in UTC")
+    func lines() throws {
+        let lines = try bench.run("dump", "S", environment: ["TZ": "Asia/Kathmandu"]).lines()
+        let samples = lines.filter { $0["type"] != nil }
+        #expect(samples.compactMap { $0["value"] as? Double } == [72.4, 512, 100, 7])
+        let weight = samples[0]
+        #expect(weight["start"] as? String == "2024-05-31T04:30:00.123456789Z")
+        let source = ["name": "Scale", "bundle": "com.example.scale", "version": "2.1", "product": "S1", "system": "4"]
+        #expect(weight["source"] as? [String: String] == source)
+        #expect(
+            weight["replica"] as? Int == 9 && weight["count"] as? Int == 2 && weight["origin"] as? String == "authored")
+    }
+
+    @Test("Loading a dump twice changes nothing")
+    func idempotent() throws {
+        let dump = try bench.run("dump", "S").output
+        let again = try bench.run("load", "S", "--format", "json", input: dump).json()
+        #expect(again["inserted"] as? Int == 0 && again["unchanged"] as? Int == 4)
+        #expect(try bench.run("dump", "S").output == dump)
+        try bench.expectClean("S")
+    }
+
+    @Test("The raw dump is what mdb_dump writes, and mdb_load makes a store of it", .enabled(if: MDBTools.areInstalled))
+    func raw() throws {
+        let raw = try bench.run("dump", "S", "--raw")
+        #expect(raw.code == 0)
+        let theirs = try MDBTools.run("mdb_dump", ["-a", bench.path("S")])
+        #expect(raw.output == String(decoding: theirs, as: UTF8.self))
+        let file = bench.folder.appendingPathComponent("raw")
+        try Data(raw.output.utf8).write(to: file)
+        try FileManager.default.createDirectory(atPath: bench.path("R"), withIntermediateDirectories: true)
+        _ = try MDBTools.run("mdb_load", ["-f", file.path, bench.path("R")])
+        #expect(try bench.run("dump", "R").output == bench.run("dump", "S").output)
+    }
+}
+
+/// LMDB's own command line tools.
+enum MDBTools {
+    static var areInstalled: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/mdb_load") }
+
+    static func run(_ tool: String, _ arguments: [String]) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/\(tool)")
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return data
+    }
+}

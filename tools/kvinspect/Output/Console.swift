@@ -1,0 +1,71 @@
+/// Where the tool writes: data to the output, everything else to the error output.
+final class Console {
+    /// Written in pieces of about this many bytes.
+    private static let pieceBytes = 1 << 16
+
+    private let output: Descriptor
+    private let errors: Descriptor
+    private var buffer: [UInt8] = []
+    private var progressBar: String?
+
+    /// Whether bold and colours may be used in the output.
+    let isStyled: Bool
+
+    init(output: Descriptor = .output, errors: Descriptor = .error, environment: [String: String]) {
+        self.output = output
+        self.errors = errors
+        let isPlain = environment["NO_COLOR"].map { !$0.isEmpty } ?? false || environment["TERM"] == "dumb"
+        isStyled = output.isTerminal && !isPlain
+    }
+
+    var isErrorTerminal: Bool { errors.isTerminal }
+
+    /// Columns for help and tables.
+    var width: Int { output.isTerminal ? output.width : 80 }
+
+    func write(_ bytes: [UInt8]) throws {
+        buffer.append(contentsOf: bytes)
+        if buffer.count >= Console.pieceBytes { try flush() }
+    }
+
+    func print(_ text: String) throws {
+        buffer.append(contentsOf: text.utf8)
+        buffer.append(0x0A)
+        if buffer.count >= Console.pieceBytes { try flush() }
+    }
+
+    func flush() throws {
+        if buffer.isEmpty { return }
+        if progressBar != nil { clearBar() }
+        let piece = buffer
+        buffer.removeAll(keepingCapacity: true)
+        try output.send(piece)
+    }
+
+    /// Says something to the person, after the data written so far.
+    func say(_ text: String) {
+        clearBar()
+        writeError("\(text)\n")
+    }
+
+    /// Shows a line that the next one replaces.
+    func showBar(_ line: String) {
+        if line == progressBar { return }
+        progressBar = line
+        writeError("\r\u{1B}[K\(line)")
+    }
+
+    func clearBar() {
+        guard progressBar != nil else { return }
+        progressBar = nil
+        writeError("\r\u{1B}[K")
+    }
+
+    /// Columns of the error terminal.
+    var errorWidth: Int { errors.width }
+
+    private func writeError(_ text: String) {
+        // There is no third place to report that the error output is gone.
+        try? errors.send(Array(text.utf8))
+    }
+}
