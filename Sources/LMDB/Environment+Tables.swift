@@ -41,33 +41,31 @@ extension Environment {
     private func openTable(
         named name: String, in transaction: OpaquePointer, owner: UInt, flags: UInt32
     ) throws(LMDBError) -> (table: Table, isNew: Bool) {
-        // withLock gives up typed errors of closures that capture, so the outcome travels as a Result.
-        let outcome: Result<(table: Table, isNew: Bool), LMDBError> = tables.withLock { registry in
+        try tables.withLock { registry throws(LMDBError) in
             if let table = registry.known[name] {
-                guard unsafe flagsOf(table.dbi, in: transaction) != nil else { return .failure(busy) }
-                return .success((table, false))
+                guard unsafe flagsOf(table.dbi, in: transaction) != nil else { throw busy }
+                return (table, false)
             }
             let opener = openingTransaction.load(ordering: .relaxed)
-            if opener == owner, let table = registry.pending[name] { return .success((table, false)) }
-            guard opener == owner || opener == 0 else { return .failure(busy) }
+            if opener == owner, let table = registry.pending[name] { return (table, false) }
+            guard opener == owner || opener == 0 else { throw busy }
             // LMDB takes the number after the last that this transaction knows, whoever else may have it.
             guard registry.greatestKnown.map({ unsafe flagsOf($0, in: transaction) != nil }) ?? true else {
-                return .failure(busy)
+                throw busy
             }
             var dbi: MDB_dbi = 0
             let code = unsafe mdb_dbi_open(transaction, name, flags, &dbi)
-            guard code == MDB_SUCCESS else { return .failure(error(code, "mdb_dbi_open")) }
+            guard code == MDB_SUCCESS else { throw error(code, "mdb_dbi_open") }
             openingTransaction.store(owner, ordering: .relaxed)
             guard unsafe flagsOf(dbi, in: transaction) == 0 else {
-                return .failure(error(MDB_INCOMPATIBLE, "mdb_dbi_open"))
+                throw error(MDB_INCOMPATIBLE, "mdb_dbi_open")
             }
             let stamp = Self.nextStamp.add(1, ordering: .relaxed).newValue
             let table = Table(name: name, dbi: dbi, stamp: stamp)
             unsafe stamps[Int(dbi)].store(stamp, ordering: .relaxed)
             registry.pending[name] = table
-            return .success((table, true))
+            return (table, true)
         }
-        return try outcome.get()
     }
 
     private var busy: LMDBError { error(.busy, "mdb_dbi_open") }

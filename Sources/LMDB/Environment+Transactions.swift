@@ -67,7 +67,9 @@ extension Environment {
         if !isKept { unsafe mdb_txn_abort(reader) }
     }
 
-    /// Begins to write, once other writers of this and other processes have ended. End it on the same thread.
+    /// Begins to write, once other writers of this and other processes have ended. End it on the same
+    /// thread; so it cannot be begun where a suspension may change the thread.
+    @available(*, noasync, message: "a write transaction belongs to its thread: begin it in a synchronous function")
     public func beginWrite() throws(LMDBError) -> WriteTransaction {
         try enter("mdb_txn_begin")
         var writer: OpaquePointer?

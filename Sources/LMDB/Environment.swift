@@ -38,8 +38,8 @@ public final class Environment: @unchecked Sendable {
     @usableFromInline let stampCount: Int
 
     let openCount = Atomic<Int>(0)
-    let idleReaders = Mutex<[IdleReader]>([])
-    let tables = Mutex(TableRegistry())
+    let idleReaders = Monitor<[IdleReader]>([])
+    let tables = Monitor(TableRegistry())
     /// The address of the transaction that has opened tables nobody else knows yet. Zero: none.
     let openingTransaction = Atomic<UInt>(0)
     /// The thread that holds the write transaction. Zero: none of this process.

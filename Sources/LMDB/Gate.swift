@@ -6,5 +6,5 @@ public final class Gate: Sendable {
 
     public func open() { isOpen.update { $0 = true } }
 
-    public func wait() { isOpen.wait(until: { $0 }, then: { _ in }) }
+    public func wait() { isOpen.wait { $0 } }
 }

@@ -20,7 +20,7 @@ public struct ReadTransaction: ~Copyable, Transaction {
     }
 
     /// The number of the last transaction that this one sees.
-    public var id: Int { unsafe Int(bitPattern: UInt(mdb_txn_id(raw))) }
+    public var id: Int { unsafe mdb_txn_id(raw) }
 
     public var view: View {
         @_lifetime(borrow self)

@@ -12,14 +12,17 @@ public struct FreeStatistics: Sendable, Hashable {
 
 extension View {
     /// LMDB's own two tables, which every transaction knows.
-    private static var freeTable: MDB_dbi { 0 }
-    private static var mainTable: MDB_dbi { 1 }
+    static var freeTable: MDB_dbi { 0 }
+    static var mainTable: MDB_dbi { 1 }
 
     /// The size and shape of a table's tree.
     public func statistics(_ table: Table) throws(LMDBError) -> TableStatistics {
         try unsafe environment.check(table, "mdb_stat")
         return try statistics(table.dbi)
     }
+
+    /// The size and shape of the tree that holds the other trees' roots.
+    public func catalogStatistics() throws(LMDBError) -> TableStatistics { try statistics(Self.mainTable) }
 
     /// Counts free pages by walking the free list. LMDB allows it in reading transactions only: in a writing one it
     /// throws `.invalidArgument`.

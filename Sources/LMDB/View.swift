@@ -23,7 +23,7 @@ public struct View: ~Escapable {
     }
 
     /// The number of the transaction that this view belongs to.
-    public var transactionID: Int { unsafe Int(bitPattern: UInt(mdb_txn_id(raw))) }
+    public var transactionID: Int { unsafe mdb_txn_id(raw) }
 
     /// The value under `key`, or nil.
     @inlinable

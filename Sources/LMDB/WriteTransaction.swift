@@ -29,7 +29,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
     }
 
     /// The number that this transaction will have once committed.
-    public var id: Int { unsafe Int(bitPattern: UInt(mdb_txn_id(raw))) }
+    public var id: Int { unsafe mdb_txn_id(raw) }
 
     public var view: View {
         @_lifetime(borrow self)
@@ -42,7 +42,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
     public consuming func commit() throws(LMDBError) {
         isEnded = true
         if isNested {
-            let code = unsafe mdb_txn_commit(raw)
+            let code = join()
             guard code == MDB_SUCCESS else {
                 environment.forget(openedTables)
                 throw environment.error(code, "mdb_txn_commit")
@@ -50,6 +50,19 @@ public struct WriteTransaction: ~Copyable, Transaction {
         } else {
             try unsafe environment.endWrite(raw, commits: true)
         }
+    }
+
+    /// Commits into the parent. LMDB marks the parent as failed when it refuses a failed child, so that one is given up
+    /// here. Opening a cursor is how a failed transaction is told from a sound one.
+    private func join() -> Int32 {
+        var cursor: OpaquePointer?
+        let code = unsafe mdb_cursor_open(raw, View.mainTable, &cursor)
+        guard code == MDB_SUCCESS else {
+            unsafe mdb_txn_abort(raw)
+            return code
+        }
+        unsafe mdb_cursor_close(cursor)
+        return unsafe mdb_txn_commit(raw)
     }
 
     /// Runs `body` in a transaction of its own inside this one: its changes join this transaction when it returns, and

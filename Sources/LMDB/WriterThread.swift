@@ -20,9 +20,27 @@ public final class WriterThread: Sendable {
     public typealias Job = @Sendable () -> Void
 
     private struct State {
-        var jobs: [Job] = []
+        private var jobs: [Job] = []
+        /// Jobs before this place are taken. They go in one sweep, so that a long queue is not moved for each of them.
+        private var firstJob = 0
         var isRunning = false
         var isStopping = false
+
+        var hasJobs: Bool { firstJob < jobs.count }
+
+        mutating func append(_ job: @escaping Job) {
+            jobs.append(job)
+        }
+
+        mutating func take(limit: Int) -> [Job] {
+            let taken = Array(jobs[firstJob...].prefix(limit))
+            firstJob += taken.count
+            if firstJob * 2 >= jobs.count {
+                jobs.removeFirst(firstJob)
+                firstJob = 0
+            }
+            return taken
+        }
     }
 
     /// LMDB recurses little, but users' closures run on this thread.
@@ -60,18 +78,14 @@ public final class WriterThread: Sendable {
                 guard start() else { return false }
                 state.isRunning = true
             }
-            state.jobs.append(job)
+            state.append(job)
             return true
         }
     }
 
     /// Takes queued jobs out of the queue, for a running job that does their work along with its own.
     public func takeQueued(limit: Int = .max) -> [Job] {
-        state.withLock { state in
-            let taken = Array(state.jobs.prefix(limit))
-            state.jobs.removeFirst(taken.count)
-            return taken
-        }
+        state.withLock { $0.take(limit: limit) }
     }
 
     /// Lets the queued jobs finish and waits until the thread has ended; no job is taken from now on. On the thread
@@ -79,7 +93,7 @@ public final class WriterThread: Sendable {
     public func stop() {
         state.update { $0.isStopping = true }
         guard !isCurrent else { return }
-        state.wait(until: { !$0.isRunning }, then: { _ in })
+        state.wait { !$0.isRunning }
     }
 
     private func start() -> Bool {
@@ -127,9 +141,11 @@ public final class WriterThread: Sendable {
         }
         if let idle, idle() { return true }
         return state.wait(atMost: idlePeriod) { state in
-            !state.jobs.isEmpty || state.isStopping
+            state.hasJobs || state.isStopping
         } then: { state in
-            guard state.jobs.isEmpty else { return true }
+            guard !state.hasJobs else { return true }
+            // The system gives the identity of an ended thread to another.
+            thread.store(0, ordering: .relaxed)
             state.isRunning = false
             return false
         }

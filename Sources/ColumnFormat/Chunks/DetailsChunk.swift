@@ -63,3 +63,17 @@ public struct DetailsChunk: ~Escapable {
         return column.isConstant ? UInt64(bitPattern: column.base) : nil
     }
 }
+
+extension DetailsChunk {
+    /// The ordinals of the rows that a commit changed last.
+    public func ordinals(of commit: UInt64) throws(FormatError) -> [UInt32] {
+        guard rows > 0 else { return [] }
+        let commits = try integers(.commit)
+        let ordinals = try integers(.ordinal)
+        var found: [UInt32] = []
+        for row in 0..<rows where UInt64(bitPattern: commits?.value(value.span, at: row) ?? 0) == commit {
+            found.append(UInt32(truncatingIfNeeded: ordinals?.value(value.span, at: row) ?? 0))
+        }
+        return found
+    }
+}

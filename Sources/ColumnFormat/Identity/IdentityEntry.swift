@@ -76,7 +76,7 @@ public struct IdentityEntry: Hashable, Sendable, Comparable {
     public var starts: ClosedRange<Int64> {
         let quantum = key & ((1 << IdentityEntry.quantumBits) - 1)
         let first = Int64(bitPattern: quantum << IdentityEntry.timeShift ^ 1 << 63)
-        return first...(first | (1 << Int64(IdentityEntry.timeShift)) - 1)
+        return first...(first | ((1 << Int64(IdentityEntry.timeShift)) - 1))
     }
 
     public static func < (left: IdentityEntry, right: IdentityEntry) -> Bool {

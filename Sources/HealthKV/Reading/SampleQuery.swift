@@ -8,6 +8,8 @@ struct SampleQuery: Sendable {
     var order: SampleOrder = .ascending
     var source: SourceIdentity?
     var includeShadowed = false
+    /// Where a page before ended: what lies before it, in the order of the query, need not be read again.
+    var resume: Point?
 
     /// The starts that samples of a duration class can have to be picked.
     func starts(of duration: DurationClass) -> (from: Point, to: Point) {
@@ -17,7 +19,11 @@ struct SampleQuery: Sendable {
         case .overlap, .strictEnd: from = range.from - duration.longest
         }
         // A sample that ends before `to` starts before it, or at it when its length is zero.
-        return (.at(from.nanoseconds), range.to == .distantFuture ? .greatest : .at(range.to.nanoseconds))
+        var bounds = (from: Point.at(from.nanoseconds), to: range.to.upperPoint)
+        if let resume {
+            if order == .ascending { bounds.from = max(bounds.from, resume) } else { bounds.to = min(bounds.to, .after(resume.start)) }
+        }
+        return bounds
     }
 
     @inline(__always)

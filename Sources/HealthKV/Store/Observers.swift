@@ -1,4 +1,4 @@
-import Synchronization
+import LMDB
 
 /// Those who wait for the next commit of this process.
 final class Observers: Sendable {
@@ -10,7 +10,7 @@ final class Observers: Sendable {
         var isFinished = false
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
 
     /// How many commits there were; ask before reading, wait with it afterwards, and no commit is missed.
     var generation: UInt64 { state.withLock { $0.generation } }

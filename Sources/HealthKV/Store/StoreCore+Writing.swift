@@ -1,7 +1,6 @@
 import ColumnFormat
 import HealthModel
 import LMDB
-import Synchronization
 
 /// Writes that wait for the writing thread.
 struct WriteQueue {
@@ -17,8 +16,8 @@ struct WriteMember: Sendable {
 
 /// Carries the result of a closure from the writing thread to its caller.
 private final class ResultBox<Result: Sendable>: Sendable {
-    let value = Mutex<Result?>(nil)
-    private let done = Mutex<Swift.Result<Void, any Error>?>(nil)
+    let value = Monitor<Result?>(nil)
+    private let done = Monitor<Swift.Result<Void, any Error>?>(nil)
     private let gate = Gate()
 
     func finish(_ error: (any Error)?) {
@@ -88,6 +87,28 @@ extension StoreCore {
                 return queue.members
             }
             for member in failed { member.finish(StoreError(.closed, path: path, "The store is closing")) }
+        }
+    }
+
+    /// Runs `body` on the writing thread, between commits.
+    func onWriter<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
+        guard !isWriting else { throw StoreError(.nested, path: path, "maintain was called inside write") }
+        guard !options.readOnly else { throw StoreError(.readOnly, path: path, "The store was opened for reading only") }
+        let box = ResultBox<Result>()
+        let accepted = thread().perform {
+            do {
+                let result = try body()
+                box.value.withLock { $0 = result }
+                box.finish(nil)
+            } catch {
+                box.finish(error)
+            }
+        }
+        guard accepted else { throw StoreError(.closed, path: path, "The store is closing") }
+        do {
+            return try box.wait()
+        } catch {
+            throw StoreError.wrap(error, path: path)
         }
     }
 

@@ -1,5 +1,4 @@
 import LMDB
-import Synchronization
 
 /// The open stores of this process. LMDB's locks break when a process opens a file twice, so a second opening shares.
 final class StoreRegistry: Sendable {
@@ -10,7 +9,7 @@ final class StoreRegistry: Sendable {
         var users: Int
     }
 
-    private let entries = Mutex<[FileIdentity: Entry]>([:])
+    private let entries = Monitor<[FileIdentity: Entry]>([:])
 
     func open(_ folder: String, _ options: SampleStore.Options) throws -> StoreCore {
         try entries.withLock { entries in

@@ -26,7 +26,7 @@ extension WriteTransaction {
     }
 
     /// Writes rows of which only the mark changed: no change for the feed.
-    private mutating func replaceMarks(_ lane: Lane, _ rows: [StoredRow]) throws {
+    mutating func replaceMarks(_ lane: Lane, _ rows: [StoredRow]) throws {
         var edit = LaneEdit(inserts: rows, removals: [])
         while let point = edit.next {
             let chunk = try snapshot.load(lane, point)
@@ -85,5 +85,20 @@ extension Snapshot {
             return true
         }
         return rows
+    }
+}
+
+extension WriteTransaction {
+    /// Takes the marks back at each of some times.
+    mutating func clearShadows(_ lane: Lane, _ times: [(start: Int64, end: Int64)]) throws {
+        for time in times {
+            let marked = try snapshot.rows(lane, start: time.start, end: time.end).filter(\.isShadowed)
+            let cleared = marked.map { row in
+                var row = row
+                row.flags.remove(.shadowed)
+                return row
+            }
+            if !cleared.isEmpty { try replaceMarks(lane, cleared) }
+        }
     }
 }

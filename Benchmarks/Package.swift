@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The same settings as the library's own targets.
+let shared: [SwiftSetting] = [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
+
+let package = Package(
+    name: "Benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "HealthKV", path: "..")],
+    targets: [
+        // A module of its own for liblmdb, so that the rows contestant shares nothing with the store it is compared with.
+        .systemLibrary(name: "CLMDBRows", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(name: "CMalloc"),
+        .target(
+            name: "Histories", dependencies: [.product(name: "HealthKV", package: "HealthKV")], swiftSettings: shared),
+        .executableTarget(
+            name: "bench",
+            dependencies: ["CLMDBRows", "CMalloc", "Histories", .product(name: "HealthKV", package: "HealthKV")],
+            swiftSettings: shared),
+        .executableTarget(
+            name: "demo", dependencies: ["Histories", .product(name: "HealthKV", package: "HealthKV")],
+            swiftSettings: shared),
+        .testTarget(name: "HistoriesTests", dependencies: ["Histories"], swiftSettings: shared),
+        .testTarget(name: "BenchTests", dependencies: ["bench", "Histories"], swiftSettings: shared),
+    ],
+    swiftLanguageModes: [.v6]
+)

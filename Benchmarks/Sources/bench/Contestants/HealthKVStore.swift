@@ -1,0 +1,89 @@
+import HealthKV
+
+/// This store, through its public API only, as an app uses it.
+final class HealthKVStore: Contestant {
+    private let store: SampleStore
+
+    init(folder: String, hasIDs: Bool) throws {
+        var options = SampleStore.Options()
+        options.source = Source(bundle: "app.example.bench", name: "Bench")
+        store = try SampleStore.open(at: folder, options: options)
+    }
+
+    func close() throws { try store.close() }
+
+    func importBatch(_ batch: SampleBatch) throws -> ImportCounts {
+        let report = try store.importBatch(batch)
+        return ImportCounts(inserted: report.inserted, replaced: report.replaced, unchanged: report.unchanged)
+    }
+
+    func finishImport() throws { while try store.maintain(budget: .seconds(1)) {} }
+
+    func compact(to folder: String) throws { try store.compact(to: folder) }
+
+    func readAll(_ type: SampleType) throws -> Columns {
+        let series = try store.read { try $0.series(type) }
+        return Columns(times: series.times, values: series.values)
+    }
+
+    func foldAll(_ type: SampleType) throws -> ColumnSum {
+        try store.read { txn in
+            try txn.fold(type, into: ColumnSum()) { sum, times, values in
+                // SAFETY: the buffers are used while their spans are borrowed.
+                unsafe times.withUnsafeBufferPointer { times in
+                    unsafe values.withUnsafeBufferPointer { unsafe sum.add(times, $0) }
+                }
+            }
+        }
+    }
+
+    func lookUp(_ ids: [SampleID], _ visit: (Int, UInt64, Sample?) -> Void) throws {
+        try store.read { txn in
+            for (index, id) in ids.enumerated() {
+                let from = Stopwatch.now()
+                let sample = try txn.sample(id: id)
+                visit(index, Stopwatch.now() - from, sample)
+            }
+        }
+    }
+
+    func range(_ type: SampleType, from: Instant, to: Instant) throws -> [Sample] {
+        try store.read { try $0.samples(of: type, from: from, to: to) }
+    }
+
+    func firstInRange(_ type: SampleType, from: Instant, to: Instant) throws -> Sample? {
+        try store.read { txn in
+            var first: Sample?
+            try txn.forEachSample(of: type, from: from, to: to) {
+                first = $0
+                return false
+            }
+            return first
+        }
+    }
+
+    func latest(_ type: SampleType) throws -> Sample? { try store.read { try $0.latest(of: type) } }
+
+    func count() throws -> Int { try store.read { try $0.count() } }
+
+    func save(_ sample: Sample) throws {
+        try store.write { txn in _ = try txn.save(sample) }
+    }
+
+    func edit(_ id: SampleID, value: Double) throws {
+        try store.write { txn in
+            guard var sample = try txn.sample(id: id) else { throw BenchFailure("edit: a sample is missing") }
+            sample.quantity.value = value
+            _ = try txn.save(sample)
+        }
+    }
+
+    func delete(_ id: SampleID) throws -> Bool { try store.write { try $0.delete(id: id) } }
+
+    func check() throws {
+        let findings = try store.check().findings
+        if let first = findings.first {
+            throw BenchFailure("HealthKV: \(findings.count) findings, first \(first.code)")
+        }
+    }
+}

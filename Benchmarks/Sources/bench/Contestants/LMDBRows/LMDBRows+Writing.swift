@@ -1,0 +1,90 @@
+import CLMDBRows
+import HealthKV
+
+// SAFETY: see LMDBRows; buffers outlive each call.
+extension LMDBRows {
+    /// Replaces a row that the index knows, unless it is equal.
+    func replace(_ row: NewRow, at place: Place, _ counts: inout ImportCounts, _ txn: OpaquePointer) throws {
+        let (oldTable, table) = (tables[kinds[Int(place.kind)].type]!, tables[kinds[Int(row.kind)].type]!)
+        try unsafe row.withValue(valueBuffer) { value in
+            keyBuffer.setKey(start: place.start, id: row.id, hasIDs: true)
+            var key = unsafe MDB_val(mv_size: 24, mv_data: keyBuffer.base)
+            if place.start == row.start && place.kind == row.kind {
+                var old = unsafe MDB_val()
+                try unsafe LMDBFailure.check(mdb_get(txn, table, &key, &old))
+                let oldBytes = unsafe UnsafeRawBufferPointer(start: old.mv_data, count: old.mv_size)
+                let newBytes = unsafe UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size)
+                if unsafe oldBytes.elementsEqual(newBytes) {
+                    counts.unchanged += 1
+                    return
+                }
+            } else {
+                try unsafe LMDBFailure.check(mdb_del(txn, oldTable, &key, nil))
+                keyBuffer.setKey(start: row.start, id: row.id, hasIDs: true)
+            }
+            try unsafe LMDBFailure.check(mdb_put(txn, table, &key, &value, 0))
+            counts.replaced += 1
+        }
+        if place.start != row.start || place.kind != row.kind { try unsafe index(row, txn) }
+    }
+
+    /// Saves one sample durably.
+    func save(_ sample: Sample) throws {
+        try unsafe writing { txn in
+            let kind = try unsafe number(of: RowKind(sample), txn)
+            var batch = SampleBatch()
+            batch.append(sample)
+            let row = try NewRow(
+                id: sample.id, start: sample.start.nanoseconds, end: sample.end.nanoseconds,
+                value: sample.quantity.value, kind: kind, extras: RowExtras.bytes(batch.extras[0]))
+            try unsafe note(duration: row.end - row.start, of: sample.type, txn)
+            try unsafe index(row, txn)
+            try unsafe row.withValue(valueBuffer) { value in
+                keyBuffer.setKey(start: row.start, id: row.id, hasIDs: true)
+                var key = unsafe MDB_val(mv_size: 24, mv_data: keyBuffer.base)
+                try unsafe LMDBFailure.check(mdb_put(txn, tables[sample.type]!, &key, &value, 0))
+            }
+        }
+    }
+
+    /// Gives a sample another value, durably.
+    func edit(_ id: SampleID, value: Double) throws {
+        try unsafe writing { txn in
+            guard let sample = try unsafe sample(id, txn) else { throw LMDBFailure(code: MDB_NOTFOUND) }
+            let kind = try unsafe number(of: RowKind(sample), txn)
+            var batch = SampleBatch()
+            batch.append(sample)
+            let row = try NewRow(
+                id: id, start: sample.start.nanoseconds, end: sample.end.nanoseconds, value: value, kind: kind,
+                extras: RowExtras.bytes(batch.extras[0]))
+            try unsafe row.withValue(valueBuffer) { bytes in
+                keyBuffer.setKey(start: row.start, id: id, hasIDs: true)
+                var key = unsafe MDB_val(mv_size: 24, mv_data: keyBuffer.base)
+                try unsafe LMDBFailure.check(mdb_put(txn, tables[sample.type]!, &key, &bytes, 0))
+            }
+        }
+    }
+
+    /// Removes a sample durably; says whether it was there.
+    func delete(_ id: SampleID) throws -> Bool {
+        try unsafe writing { txn in
+            guard let (type, start) = try unsafe place(of: id, txn), let table = tables[type] else { return false }
+            keyBuffer.setKey(start: start, id: id, hasIDs: true)
+            var key = unsafe MDB_val(mv_size: 24, mv_data: keyBuffer.base)
+            try unsafe LMDBFailure.check(mdb_del(txn, table, &key, nil))
+            keyBuffer.setID(id)
+            unsafe key.mv_size = 16
+            try unsafe LMDBFailure.check(mdb_del(txn, ids, &key, nil))
+            return true
+        }
+    }
+
+    private func index(_ row: NewRow, _ txn: OpaquePointer) throws {
+        let place = RowBuffer()
+        keyBuffer.setID(row.id)
+        place.setPlace(kind: row.kind, start: row.start)
+        var key = unsafe MDB_val(mv_size: 16, mv_data: keyBuffer.base)
+        var value = unsafe MDB_val(mv_size: RowLayout.indexBytes, mv_data: place.base)
+        try unsafe LMDBFailure.check(mdb_put(txn, ids, &key, &value, 0))
+    }
+}

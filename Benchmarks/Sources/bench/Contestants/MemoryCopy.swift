@@ -1,0 +1,73 @@
+import Foundation
+import HealthKV
+import Histories
+
+/// The limit: the same answers copied from arrays that are there already.
+struct MemoryCopy {
+    private var columns: [SampleType: Columns] = [:]
+
+    /// Takes the columns of a history's types into memory.
+    init(_ history: History) {
+        for batch in history {
+            let types = batch.kinds.map(\.type)
+            let canonical = batch.kinds.map { $0.unit == $0.type.canonicalUnit }
+            for row in 0..<batch.count {
+                let kind = Int(batch.kindOfRow[row])
+                let value =
+                    canonical[kind]
+                    ? batch.values[row]
+                    : DerivedID.canonical(batch.values[row], batch.kinds[kind].unit, of: types[kind])
+                columns[types[kind], default: Columns(times: [], values: [])].times.append(batch.starts[row])
+                columns[types[kind]]!.values.append(value)
+            }
+        }
+    }
+
+    /// Copies into fresh arrays: what a caller who wants arrays has to pay at least.
+    func readAll(_ type: SampleType) -> Columns {
+        let source = columns[type] ?? Columns(times: [], values: [])
+        return Columns(times: MemoryCopy.copy(source.times), values: MemoryCopy.copy(source.values))
+    }
+
+    // SAFETY: the destination has room for as many elements as the source has; both live through the call.
+    private static func copy<Element: BitwiseCopyable>(_ source: [Element]) -> [Element] {
+        unsafe [Element](unsafeUninitializedCapacity: source.count) { target, count in
+            unsafe source.withUnsafeBytes {
+                if unsafe !$0.isEmpty { unsafe memcpy(target.baseAddress!, $0.baseAddress!, $0.count) }
+            }
+            count = source.count
+        }
+    }
+
+    /// Copies block by block into one buffer that stays in the cache; what a fold over borrowed columns is compared with.
+    ///
+    /// SAFETY: blocks are within both columns and within the buffer of two blocks.
+    func copyThroughCache(_ type: SampleType) -> UInt64 {
+        let source = columns[type] ?? Columns(times: [], values: [])
+        let block = 1024
+        return unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 2 * block) { buffer in
+            var last: UInt64 = 0
+            unsafe source.times.withUnsafeBufferPointer { times in
+                unsafe source.values.withUnsafeBufferPointer { values in
+                    for from in stride(from: 0, to: times.count, by: block) {
+                        let count = min(block, times.count - from)
+                        unsafe memcpy(buffer.baseAddress!, times.baseAddress! + from, count * 8)
+                        unsafe memcpy(buffer.baseAddress! + block, values.baseAddress! + from, count * 8)
+                        unsafe last &+= buffer[0] &+ buffer[block]
+                    }
+                }
+            }
+            return last
+        }
+    }
+
+    func sum(_ type: SampleType) -> ColumnSum {
+        var sum = ColumnSum()
+        // SAFETY: both columns have the same count.
+        guard let source = columns[type] else { return sum }
+        unsafe source.times.withUnsafeBufferPointer { times in
+            unsafe source.values.withUnsafeBufferPointer { unsafe sum.add(times, $0) }
+        }
+        return sum
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+
+/// One figure of one contestant: a line of the JSON file.
+struct Figure: Codable {
+    var contestant: String
+    var work: String
+    var samples: Int
+    var profile: String
+    var value: Double
+    var unit: Unit
+    /// The smallest and largest of the runs whose median `value` is.
+    var low: Double?
+    var high: Double?
+    var p50: Double?
+    var p99: Double?
+    var worst: Double?
+    var privateBytes: Int?
+    /// Whether the answer came from maintained summaries instead of samples.
+    var fromSummaries = false
+
+    enum Unit: String, Codable {
+        case perSecond = "samples/s"
+        case bytes = "bytes/sample"
+        case microseconds = "us"
+
+        /// Whether a greater figure is the better one.
+        var moreIsBetter: Bool { self == .perSecond }
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case contestant, work, samples, profile, value, unit, low, high, p50, p99, worst
+        case privateBytes = "private_bytes"
+        case fromSummaries = "from_summaries"
+    }
+}
+
+/// What a contestant answered, as a digest: two contestants that differ make a run worthless.
+struct Answer: Codable {
+    var contestant: String
+    var work: String
+    var digest: String
+}
+
+/// What a contestant's process tells the one that started it, a line each.
+enum Report: Codable {
+    case measurement(Figure)
+    case answer(Answer)
+
+    var line: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return try String(decoding: encoder.encode(self), as: UTF8.self)
+        }
+    }
+}

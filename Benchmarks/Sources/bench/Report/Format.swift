@@ -1,0 +1,34 @@
+import Foundation
+
+/// Figures as people read them.
+enum Format {
+    /// Three significant digits.
+    static func short(_ value: Double) -> String {
+        let size = abs(value)
+        if size >= 100 || value == value.rounded() { return String(format: "%.0f", value) }
+        return String(format: size >= 10 ? "%.1f" : "%.2f", value)
+    }
+
+    static func figure(_ value: Double, _ unit: Figure.Unit) -> String {
+        switch unit {
+        case .perSecond:
+            value >= 1_000_000 ? "\(short(value / 1_000_000)) M/s" : "\(short(value / 1_000)) k/s"
+        case .bytes: "\(short(value)) B"
+        case .microseconds: time(value)
+        }
+    }
+
+    static func time(_ microseconds: Double) -> String {
+        microseconds >= 1_000 ? "\(short(microseconds / 1_000)) ms" : "\(short(microseconds)) us"
+    }
+
+    static func count(_ number: Int) -> String {
+        var digits = String(number)[...]
+        var groups: [Substring] = []
+        while digits.count > 3 {
+            groups.insert(digits.suffix(3), at: 0)
+            digits = digits.dropLast(3)
+        }
+        return ([digits] + groups).joined(separator: ",")
+    }
+}

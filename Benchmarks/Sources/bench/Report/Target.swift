@@ -1,0 +1,78 @@
+/// What this store has to reach with 10 million samples of profile `plain`, as long as it keeps no summaries.
+struct Target {
+    let text: String
+    let isMet: Bool
+
+    /// The targets of one work, as far as the figures that they rest on were measured.
+    static func targets(of work: String, in figures: Figures) -> [Target] {
+        guard let own = figures["HealthKV", work] else { return [] }
+        switch work {
+        case "import": return importTargets(own)
+        case "bytes_per_sample": return [most(own.value, 40, "bytes")]
+        case "bytes_per_sample_compacted": return [most(own.value, 37, "bytes")]
+        case "bytes_per_sample_derived_compacted": return [most(own.value, 10, "bytes")]
+        case "read_all", "read_all_recycled":
+            return [
+                ratio(own, figures["LMDB-rows", work], atLeast: 10, "rows"),
+                ratio(own, figures["memcpy", work], atLeast: 0.4, "memcpy"),
+            ].compactMap { $0 }
+        case "lookup_uuid": return [below(own.p50, 3, "us")].compactMap { $0 }
+        case "range_day.first", "range_month.first": return [below(own.p50, 20, "us")].compactMap { $0 }
+        case "open": return [below(own.p50.map { $0 / 1000 }, 2, "ms")].compactMap { $0 }
+        case "open_unclean": return [below(own.p50.map { $0 / 1000 }, 100, "ms")].compactMap { $0 }
+        case "durable_write", "edit", "delete": return writeTargets(own, figures[TwoPuts.name, work])
+        default: return []
+        }
+    }
+
+    private static func importTargets(_ own: Figure) -> [Target] {
+        var targets = [Target(text: ">= 1.8 M/s", isMet: own.value >= 1_800_000)]
+        if let bytes = own.privateBytes {
+            targets.append(Target(text: "private < 128 MB", isMet: bytes < 128_000_000))
+        }
+        return targets
+    }
+
+    private static func writeTargets(_ own: Figure, _ baseline: Figure?) -> [Target] {
+        guard let baseline, let p50 = own.p50, let p99 = own.p99, let worst = own.worst, let base50 = baseline.p50,
+            let base99 = baseline.p99
+        else { return [] }
+        if own.work != "durable_write" { return [times(p50, base50, atMost: 3, "p50")] }
+        return [
+            times(p50, base50, atMost: 1.5, "p50"), times(p99, base99, atMost: 2, "p99"),
+            Target(text: "worst < 50 ms", isMet: worst < 50_000),
+        ]
+    }
+
+    private static func most(_ value: Double, _ limit: Double, _ unit: String) -> Target {
+        Target(text: "<= \(Format.short(limit)) \(unit)", isMet: value <= limit)
+    }
+
+    private static func below(_ value: Double?, _ limit: Double, _ unit: String) -> Target? {
+        value.map { Target(text: "p50 < \(Format.short(limit)) \(unit)", isMet: $0 < limit) }
+    }
+
+    private static func ratio(_ own: Figure, _ other: Figure?, atLeast: Double, _ name: String) -> Target? {
+        other.map {
+            Target(
+                text: ">= \(Format.short(atLeast))x \(name) (\(Format.short(own.value / $0.value)))",
+                isMet: own.value >= atLeast * $0.value)
+        }
+    }
+
+    private static func times(_ own: Double, _ base: Double, atMost: Double, _ name: String) -> Target {
+        Target(
+            text: "\(name) <= \(Format.short(atMost))x (\(Format.short(own / base)))", isMet: own <= atMost * base)
+    }
+}
+
+/// The figures of a run, by contestant and work.
+struct Figures {
+    private let byName: [String: Figure]
+
+    init(_ measurements: [Figure]) {
+        byName = Dictionary(measurements.map { ("\($0.contestant) \($0.work)", $0) }, uniquingKeysWith: { $1 })
+    }
+
+    subscript(contestant: String, work: String) -> Figure? { byName["\(contestant) \(work)"] }
+}

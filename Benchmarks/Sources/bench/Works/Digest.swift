@@ -1,0 +1,57 @@
+import HealthKV
+
+/// A digest of answers that does not depend on the order of equal times.
+struct Digest {
+    private var sum: UInt64 = 0
+    private var count = 0
+
+    mutating func add(_ hash: UInt64) {
+        sum &+= hash
+        count += 1
+    }
+
+    /// Adds what a range must give: identity, times and value.
+    mutating func add(briefly sample: Sample) {
+        var hash = WordHash()
+        hash.mix(sample.id.high)
+        hash.mix(sample.id.low)
+        hash.mix(UInt64(bitPattern: sample.start.nanoseconds))
+        hash.mix(UInt64(bitPattern: sample.end.nanoseconds))
+        hash.mix(sample.quantity.value.bitPattern)
+        add(hash.value)
+    }
+
+    /// Adds a whole sample: identity and content.
+    mutating func add(_ sample: Sample) {
+        var hash = WordHash()
+        hash.mix(sample.id.high)
+        hash.mix(sample.id.low)
+        hash.mix(sample.syncIdentifier ?? "")
+        for byte in sample.contentBytes { hash.mix(UInt64(byte)) }
+        add(hash.value)
+    }
+
+    /// Adds columns, and fails if their times go back.
+    mutating func add(_ columns: Columns) throws {
+        guard columns.times.count == columns.values.count else { throw BenchFailure("columns of different lengths") }
+        var last = Int64.min
+        for (time, value) in zip(columns.times, columns.values) {
+            if time < last { throw BenchFailure("the times of a column go back") }
+            last = time
+            var hash = WordHash()
+            hash.mix(UInt64(bitPattern: time))
+            hash.mix(value.bitPattern)
+            add(hash.value)
+        }
+    }
+
+    mutating func add(_ columns: ColumnSum) {
+        var hash = WordHash()
+        hash.mix(columns.times)
+        hash.mix(columns.values)
+        hash.mix(UInt64(columns.count))
+        add(hash.value)
+    }
+
+    var text: String { "\(count) \(String(sum, radix: 16))" }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import HealthKV
+import Histories
+
+extension Session {
+    /// Imports the history several times into an empty store; the last one stays for the works that follow.
+    func measureImport() throws {
+        var rates: [Double] = []
+        var privateBytes = 0
+        let runs = wants(.importing) ? settings.runs : 1
+        for run in 1...runs {
+            note("import \(run) of \(runs)")
+            try closeStore()
+            try? FileManager.default.removeItem(atPath: storeFolder)
+            try openStore()
+            // Memory is what the first import needs; later ones would count what the first gave back to malloc only.
+            let memory = run == 1 ? PrivateMemory() : nil
+            let (seconds, counts, largest) = try importAll(history, into: store, sizesOf: storeFolder)
+            if let memory { privateBytes = memory.stop() }
+            guard counts == ImportCounts(inserted: settings.samples), try store.count() == settings.samples else {
+                throw BenchFailure("the import did not insert every sample once")
+            }
+            rates.append(Double(settings.samples) / seconds)
+            if run == 1, wants(.bytes) { try send(Work.bytes.rawValue, largest, .bytes) }
+        }
+        guard wants(.importing) else { return }
+        try send(Work.importing.rawValue, rates.median, .perSecond, runs: rates, privateBytes: privateBytes)
+    }
+
+    /// Imports the same history once more: nothing may change.
+    func measureReimport() throws {
+        note("reimport")
+        let (seconds, counts, _) = try importAll(history, into: store, sizesOf: storeFolder)
+        guard counts == ImportCounts(unchanged: settings.samples), try store.count() == settings.samples else {
+            throw BenchFailure("importing the same history again changed something")
+        }
+        try send(Work.reimport.rawValue, Double(settings.samples) / seconds, .perSecond)
+    }
+
+    func measureCompacted() throws {
+        note("compact")
+        try send(Work.compacted.rawValue, compactedBytes(store), .bytes)
+    }
+
+    /// The same history without UUIDs, compacted.
+    func measureDerived() throws {
+        note("import without UUIDs")
+        let folder = folder + "/derived"
+        guard let store = try name.open(folder: folder, hasIDs: false) else { return }
+        let (_, counts, _) = try importAll(settings.history(hasIDs: false), into: store, sizesOf: folder)
+        guard counts == ImportCounts(inserted: settings.samples) else {
+            throw BenchFailure("the import without UUIDs did not insert every sample once")
+        }
+        try send(Work.derived.rawValue, compactedBytes(store), .bytes)
+        try store.close()
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    private func compactedBytes(_ store: any Contestant) throws -> Double {
+        let target = folder + "/compacted"
+        try store.compact(to: target)
+        defer { try? FileManager.default.removeItem(atPath: target) }
+        return try Double(Session.bytes(of: target)) / Double(settings.samples)
+    }
+
+    /// Imports a history. The clock runs while the store works, not while the history is made, until nothing is stale.
+    ///
+    /// `largest` is the worst number of bytes a sample of 12 points between half of the history and all of it.
+    private func importAll(
+        _ history: History, into store: any Contestant, sizesOf folder: String
+    ) throws -> (seconds: Double, counts: ImportCounts, largest: Double) {
+        var (seconds, largest, done) = (0.0, 0.0, 0)
+        var counts = ImportCounts()
+        var points = (0..<12).map { history.samples / 2 + (history.samples - history.samples / 2) * $0 / 11 }[...]
+        for batch in history {
+            let (time, outcome) = try Stopwatch.seconds { try store.importBatch(batch) }
+            seconds += time
+            counts += outcome
+            done += batch.count
+            if let point = points.first, done >= point {
+                points.removeFirst()
+                largest = try max(largest, Double(Session.bytes(of: folder)) / Double(done))
+            }
+        }
+        seconds += try Stopwatch.seconds { try store.finishImport() }.seconds
+        largest = try max(largest, Double(Session.bytes(of: folder)) / Double(max(done, 1)))
+        return (seconds, counts, largest)
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import HealthKV
+import Histories
+
+extension Session {
+    /// Opens the store after a clean end, or after a process that wrote to it has ended without closing it.
+    func measureOpen(_ work: Work, times: Int) throws {
+        note(work.rawValue)
+        let before = try store.count()
+        var latencies = Latencies()
+        for _ in 0..<times {
+            try closeStore()
+            if work == .openUnclean { try ContestantProcess.abandon(storeFolder, settings, name) }
+            let from = Stopwatch.now()
+            try openStore()
+            latencies.add(Stopwatch.now() - from)
+        }
+        guard try store.count() == before + (work == .openUnclean ? times : 0) else {
+            throw BenchFailure("\(work.rawValue): samples are missing")
+        }
+        try send(work.rawValue, latencies)
+    }
+
+    /// In a process of its own: opens the store, saves a sample and ends at once.
+    func abandonStore(_ path: String) throws {
+        guard let store = try name.open(folder: path, hasIDs: true) else { return }
+        let now = History.end + Int64.random(in: 0..<History.day)
+        try store.save(Sample(.stepCount, 1, .count, at: now))
+        _exit(0)
+    }
+}

@@ -1,0 +1,196 @@
+import CMalloc
+import Foundation
+import HealthKV
+import Histories
+
+extension Session {
+    /// Reads each type's whole history into fresh arrays, once malloc keeps the memory that it has.
+    ///
+    /// With its defaults malloc asks the system for each large array and gives it back afterwards, so that touching fresh pages
+    /// is most of what `read_all` measures. Here an array is as fresh to the caller, but its pages were used before.
+    func measureRecycled(_ read: (SampleType) throws -> Columns) throws {
+        #if canImport(Glibc)
+            mallopt(M_MMAP_MAX, 0)
+            mallopt(M_TRIM_THRESHOLD, Int32.max)
+            try measureReadAll(.readAllRecycled, read)
+        #endif
+    }
+
+    /// Reads each type's whole history into fresh arrays.
+    func measureReadAll(_ work: Work, _ read: (SampleType) throws -> Columns) throws {
+        note(work.rawValue)
+        var digest = Digest()
+        var times = TypeTimes()
+        for type in history.types {
+            // The first reading warms up and is compared.
+            let first = try read(type)
+            try digest.add(first)
+            for _ in 0..<max(5, settings.runs) {
+                let (seconds, columns) = try Stopwatch.seconds { try read(type) }
+                guard columns.times.count == first.times.count else { throw BenchFailure("read_all: answers differ") }
+                times.add(seconds, type, columns.times.count)
+            }
+        }
+        try send(work.rawValue, digest)
+        try send(work.rawValue, times)
+    }
+
+    /// Sums each type's whole history.
+    func measureFoldAll(_ fold: (SampleType) throws -> ColumnSum) throws {
+        note("fold_all")
+        var digest = Digest()
+        var times = TypeTimes()
+        for type in history.types {
+            let first = try fold(type)
+            digest.add(first)
+            for _ in 0..<max(5, settings.runs) {
+                let (seconds, sum) = try Stopwatch.seconds { try fold(type) }
+                guard sum == first else { throw BenchFailure("fold_all: answers differ") }
+                times.add(seconds, type, sum.count)
+            }
+        }
+        try send(Work.foldAll.rawValue, digest)
+        try send(Work.foldAll.rawValue, times)
+    }
+
+    /// Looks up whole samples spread over the store, every second one that is not there, in one read transaction.
+    func measureLookups() throws {
+        note("lookup_uuid")
+        let picks = history.picks(20_000)
+        var random = SplitMix64(seed: settings.seed, stream: 41)
+        func queries(_ parity: Int) -> [SampleID] {
+            let hits = picks.enumerated().filter { $0.offset % 2 == parity }.map(\.element.id)
+            return (hits + hits.map { _ in SampleID(using: &random) }).shuffled(using: &random)
+        }
+        // Half of the picks warms up, so that pages are mapped while the samples measured are still untouched.
+        try store.lookUp(queries(1)) { _, _, _ in }
+        let ids = queries(0)
+        var found: [Sample?] = Array(repeating: nil, count: ids.count)
+        var (all, hits, misses) = (Latencies(), Latencies(), Latencies())
+        all.reserve(ids.count)
+        hits.reserve(ids.count)
+        misses.reserve(ids.count)
+        try store.lookUp(ids) { index, time, sample in
+            all.add(time)
+            if sample == nil { misses.add(time) } else { hits.add(time) }
+            found[index] = sample
+        }
+        let wanted = Dictionary(uniqueKeysWithValues: picks.map { ($0.id, $0) })
+        var digest = Digest()
+        for (id, sample) in zip(ids, found) {
+            let expected = wanted[id]
+            guard sample?.contentBytes == expected?.contentBytes, sample?.syncIdentifier == expected?.syncIdentifier,
+                sample?.id == expected?.id
+            else { throw BenchFailure("lookup_uuid: a sample differs from the one that was imported") }
+            if let sample { digest.add(sample) }
+        }
+        try send(Work.lookup.rawValue, digest)
+        try send(Work.lookup.rawValue, all)
+        try send(Work.lookup.rawValue + ".hit", hits)
+        try send(Work.lookup.rawValue + ".miss", misses)
+    }
+
+    /// Asks for the samples of some days at random dates: whole, and the first only.
+    func measureRanges(_ work: Work, days: Int, count: Int) throws {
+        note(work.rawValue)
+        var random = SplitMix64(seed: settings.seed, stream: UInt64(50 + days))
+        let dates = history.dayRange.lowerBound...max(history.dayRange.lowerBound, history.dayRange.upperBound - days)
+        var digest = Digest()
+        var (whole, first) = (Latencies(), Latencies())
+        for query in 0..<count + count / 10 {
+            let type = history.types[random.below(history.types.count)]
+            let from = History.start + Int64(random.whole(dates)) * History.day
+            let to = from + Int64(days) * History.day
+            let before = Stopwatch.now()
+            let head = try store.firstInRange(type, from: from, to: to)
+            let between = Stopwatch.now()
+            let samples = try store.range(type, from: from, to: to)
+            let after = Stopwatch.now()
+            guard head?.start == samples.first?.start else { throw BenchFailure("\(work.rawValue): the first differs") }
+            // The first tenth warms up.
+            if query >= count / 10 {
+                first.add(between - before)
+                whole.add(after - between)
+            }
+            for sample in samples { digest.add(briefly: sample) }
+        }
+        try send(work.rawValue, digest)
+        try send(work.rawValue, whole)
+        try send(work.rawValue + ".first", first)
+    }
+
+    func measureLatest() throws {
+        note("latest")
+        var digest = Digest()
+        var latencies = Latencies()
+        for round in 0..<1_000 {
+            let type = history.types[round % history.types.count]
+            let from = Stopwatch.now()
+            let sample = try store.latest(type)
+            latencies.add(Stopwatch.now() - from)
+            digest.add(UInt64(bitPattern: sample?.start.nanoseconds ?? 0))
+        }
+        try send(Work.latest.rawValue, digest)
+        try send(Work.latest.rawValue, latencies)
+    }
+
+    /// The limit for both: copies of the same columns.
+    func measureCopies() throws {
+        guard wants(.readAll) || wants(.readAllRecycled) || wants(.foldAll) else { return }
+        let copies = MemoryCopy(history)
+        if wants(.readAll) { try measureReadAll(.readAll) { copies.readAll($0) } }
+        if wants(.foldAll) { try measureFoldAll(copies) }
+        if wants(.readAllRecycled) { try measureRecycled { copies.readAll($0) } }
+    }
+
+    private func measureFoldAll(_ copies: MemoryCopy) throws {
+        note("fold_all")
+        var digest = Digest()
+        var times = TypeTimes()
+        for type in history.types {
+            let sum = copies.sum(type)
+            digest.add(sum)
+            var last = copies.copyThroughCache(type)
+            for _ in 0..<max(5, settings.runs) {
+                let (seconds, answer) = Stopwatch.seconds { copies.copyThroughCache(type) }
+                if answer != last { throw BenchFailure("memcpy: answers differ") }
+                last = answer
+                times.add(seconds, type, sum.count)
+            }
+        }
+        try send(Work.foldAll.rawValue, digest)
+        try send(Work.foldAll.rawValue, times)
+    }
+
+    /// Sends the rate over all types, and each type's own.
+    private func send(_ work: String, _ times: TypeTimes) throws {
+        let rates = times.rates
+        try send(work, rates.median, .perSecond, runs: [rates.low, rates.high])
+        for type in history.types {
+            let runs = times.rates(of: type)
+            try send("\(work).\(type.shortName)", runs.median, .perSecond, runs: runs)
+        }
+    }
+}
+
+/// Seconds of several runs, by type.
+private struct TypeTimes {
+    private var seconds: [SampleType: [Double]] = [:]
+    private var counts: [SampleType: Int] = [:]
+
+    mutating func add(_ time: Double, _ type: SampleType, _ count: Int) {
+        seconds[type, default: []].append(time)
+        counts[type] = count
+    }
+
+    func rates(of type: SampleType) -> [Double] { seconds[type]!.map { Double(counts[type]!) / max($0, 1e-9) } }
+
+    /// Samples a second over all types: each type's median, fastest and slowest run.
+    var rates: (median: Double, low: Double, high: Double) {
+        let total = Double(counts.values.reduce(0, +))
+        func rate(_ pick: ([Double]) -> Double) -> Double {
+            total / max(seconds.values.reduce(0) { $0 + pick($1) }, 1e-9)
+        }
+        return (rate(\.median), rate { $0.max()! }, rate { $0.min()! })
+    }
+}

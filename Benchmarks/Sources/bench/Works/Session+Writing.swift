@@ -1,0 +1,96 @@
+import HealthKV
+import Histories
+
+extension Session {
+    /// Durable writes of now, edits and deletions at random dates; beside the store's the baseline, turn by turn.
+    func measureWrites() throws {
+        var baseline: TwoPuts?
+        if name == .healthKV {
+            let bytes = try Session.bytes(of: storeFolder)
+            note("building the baseline of \(bytes / 1_000_000) MB")
+            baseline = try TwoPuts(folder: folder + "/baseline", bytes: bytes, seed: settings.seed)
+        }
+        if wants(.durableWrite) { try measureSaves(baseline) }
+        // Two disjoint sets of samples: the even picks are edited, the odd ones deleted.
+        let count = min(max(settings.writes / 10, 10), settings.samples / 4)
+        var random = SplitMix64(seed: settings.seed, stream: 61)
+        let picks = history.picks(2 * count).enumerated()
+        let edited = picks.filter { $0.offset % 2 == 0 }.map(\.element).shuffled(using: &random)
+        let deleted = picks.filter { $0.offset % 2 == 1 }.map(\.element).shuffled(using: &random)
+        if wants(.edit) { try measureEdits(edited, baseline) }
+        if wants(.delete) { try measureDeletes(deleted, baseline) }
+        try baseline?.close()
+    }
+
+    private func measureSaves(_ baseline: TwoPuts?) throws {
+        note("durable_write")
+        let before = try store.count()
+        let last = History.end + History.day
+        let saved = (0..<settings.writes).map { index in
+            Sample(
+                history.types[index % history.types.count], Double(index % 300),
+                history.types[index % history.types.count].canonicalUnit!,
+                from: last + Int64(index) * 10 * Instant.nanosecondsPerSecond,
+                to: last + Int64(index + 1) * 10 * Instant.nanosecondsPerSecond)
+        }
+        try measure(Work.durableWrite.rawValue, saved, baseline) { try self.store.save($0) }
+        guard try store.count() == before + saved.count else {
+            throw BenchFailure("durable_write: samples are missing")
+        }
+        var wrong = 0
+        try store.lookUp(saved.map(\.id)) { index, _, sample in
+            if sample?.quantity != saved[index].quantity { wrong += 1 }
+        }
+    }
+
+    private func measureEdits(_ samples: [Sample], _ baseline: TwoPuts?) throws {
+        note("edit")
+        try measure(Work.edit.rawValue, samples, baseline) { try self.store.edit($0.id, value: $0.quantity.value + 1) }
+        var wrong = 0
+        try store.lookUp(samples.map(\.id)) { index, _, sample in
+            if sample?.quantity.value != samples[index].quantity.value + 1 { wrong += 1 }
+        }
+        if wrong > 0 { throw BenchFailure("edit: \(wrong) samples do not have their new value") }
+    }
+
+    private func measureDeletes(_ samples: [Sample], _ baseline: TwoPuts?) throws {
+        note("delete")
+        let before = try store.count()
+        try measure(Work.delete.rawValue, samples, baseline) {
+            if try !self.store.delete($0.id) { throw BenchFailure("delete: a sample was not there") }
+        }
+        var wrong = 0
+        try store.lookUp(samples.map(\.id)) { _, _, sample in wrong += sample == nil ? 0 : 1 }
+        if try wrong > 0 || store.count() != before - samples.count {
+            throw BenchFailure("delete: \(wrong) samples are still there")
+        }
+    }
+
+    /// Times a write of each sample, and as many of the baseline's, in turns of twenty: what the disk does meets both.
+    private func measure(
+        _ work: String, _ samples: [Sample], _ baseline: TwoPuts?, _ write: (Sample) throws -> Void
+    ) throws {
+        var (own, puts) = (Latencies(), Latencies())
+        own.reserve(samples.count)
+        puts.reserve(samples.count)
+        var from = 0
+        while from < samples.count {
+            let to = min(from + 20, samples.count)
+            for index in from..<to {
+                let start = Stopwatch.now()
+                try write(samples[index])
+                own.add(Stopwatch.now() - start)
+            }
+            if let baseline {
+                for _ in from..<to {
+                    let start = Stopwatch.now()
+                    try baseline.write()
+                    puts.add(Stopwatch.now() - start)
+                }
+            }
+            from = to
+        }
+        try send(work, own)
+        if baseline != nil { try send(work, puts, contestant: TwoPuts.name) }
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import Histories
+import Testing
+
+import HealthKV
+@testable import bench
+
+@Suite("Contestants")
+struct ContestantTests {
+    @Test(
+        "A contestant gives back what was imported, and importing it again changes nothing",
+        arguments: stores, History.Profile.allCases)
+    func givesBack(name: ContestantName, profile: History.Profile) throws {
+        try withStore(name) { store in
+            let history = History(profile, samples: 3_000, batchRows: 700)
+            let samples = try load(history, into: store)
+            var found: [SampleID: Sample] = [:]
+            try store.lookUp(samples.map(\.id) + [SampleID.max]) { _, _, sample in
+                if let sample { found[sample.id] = sample }
+            }
+            #expect(found.count == samples.count)
+            for sample in samples {
+                #expect(found[sample.id]?.contentBytes == sample.contentBytes)
+                #expect(found[sample.id]?.syncIdentifier == sample.syncIdentifier)
+            }
+            var again = ImportCounts()
+            for batch in history { again += try store.importBatch(batch) }
+            #expect(again == ImportCounts(unchanged: samples.count))
+            #expect(try store.count() == samples.count)
+            try store.check()
+        }
+    }
+
+    @Test("A contestant's columns and sums are those of the limit", arguments: stores, History.Profile.allCases)
+    func columns(name: ContestantName, profile: History.Profile) throws {
+        try withStore(name) { store in
+            let history = History(profile, samples: 5_000, batchRows: 999)
+            try load(history, into: store)
+            let copies = MemoryCopy(history)
+            for type in history.types {
+                var (own, limit) = (Digest(), Digest())
+                try own.add(store.readAll(type))
+                try limit.add(copies.readAll(type))
+                #expect(own.text == limit.text)
+                #expect(try store.foldAll(type) == copies.sum(type))
+            }
+        }
+    }
+
+    @Test("Ranges are those that a search through all samples finds", arguments: stores, History.Profile.allCases)
+    func ranges(name: ContestantName, profile: History.Profile) throws {
+        let given = ProcessInfo.processInfo.environment["HEALTHKV_SEED"].flatMap { UInt64($0) }
+        let seed = given ?? UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        var random = SplitMix64(seed: seed)
+        try withStore(name) { store in
+            let samples = try load(History(profile, samples: 20_000, seed: seed), into: store)
+            for _ in 0..<40 {
+                let type = samples[random.below(samples.count)].type
+                let from = History.start + Int64(random.below(History.days)) * History.day
+                let range = TimeRange(from: from, to: from + Int64(random.whole(1...30)) * History.day)
+                let wanted = samples.filter {
+                    $0.type == type && range.picks(start: $0.start, end: $0.end, by: .overlap)
+                }
+                let found = try store.range(type, from: range.from, to: range.to)
+                #expect(Set(found.map(\.id)) == Set(wanted.map(\.id)) && found.count == wanted.count)
+                #expect(found.map(\.start) == wanted.map(\.start))
+                let first = try store.firstInRange(type, from: range.from, to: range.to)
+                #expect(first?.start == wanted.first?.start)
+            }
+            for type in Set(samples.map(\.type)) {
+                #expect(try store.latest(type)?.start == samples.last { $0.type == type }?.start)
+            }
+            try store.check()
+        }
+    }
+
+    @Test("What is saved, edited and deleted stays so after the store was opened again", arguments: stores)
+    func writes(name: ContestantName) throws {
+        try withFolder { folder in
+            var store = try #require(try name.open(folder: folder, hasIDs: true))
+            let samples = try load(History(.plain, samples: 1_000), into: store)
+            let new = Sample(.stepCount, 5, .count, at: History.end)
+            try store.save(new)
+            try store.edit(samples[10].id, value: 77)
+            #expect(try store.delete(samples[20].id))
+            #expect(try !store.delete(samples[20].id))
+            try store.check()
+            try store.close()
+            store = try #require(try name.open(folder: folder, hasIDs: true))
+            var values: [Double?] = []
+            try store.lookUp([new.id, samples[10].id, samples[20].id]) { values.append($2?.quantity.value) }
+            #expect(values == [5, 77, nil])
+            #expect(try store.count() == 1_000)
+            try store.check()
+            try store.close()
+        }
+    }
+
+    @Test("Without UUIDs samples are found by their derived ids", arguments: stores)
+    func derived(name: ContestantName) throws {
+        try withStore(name, hasIDs: false) { store in
+            let history = History(.plain, samples: 2_000, hasIDs: false)
+            let samples = try load(history, into: store)
+            var missing = 0
+            try store.lookUp(samples.map(\.id)) { index, _, sample in
+                missing += sample?.contentBytes == samples[index].contentBytes ? 0 : 1
+            }
+            #expect(missing == 0)
+            var again = ImportCounts()
+            for batch in history { again += try store.importBatch(batch) }
+            #expect(again == ImportCounts(unchanged: samples.count))
+        }
+    }
+
+    /// The contestants that are stores.
+    static let stores: [ContestantName] = [.healthKV, .rows]
+
+    @discardableResult
+    private func load(_ history: History, into store: any Contestant) throws -> [Sample] {
+        var samples: [Sample] = []
+        for batch in history {
+            #expect(try store.importBatch(batch) == ImportCounts(inserted: batch.count))
+            samples += (0..<batch.count).map { batch.sample(at: $0) }
+        }
+        try store.finishImport()
+        return samples
+    }
+
+    private func withStore(
+        _ name: ContestantName, hasIDs: Bool = true, _ body: (any Contestant) throws -> Void
+    ) throws {
+        try withFolder { folder in
+            let store = try #require(try name.open(folder: folder, hasIDs: hasIDs))
+            try body(store)
+            try store.close()
+        }
+    }
+
+    private func withFolder(_ body: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/bench-tests-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try body(folder)
+    }
+}

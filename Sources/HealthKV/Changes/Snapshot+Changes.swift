@@ -1,0 +1,174 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// A row that may belong to a page: its place in the commit, and the chunk that holds it.
+private struct Candidate {
+    var ordinal: UInt32
+    /// Position in the list of chunks; -1 for deletions and removals.
+    var chunk: Int
+}
+
+extension Snapshot {
+    var currentToken: ChangeToken { token(header.commit, .max) }
+
+    private func token(_ commit: UInt64, _ ordinal: UInt32) -> ChangeToken {
+        ChangeToken(store: header.storeID, epoch: header.epoch, commit: commit, ordinal: ordinal)
+    }
+
+    /// Throws when a token cannot be continued from.
+    private func check(_ token: ChangeToken) throws {
+        func expired(_ why: String) -> StoreError { StoreError(.tokenExpired, path: context.path, why) }
+        guard token.store == header.storeID else { throw expired("The change token belongs to another store") }
+        guard token.epoch == header.epoch else { throw expired("The change token is from before the store was restored") }
+        guard token.commit <= header.commit else { throw expired("The change token is newer than the store") }
+        guard token.commit >= header.prunedCommit else { throw expired("The change token has expired") }
+    }
+
+    /// The changes behind a token, in order; `nil` stands for the beginning.
+    func changes(since start: ChangeToken?, limit: Int, types: Set<UInt32>?) throws -> ChangePage {
+        if let start { try check(start) }
+        var place = (commit: start?.commit ?? 0, ordinal: start?.ordinal ?? .max)
+        var changes: [Change] = []
+        var cursor = try view.cursor(tables[.changes])
+        var found = try cursor.seek(ChangeRecord.key(place.commit))
+        while found {
+            let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
+            let after: UInt32 = record.commit == place.commit ? place.ordinal : 0
+            var ordinal = after
+            while ordinal < .max {
+                guard changes.count < max(1, limit) else {
+                    return ChangePage(changes: changes, next: token(record.commit, ordinal), hasMore: true)
+                }
+                let part = try self.part(of: record, after: ordinal, limit: max(1, limit) - changes.count, types)
+                changes += part.changes
+                ordinal = part.last
+            }
+            place = (record.commit, .max)
+            found = try cursor.next()
+        }
+        return ChangePage(changes: changes, next: currentToken, hasMore: false)
+    }
+
+    /// Some changes of one commit; `last` is the greatest ordinal when none is left.
+    private func part(
+        of record: ChangeRecord, after: UInt32, limit: Int, _ types: Set<UInt32>?
+    ) throws -> (changes: [Change], last: UInt32) {
+        var keys: [ChunkKey] = []
+        var candidates: [Candidate] = []
+        for span in record.spans where types?.contains(span.lane.type) ?? true {
+            try forEachChunk(span.lane, from: .at(span.starts.lowerBound), to: .after(span.starts.upperBound)) { chunk in
+                let ordinals = try ordinals(chunk.key, of: record.commit, after: after)
+                if !ordinals.isEmpty, !keys.contains(chunk.key) {
+                    candidates += ordinals.map { Candidate(ordinal: $0, chunk: keys.count) }
+                    keys.append(chunk.key)
+                }
+                return true
+            }
+        }
+        candidates += record.deletions.filter { $0.ordinal > after }.map { Candidate(ordinal: $0.ordinal, chunk: -1) }
+        candidates += record.removals.filter { $0.ordinal > after }.map { Candidate(ordinal: $0.ordinal, chunk: -1) }
+        candidates.sort { $0.ordinal < $1.ordinal }
+        let isLast = candidates.count <= limit
+        if !isLast { candidates.removeLast(candidates.count - limit) }
+        let rows = try rows(candidates, keys, record.commit)
+        var changes: [Change] = []
+        for candidate in candidates {
+            if let kind = try kind(candidate, rows, record, types) {
+                changes.append(Change(kind: kind, token: token(record.commit, candidate.ordinal)))
+            }
+        }
+        return (changes, isLast ? .max : candidates.last!.ordinal)
+    }
+
+    /// The ordinals of a chunk's rows that a commit changed last, beyond `after`; only two columns are read.
+    private func ordinals(_ key: ChunkKey, of commit: UInt64, after: UInt32) throws -> [UInt32] {
+        let bytes = key.bytes
+        guard let span = try view.get(tables[.details], bytes) else { throw damaged("a chunk has no details") }
+        let details = try DetailsChunk(span, key: bytes.rawBytes)
+        guard details.rows > 0 else { return [] }
+        if let common = try details.commonCommit(), common != commit { return [] }
+        return try details.ordinals(of: commit).filter { $0 > after }
+    }
+
+    /// The visible rows of the chosen candidates, by ordinal.
+    private func rows(
+        _ candidates: [Candidate], _ keys: [ChunkKey], _ commit: UInt64
+    ) throws -> [UInt32: (row: StoredRow, type: UInt32)] {
+        var rows: [UInt32: (row: StoredRow, type: UInt32)] = [:]
+        let wanted = Set(candidates.map(\.ordinal))
+        for chunk in Set(candidates.map(\.chunk)).sorted() where chunk >= 0 {
+            let loaded = try load(keys[chunk].lane, keys[chunk].lower)
+            for row in loaded.rows where row.commit == commit && wanted.contains(row.ordinal) {
+                rows[row.ordinal] = (row, keys[chunk].lane.type)
+            }
+        }
+        return rows
+    }
+
+    private func kind(
+        _ candidate: Candidate, _ rows: [UInt32: (row: StoredRow, type: UInt32)], _ record: ChangeRecord,
+        _ types: Set<UInt32>?
+    ) throws -> Change.Kind? {
+        if candidate.chunk >= 0 {
+            // A row that a mass operation hides is gone: the removal speaks for it.
+            return try rows[candidate.ordinal].map { .saved(try sample($0.row, $0.type)) }
+        }
+        if let deletion = record.deletions.first(where: { $0.ordinal == candidate.ordinal }) {
+            guard types?.contains(deletion.type) ?? true, let tombstone = try tombstone(deletion.id),
+                tombstone.commit == record.commit, tombstone.ordinal == deletion.ordinal
+            else { return nil }
+            return .deleted(try deletedSample(tombstone))
+        }
+        guard let removal = record.removals.first(where: { $0.ordinal == candidate.ordinal }) else { return nil }
+        return try rangeRemoval(removal.scope, types).map { .removedRange($0) }
+    }
+
+    func deletedSample(_ tombstone: Tombstone) throws -> DeletedSample {
+        DeletedSample(
+            id: tombstone.id, type: try type(tombstone.type), source: try source(tombstone.source),
+            syncIdentifier: tombstone.syncIdentifier, version: tombstone.version,
+            modified: ChangeClock(
+                time: Instant(nanoseconds: tombstone.clockTime), replica: tombstone.clockReplica))
+    }
+
+    private func rangeRemoval(_ scope: Intent.Scope, _ types: Set<UInt32>?) throws -> RangeRemoval? {
+        switch scope {
+        case .range(let number, let from, let to):
+            guard types?.contains(number) ?? true else { return nil }
+            return RangeRemoval(
+                type: try type(number), source: nil, from: Instant(nanoseconds: from), to: Instant(nanoseconds: to))
+        case .source(let number):
+            return RangeRemoval(type: nil, source: try source(number), from: .distantPast, to: .distantFuture)
+        }
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// The place in the feed up to which this snapshot reaches.
+    public var currentToken: ChangeToken { snapshot.currentToken }
+
+    /// The changes behind a token, in the order in which they were made; `nil` stands for the beginning.
+    ///
+    /// A sample that changed several times appears once, at its last place and as it stands now. What was saved and
+    /// deleted since appears as deleted only.
+    ///
+    /// - Throws: ``StoreError/Code/tokenExpired`` when the store no longer knows all deletions since the token.
+    public func changes(
+        since token: ChangeToken?, limit: Int = 1_000, of types: Set<SampleType>? = nil
+    ) throws -> ChangePage {
+        let snapshot = snapshot
+        let numbers = try types.map { types in
+            var numbers: Set<UInt32> = []
+            for type in types { if let number = try snapshot.number(of: type) { numbers.insert(number) } }
+            return numbers
+        }
+        return try snapshot.changes(since: token, limit: limit, types: numbers)
+    }
+
+    /// What is known of a deleted sample; `nil` when it lives, never was, or was deleted too long ago.
+    public func deletedSample(id: SampleID) throws -> DeletedSample? {
+        let snapshot = snapshot
+        return try snapshot.tombstone(id).map { try snapshot.deletedSample($0) }
+    }
+}

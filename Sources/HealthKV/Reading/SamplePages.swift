@@ -1,0 +1,81 @@
+import ColumnFormat
+import HealthModel
+
+/// The samples of a range, page by page, for histories that should not be held in memory at once.
+///
+/// ```swift
+/// for try await page in store.pages(of: .stepCount, size: 10_000) {
+///     upload(page)
+/// }
+/// ```
+///
+/// Each page is a snapshot of its own: a sample that is written while the stream runs appears if its place is still to come.
+public struct SamplePages: AsyncSequence, Sendable {
+    public typealias Element = [Sample]
+
+    let store: SampleStore
+    let type: SampleType
+    let query: SampleQuery
+    let size: Int
+
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, type: type, query: query, size: size) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let store: SampleStore
+        let type: SampleType
+        let query: SampleQuery
+        let size: Int
+        private var last: Point?
+        private var hasEnded = false
+
+        init(store: SampleStore, type: SampleType, query: SampleQuery, size: Int) {
+            self.store = store
+            self.type = type
+            self.query = query
+            self.size = size
+        }
+
+        public mutating func next() async throws -> [Sample]? {
+            if hasEnded { return nil }
+            try Task.checkCancellation()
+            let (type, query, size, last) = (type, query, size, last)
+            let (samples, point) = try store.read { txn in
+                try txn.snapshot.page(of: type, query, size: size, behind: last)
+            }
+            self.last = point ?? last
+            hasEnded = samples.count < size
+            return samples.isEmpty ? nil : samples
+        }
+    }
+}
+
+extension SampleStore {
+    /// A stream of pages of a type's samples in a range.
+    public func pages(
+        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
+        order: SampleOrder = .ascending, source: SourceIdentity? = nil, includeShadowed: Bool = false, size: Int = 1_000
+    ) -> SamplePages {
+        let query = SampleQuery(
+            range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
+            includeShadowed: includeShadowed)
+        return SamplePages(store: self, type: type, query: query, size: Swift.max(1, size))
+    }
+}
+
+extension Snapshot {
+    /// One page behind a point, and the point of its last sample.
+    func page(of type: SampleType, _ query: SampleQuery, size: Int, behind last: Point?) throws -> ([Sample], Point?) {
+        guard let number = try number(of: type) else { return ([], nil) }
+        var samples: [Sample] = []
+        var point: Point?
+        var query = query
+        query.resume = last
+        try forEachRow(of: number, query) { row in
+            if let last, query.order == .ascending ? row.point <= last : row.point >= last { return true }
+            samples.append(try sample(row, number))
+            point = row.point
+            return samples.count < size
+        }
+        return (samples, point)
+    }
+}

@@ -1,0 +1,135 @@
+import LMDB
+import Testing
+
+@Suite struct EnvironmentTests {
+    @Test("A new environment makes two files that only the owner can read")
+    func filesArePrivate() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment(folder: folder.path)
+        _ = try environment.makeTable()
+        #expect(TemporaryFolder.entries(of: folder.path) == ["data.mdb", "lock.mdb"])
+        #expect(fileStatus(folder.path + "/data.mdb")?.mode == 0o600)
+        #expect(environment.path == folder.path)
+        #expect(environment.maxKeySize == 511)
+        #expect(environment.pageSize >= 4096)
+    }
+
+    @Test("A map of 32 GiB takes no more of the disk than its data")
+    func mapIsSparse() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment(folder: folder.path)
+        _ = try environment.makeTable()
+        #expect(try environment.info().mapSize <= 32 << 30)
+        #expect(try environment.info().mapSize >= 1 << 26)
+        #expect(try #require(fileStatus(folder.path + "/data.mdb")).size < 1 << 20)
+    }
+
+    @Test("A map larger than the address space is halved until it fits")
+    func mapIsHalved() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment(folder: folder.path, options: .init(mapSize: 1 << 60))
+        let mapSize = try environment.info().mapSize
+        #expect(mapSize < 1 << 60)
+        #expect(mapSize >= 1 << 26)
+        let table = try environment.makeTable()
+        try environment.write { try $0.put(table, [1], [2]) }
+        #expect(try environment.value(table, [1]) == [2])
+    }
+
+    @Test("A folder that does not exist is an error that names it")
+    func missingFolder() {
+        #expect(throws: LMDBError(.noSuchFile, operation: "mdb_env_open", path: "/no/such/folder")) {
+            try Environment(folder: "/no/such/folder")
+        }
+    }
+
+    @Test("Data outlives closing and opening")
+    func reopening() throws {
+        let folder = TemporaryFolder()
+        let first = try Environment.small(folder, scratch: false)
+        let table = try first.makeTable()
+        try first.write { try $0.put(table, [1], [2, 3]) }
+        #expect(first.close())
+        let second = try Environment.small(folder)
+        let found = try second.read { try second.openTable(named: "table", in: $0) }
+        #expect(try second.value(#require(found), [1]) == [2, 3])
+        try second.expectIntact()
+    }
+
+    @Test("Closing twice is no error, and a closed environment says that it is closed")
+    func closing() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment.small(folder)
+        #expect(environment.close())
+        #expect(environment.close())
+        #expect(code { _ = try environment.beginRead() } == .closed)
+        #expect(code { _ = try environment.beginWrite() } == .closed)
+        #expect(code { _ = try environment.info() } == .closed)
+        #expect(code { _ = try environment.readers() } == .closed)
+        #expect(code { try environment.clearStaleReaders() } == .closed)
+        #expect(code { try environment.sync() } == .closed)
+        #expect(code { try environment.resize(to: 1 << 27) } == .closed)
+        #expect(code { try environment.adoptSize() } == .closed)
+        #expect(code { try environment.copy(toFolder: folder.inner("copy"), compacting: true) } == .closed)
+    }
+
+    @Test("An environment with open transactions does not close")
+    func closingWhileInUse() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment.small(folder)
+        let table = try environment.makeTable()
+        do {
+            let transaction = try environment.beginRead()
+            #expect(!environment.close())
+            #expect(try transaction.view.get(table, [1]) == nil)
+        }
+        do {
+            var transaction = try environment.beginWrite()
+            #expect(!environment.close())
+            try transaction.put(table, [1], [1])
+        }
+        #expect(environment.close())
+    }
+
+    @Test("An environment opened for reading refuses to write")
+    func readOnly() throws {
+        let folder = TemporaryFolder()
+        let writer = try Environment.small(folder)
+        let table = try writer.makeTable()
+        try writer.write { try $0.put(table, [1], [2]) }
+        #expect(writer.close())
+        for options in [Environment.Options(readOnly: true), Environment.Options(immutable: true)] {
+            let reader = try Environment(folder: folder.path, options: options)
+            #expect(code { _ = try reader.beginWrite() } == .accessDenied)
+            let table = try #require(try reader.read { try reader.openTable(named: "table", in: $0) })
+            #expect(try reader.value(table, [1]) == [2])
+            #expect(reader.close())
+        }
+    }
+
+    @Test("An immutable environment takes no reader slot")
+    func immutable() throws {
+        let folder = TemporaryFolder()
+        #expect(try Environment.small(folder).makeTable().name == "table")
+        let environment = try Environment(folder: folder.path, options: .init(immutable: true))
+        let transaction = try environment.beginRead()
+        #expect(try environment.readers() == [])
+        #expect(try transaction.view.tableNames() == ["table"])
+    }
+
+    @Test("Information counts pages and transactions")
+    func information() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment.small(folder)
+        let before = try environment.info()
+        let table = try environment.makeTable()
+        try environment.write { try $0.put(table, [1], [UInt8](repeating: 1, count: 100_000)) }
+        let after = try environment.info()
+        #expect(after.mapSize == 64 << 20)
+        #expect(after.maxReaders == 510)
+        #expect(after.lastTransaction == before.lastTransaction + 2)
+        #expect(after.lastPage > before.lastPage + 24)
+        try environment.sync()
+        try environment.expectIntact()
+    }
+}

@@ -1,0 +1,52 @@
+import LMDB
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+@Suite struct ForkTests {
+    @Test("A forked child is refused, and does not disturb what its parent reads")
+    func fork() async throws {
+        // A process of its own, so that no other test forks along.
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let environment = try Environment(folder: folder.path)
+            let table = try environment.makeTable()
+            try environment.write { try $0.put(table, [1], [2]) }
+            let transaction = try environment.beginRead()
+            let snapshot = transaction.id
+            let ending = try environment.beginRead()
+            let child = forkProcess()
+            if child == 0 {
+                let isRefused = code { _ = try environment.beginRead() } == .forked
+                let isWriteRefused = code { try environment.write { _ in } } == .forked
+                let isInfoRefused = code { _ = try environment.info() } == .forked
+                let isResizeRefused = code { try environment.adoptSize() } == .forked
+                _ = consume ending
+                let closes = environment.close()
+                _exit(isRefused && isWriteRefused && isInfoRefused && isResizeRefused && closes ? 0 : 1)
+            }
+            var status: Int32 = -1
+            #expect(unsafe waitpid(child, &status, 0) == child)
+            #expect(status == 0)
+            let snapshots = try environment.readers().compactMap(\.transaction)
+            #expect(snapshots == [snapshot, snapshot], "the child must not have given up the parent's snapshot")
+            let value = try transaction.view.get(table, [1])?.array
+            #expect(value == [2])
+            try environment.write { try $0.put(table, [1], [3]) }
+            try environment.expectIntact()
+        }
+    }
+}
+
+/// Swift hides `fork`, since little works in the child; that little is what is tested here.
+private func forkProcess() -> pid_t {
+    typealias Fork = @convention(c) () -> pid_t
+    guard let symbol = unsafe dlsym(nil, "fork") else { fatalError("no fork") }
+    return unsafe unsafeBitCast(symbol, to: Fork.self)()
+}

@@ -1,0 +1,41 @@
+import LMDB
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+@Suite struct LMDBErrorTests {
+    @Test("An error says what happened, to which file, and what to do")
+    func description() {
+        let error = LMDBError(.mapFull, operation: "mdb_put", path: "/data/store")
+        #expect(
+            error.description == "mdb_put failed (-30792) in /data/store: MDB_MAP_FULL: Environment mapsize limit "
+                + "reached. Delete data, or open the environment with a larger map.")
+    }
+
+    @Test("Codes of this layer and of the operating system have words too")
+    func words() {
+        let own: [LMDBError.Code] = [.keyTooLong, .forked, .closed, .badTable]
+        #expect(own.allSatisfy { !$0.description.contains("Unknown") && !$0.description.contains("No such") })
+        #expect(LMDBError.Code.noSpace.rawValue == ENOSPC)
+        #expect(LMDBError.Code.noSpace.description == "No space left on device")
+        #expect(LMDBError.Code(rawValue: EPERM).advice.isEmpty == false)
+    }
+
+    @Test("A file that is not LMDB's is an error")
+    func foreignFile() throws {
+        let folder = TemporaryFolder()
+        let file = unsafe fopen(folder.path + "/data.mdb", "w")
+        let line = [UInt8](repeating: 65, count: 8192)
+        unsafe fwrite(line, 1, line.count, file)
+        unsafe fclose(file)
+        #expect(throws: LMDBError(.invalid, operation: "mdb_env_open", path: folder.path)) {
+            try Environment(folder: folder.path)
+        }
+    }
+}
