@@ -1,5 +1,6 @@
 import ColumnFormat
 import HealthModel
+import LMDB
 
 /// Keys of the tables of sync. A peer's name is hashed to sixteen bytes, so that keys have one length whatever it is; the
 /// name itself stands in the record.
@@ -49,7 +50,43 @@ enum PeerKey {
 protocol SyncRecord {
     static var table: TableCode { get }
     func encode(into record: inout RecordWriter)
-    init(from record: inout RecordReader, key: [UInt8], _ names: borrowing Snapshot) throws
+    init(from record: inout RecordReader) throws
+}
+
+/// A key of one of the tables of sync.
+struct SyncKey: KeyCodec, Hashable {
+    let keyBytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { keyBytes = bytes }
+    init(keyBytes span: RawSpan) { keyBytes = span.copied() }
+}
+
+/// A record of sync with the header that every primary value carries.
+struct StoredSync<Record: SyncRecord>: RecordCodec {
+    let record: Record
+    let key: SyncKey
+    let commit: UInt64
+
+    init(_ record: Record, key: SyncKey, commit: UInt64) {
+        self.record = record
+        self.key = key
+        self.commit = commit
+    }
+
+    var recordBytes: [UInt8] {
+        var writer = RecordWriter()
+        record.encode(into: &writer)
+        return writer.value(table: Record.table, key: key.keyBytes, commit: commit)
+    }
+
+    init(recordBytes span: RawSpan) throws {
+        let value = try StoredValue(span, table: Record.table)
+        (key, commit) = (SyncKey(keyBytes: value.key), value.commit)
+        var reader = try RecordReader(span, table: Record.table, key: key.keyBytes)
+        record = try Record(from: &reader)
+    }
+
+    static func table(_ tables: Tables) -> TypedTable<SyncKey, StoredSync<Record>> { TypedTable(tables[Record.table]) }
 }
 
 extension Peer: SyncRecord {
@@ -62,7 +99,7 @@ extension Peer: SyncRecord {
         record.append(acknowledged?.description)
     }
 
-    init(from record: inout RecordReader, key: [UInt8], _ names: borrowing Snapshot) throws {
+    init(from record: inout RecordReader) throws {
         name = try record.readText()
         registered = Instant(nanoseconds: try record.read(Int64.self))
         lastSeen = Instant(nanoseconds: try record.read(Int64.self))
@@ -82,7 +119,7 @@ extension Anchor: SyncRecord {
         record.append(outcome)
     }
 
-    init(from record: inout RecordReader, key: [UInt8], _ names: borrowing Snapshot) throws {
+    init(from record: inout RecordReader) throws {
         peer = try record.readText()
         type = SampleType(try record.readText())
         scope = try record.readText()
@@ -103,7 +140,7 @@ extension PeerLink: SyncRecord {
         record.append(isProvisional ? 1 : 0 as UInt8)
     }
 
-    init(from record: inout RecordReader, key: [UInt8], _ names: borrowing Snapshot) throws {
+    init(from record: inout RecordReader) throws {
         peer = try record.readText()
         sample = try record.readID()
         peerID = try record.readID()
@@ -127,7 +164,7 @@ extension PendingOperation: SyncRecord {
         record.append(reason)
     }
 
-    init(from record: inout RecordReader, key: [UInt8], _ names: borrowing Snapshot) throws {
+    init(from record: inout RecordReader) throws {
         let peer = try record.readText()
         let sequence = try record.read(UInt64.self)
         guard let kind = Kind(rawValue: try record.read(UInt8.self)) else { throw FormatError(.unknown, "operation") }
@@ -155,7 +192,7 @@ extension AuditEntry: SyncRecord {
         record.append(displaced)
     }
 
-    init(from record: inout RecordReader, key: [UInt8], _ names: borrowing Snapshot) throws {
+    init(from record: inout RecordReader) throws {
         commit = try record.read(UInt64.self)
         ordinal = try record.read(UInt32.self)
         time = Instant(nanoseconds: try record.read(Int64.self))

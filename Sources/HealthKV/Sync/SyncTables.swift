@@ -4,31 +4,37 @@ import LMDB
 
 extension Snapshot {
     func record<Record: SyncRecord>(_ key: [UInt8], as type: Record.Type) throws -> Record? {
-        guard let span = try view.get(tables[Record.table], key) else { return nil }
-        var reader = try RecordReader(span, table: Record.table, key: key)
-        return try Record(from: &reader, key: key, self)
+        let key = SyncKey(key)
+        guard let stored = try StoredSync<Record>.table(tables).get(key, in: view) else { return nil }
+        guard stored.key == key else { throw damaged("a record of sync stands under another's key") }
+        return stored.record
     }
 
     /// All records of a table whose keys begin with `prefix`, in order.
     func records<Record: SyncRecord>(prefix: [UInt8] = [], as type: Record.Type) throws -> [Record] {
         var records: [Record] = []
-        var cursor = try view.cursor(tables[Record.table])
-        var found = try cursor.seek(prefix)
-        while found, cursor.key.hasPrefix(prefix, count: prefix.count) {
-            let key = cursor.key.copied()
-            var reader = try RecordReader(cursor.value, table: Record.table, key: key)
-            records.append(try Record(from: &reader, key: key, self))
-            found = try cursor.next()
+        let start = prefix.isEmpty ? nil : SyncKey(prefix)
+        try StoredSync<Record>.table(tables).forEach(from: start, in: view) { key, stored in
+            guard key.keyBytes.starts(with: prefix) else { return false }
+            guard stored.key == key else { throw damaged("a record of sync stands under another's key") }
+            records.append(stored.record)
+            return true
         }
         return records
     }
 }
 
 extension WriteTransaction {
-    fileprivate mutating func put<Record: SyncRecord>(_ record: Record, _ key: [UInt8]) throws {
-        var writer = RecordWriter()
-        record.encode(into: &writer)
-        try put(Record.table, key, writer.value(table: Record.table, key: key, commit: commit))
+    fileprivate mutating func put<Record: SyncRecord>(_ record: Record, _ bytes: [UInt8]) throws {
+        let key = SyncKey(bytes)
+        state.isChanged = true
+        try StoredSync<Record>.table(context.tables).put(
+            StoredSync(record, key: key, commit: commit), under: key, in: &lmdb)
+    }
+
+    fileprivate mutating func forget<Record: SyncRecord>(_ bytes: [UInt8], as type: Record.Type) throws {
+        state.isChanged = true
+        try StoredSync<Record>.table(context.tables).delete(SyncKey(bytes), in: &lmdb)
     }
 }
 
@@ -86,10 +92,11 @@ extension WriteTransaction {
     /// Forgets a peer with its anchors, links and queue. Samples stay.
     public mutating func removePeer(_ name: String) throws {
         let hashKey = state.header.hashKey
-        try remove(.peers, PeerKey.peer(name, hashKey))
+        try forget(PeerKey.peer(name, hashKey), as: Peer.self)
         for anchor in try anchors(of: name) { try removeAnchor(peer: name, type: anchor.type, scope: anchor.scope) }
         for operation in try pending(for: name) { try removePending(operation) }
-        for link in try snapshot.records(prefix: PeerKey.peer(name, hashKey), as: PeerLink.self) { try removeLink(link) }
+        let links = try snapshot.records(prefix: PeerKey.peer(name, hashKey), as: PeerLink.self)
+        for link in links { try removeLink(link) }
     }
 
     /// Notes that a peer has seen our changes up to a token.
@@ -109,7 +116,7 @@ extension WriteTransaction {
 
     public mutating func removeAnchor(peer: String, type: SampleType, scope: String = "") throws {
         let number = try number(of: type)
-        try remove(.anchors, PeerKey.anchor(peer, number, scope, state.header.hashKey))
+        try forget(PeerKey.anchor(peer, number, scope, state.header.hashKey), as: Anchor.self)
     }
 
     /// Keeps what a peer calls a sample, in place of any earlier link of that sample.
@@ -122,8 +129,8 @@ extension WriteTransaction {
 
     public mutating func removeLink(_ link: PeerLink) throws {
         let hashKey = state.header.hashKey
-        try remove(.links, PeerKey.link(link.peer, 0, link.sample, hashKey))
-        try remove(.links, PeerKey.link(link.peer, 1, link.peerID, hashKey))
+        try forget(PeerKey.link(link.peer, 0, link.sample, hashKey), as: PeerLink.self)
+        try forget(PeerKey.link(link.peer, 1, link.peerID, hashKey), as: PeerLink.self)
     }
 
     /// Puts an operation at the end of its peer's queue and gives it its place.
@@ -141,7 +148,7 @@ extension WriteTransaction {
     }
 
     public mutating func removePending(_ operation: PendingOperation) throws {
-        try remove(.pending, PeerKey.pending(operation.peer, operation.sequence, state.header.hashKey))
+        try forget(PeerKey.pending(operation.peer, operation.sequence, state.header.hashKey), as: PendingOperation.self)
     }
 
     /// Adds a resolved conflict to the audit record.
