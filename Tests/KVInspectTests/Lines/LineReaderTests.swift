@@ -9,7 +9,8 @@ struct LineReaderTests {
         var reader = LineReader(zone: .utc)
         var batch = SampleBatch()
         let bytes = Array(line.utf8)
-        #expect(try reader.read(bytes.span, into: &batch) == .sample)
+        try reader.read(bytes.span, into: &batch)
+        #expect(batch.count == 1)
         return batch.sample(at: 0)
     }
 
@@ -92,7 +93,7 @@ struct LineReaderTests {
             (#"{"metadata":{"a":{"value":1}}}"#, "metadata: an object is"),
             (#"{"metadata":{"a":{}}}"#, "metadata: an object is"),
             (#"{"metadata":{"a":1,"a":2}}"#, "metadata: a key stands there twice"),
-            (#"{"kvinspect":1,"dump":2}"#, "dump: this tool knows version 1"),
+            (#"{"dump":{"version":2,"sources":[]}}"#, "dump: {\"version\":1"),
         ] as [(String, String?)])
     func bad(_ line: String, _ words: String?) {
         let reason = reason(Array(line.utf8))

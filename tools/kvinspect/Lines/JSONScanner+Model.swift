@@ -89,14 +89,25 @@ extension JSONScanner {
         return Source(bundle: texts[1] ?? "", name: name, version: texts[2], product: texts[3], system: texts[4])
     }
 
-    /// The list in the first line of a dump.
+    /// `{"version":1,"sources":[…]}`
     @_lifetime(self: copy self)
-    mutating func sources() throws(JSONError) -> [SourceIdentity] {
-        try expect(0x5B, or: "a list was expected")
-        var sources: [SourceIdentity] = []
-        if skip(0x5D) { return sources }
-        repeat { try sources.append(source().identity) } while skip(0x2C)
-        try expect(0x5D, or: "the end of a list was expected")
+    mutating func dumpHead() throws(JSONError) -> [Source] {
+        let form = "{\"version\":1,\"sources\":[…]} was expected; other versions are not known"
+        try beginObject()
+        guard let first = try nextKey(isFirst: true), try text(in: first) == "version",
+            try integer() == DumpHead.version, let second = try nextKey(isFirst: false),
+            try text(in: second) == "sources"
+        else { throw JSONError(reason: form) }
+        try expect(0x5B, or: form)
+        var sources: [Source] = []
+        if !skip(0x5D) {
+            repeat {
+                guard sources.count < DumpHead.sourceLimit else { throw JSONError(reason: "too many sources") }
+                try sources.append(source())
+            } while skip(0x2C)
+            try expect(0x5D, or: form)
+        }
+        try expect(0x7D, or: form)
         return sources
     }
 
@@ -145,7 +156,7 @@ extension JSONScanner {
         case "value":
             let number = try double()
             guard let second = try nextKey(isFirst: false), try text(in: second) == "unit",
-                let unit = try? Unit(symbol: try string())
+                let unit = try? HealthUnit(symbol: try string())
             else { throw JSONError(reason: form) }
             value = .quantity(Quantity(number, unit))
         case "bits":

@@ -2,8 +2,8 @@
 enum LineField: Int, CaseIterable {
     case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin, userEntered
     case shadowed, count, multiplicity, device, metadata, group
-    /// Of the first line of a dump.
-    case kvinspect, dump, sources
+    /// What concerns the whole dump, on its first line.
+    case dump
 
     var name: String { "\(self)" }
 

@@ -2,14 +2,6 @@ import HealthKV
 
 /// Turns lines into rows of a batch. Errors say what is wrong with a line and never repeat its content.
 struct LineReader {
-    /// What a line turned out to be.
-    enum Meaning: Equatable {
-        case blank
-        case sample
-        /// The first line of a dump: the sources in the order in which the dumped store saw them.
-        case head([SourceIdentity])
-    }
-
     /// A source for lines that name none.
     private static let defaultSource = Source(name: "kvinspect")
     /// Far more texts than real histories have. Beyond, caches and kinds begin anew.
@@ -18,7 +10,7 @@ struct LineReader {
     let zone: Zone
     private var finder = LineFieldFinder()
     private var types = TextCache<SampleType>()
-    private var units = TextCache<Unit>()
+    private var units = TextCache<HealthUnit>()
     private var sources = TextCache<Source>()
     private var devices = TextCache<Device>()
     private var kinds: [KindKey: Int] = [:]
@@ -50,28 +42,17 @@ struct LineReader {
         var hasExtras = false
         var modified: Instant?
         var replica: Int64 = 0
-        var head: Head?
+        /// The sources of the dump that begins here, in the order in which the dumped store saw them.
+        var sources: [Source]?
     }
 
-    private struct Head {
-        var version: Int64 = DumpHead.version
-        var sources: [SourceIdentity] = []
-    }
-
-    /// Reads one line; a sample becomes the next row of `batch`.
-    mutating func read(_ line: Span<UInt8>, into batch: inout SampleBatch) throws(JSONError) -> Meaning {
+    /// Reads one line; its sample becomes the next row of `batch`. A blank line is none.
+    mutating func read(_ line: Span<UInt8>, into batch: inout SampleBatch) throws(JSONError) {
         var scanner = JSONScanner(line)
-        if scanner.peek() == nil { return .blank }
+        if scanner.peek() == nil { return }
         let row = try readFields(&scanner)
         try scanner.end()
-        if let head = row.head {
-            guard head.version == DumpHead.version else {
-                throw JSONError(reason: "dump: this tool knows version \(DumpHead.version) only")
-            }
-            return .head(head.sources)
-        }
         try append(row, to: &batch)
-        return .sample
     }
 
     private mutating func readFields(_ scanner: inout JSONScanner) throws(JSONError) -> Row {
@@ -97,7 +78,7 @@ struct LineReader {
         return row
     }
 
-    private static let knownFields = LineField.allCases.prefix { $0 != .kvinspect }.map(\.name).joined(separator: ", ")
+    private static let knownFields = LineField.allCases.map(\.name).joined(separator: ", ")
 
     private mutating func read(_ field: LineField, into row: inout Row, _ scanner: inout JSONScanner) throws(JSONError)
     {
@@ -114,11 +95,7 @@ struct LineReader {
         case .shadowed: _ = try scanner.bool()
         case .modified: row.modified = try scanner.instant(in: zone)
         case .replica: row.replica = try scanner.integer()
-        case .kvinspect:
-            _ = try scanner.integer()
-            row.head = row.head ?? Head()
-        case .dump: row.head = Head(version: try scanner.integer(), sources: row.head?.sources ?? [])
-        case .sources: row.head = Head(version: row.head?.version ?? DumpHead.version, sources: try scanner.sources())
+        case .dump: row.sources = try scanner.dumpHead()
         case .syncIdentifier, .syncVersion, .count, .multiplicity, .device, .metadata, .group:
             row.hasExtras = true
             try readExtra(field, into: &row.extras, &scanner)
@@ -149,6 +126,7 @@ struct LineReader {
         }
         let end = row.end ?? start
         guard start <= end else { throw JSONError(ModelError.startAfterEnd) }
+        if let sources = row.sources { try rank(sources, in: &batch) }
         let kind = try kindNumber(row.kind, in: &batch)
         guard row.hasExtras || row.modified != nil else {
             batch.append(kind: kind, start: start, end: end, value: value, id: row.id ?? SampleID())
@@ -164,6 +142,15 @@ struct LineReader {
         if row.hasExtras { try LineReader.validate(extras) }
         batch.append(kind: kind, start: start, end: end, value: value, id: row.id ?? SampleID())
         batch.setExtras(extras, row: batch.count - 1)
+    }
+
+    /// Makes sources known in the order of the dumped store: a store ranks them by the order in which it meets them.
+    private func rank(_ sources: [Source], in batch: inout SampleBatch) throws(JSONError) {
+        for source in sources {
+            try LineReader.validate(
+                Sample(.stepCount, 0, .count, at: Instant(nanoseconds: 0), source: source, id: .zero))
+            _ = batch.kind(.stepCount, .count, source: source)
+        }
     }
 
     /// The batch's number for a kind, which is validated once.
@@ -210,8 +197,8 @@ extension LineReader {
         let json = scanner.bytes
         return try units.number(of: json.extracting(range)) { () throws(JSONError) in
             let symbol = try JSONScanner(json).text(in: range)
-            guard let unit = try? Unit(symbol: symbol) else {
-                throw JSONError(reason: "known are \(Unit.catalog.map(\.symbol).joined(separator: ", "))")
+            guard let unit = try? HealthUnit(symbol: symbol) else {
+                throw JSONError(reason: "known are \(HealthUnit.catalog.map(\.symbol).joined(separator: ", "))")
             }
             return unit
         }

@@ -62,14 +62,20 @@ struct Descriptor {
     /// Reads what is there into `buffer` from `offset` on; 0 at the end.
     func receive(into buffer: inout [UInt8], from offset: Int) throws -> Int {
         while true {
+            try waitForInput()
             let count = unsafe buffer.withUnsafeMutableBytes { buffer in
                 let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[offset...])
                 return unsafe read(number, rest.baseAddress, rest.count)
             }
             if count >= 0 { return count }
             if errno != EINTR { throw Failure("The input cannot be read: \(Descriptor.reason(errno)).") }
-            try Interruption.check()
         }
+    }
+
+    /// Waits until there is something to read. A signal may go to any thread, so this one looks for it now and then.
+    private func waitForInput() throws {
+        var question = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        repeat { try Interruption.check() } while unsafe poll(&question, 1, 100) == 0
     }
 
     private static func reason(_ code: Int32) -> String {

@@ -18,9 +18,13 @@ enum DumpVerb: Verb {
         try store.read { transaction in
             progress.total = try transaction.count()
             var writer = JSONWriter()
-            writeHead(try transaction.sources().map(\.source), to: &writer)
+            var head: DumpHead? = DumpHead(sources: try transaction.sources())
             try transaction.forEachLiveSample { sample in
-                SampleRecord(sample: sample, detail: .lossless).write(to: &writer)
+                writer.beginObject()
+                SampleRecord(sample: sample, detail: .lossless).writeFields(to: &writer)
+                head?.write(to: &writer)
+                head = nil
+                writer.endObject()
                 writer.newline()
                 try progress.advance()
                 if writer.bytes.count >= 1 << 15 {
@@ -33,27 +37,31 @@ enum DumpVerb: Verb {
         progress.finish()
         return .clean
     }
+}
 
-    /// The first line: what this is, and the sources in the order in which the store saw them, which ranks them.
-    private static func writeHead(_ sources: [SourceIdentity], to writer: inout JSONWriter) {
+/// What concerns a whole dump. It stands in the field `dump` of the first line, so that every line is a sample.
+struct DumpHead {
+    /// The version of the lines. A greater one is refused.
+    static let version: Int64 = 1
+    /// Far more than any history has, and fewer than one batch may name.
+    static let sourceLimit = 16_384
+
+    /// In the order in which the store saw them, which ranks them.
+    let sources: [SourceSummary]
+
+    func write(to writer: inout JSONWriter) {
+        writer.key("dump")
         writer.beginObject()
-        writer.fields([.init("kvinspect", .integer(Tool.contractVersion)), .init("dump", .integer(DumpHead.version))])
+        writer.field("version", DumpHead.version)
         writer.key("sources")
         writer.beginArray()
-        for source in sources {
+        for source in sources.prefix(DumpHead.sourceLimit) {
             writer.beginObject()
-            writer.field("name", source.name)
-            if !source.bundle.isEmpty { writer.field("bundle", source.bundle) }
+            writer.field("name", source.source.name)
+            if !source.source.bundle.isEmpty { writer.field("bundle", source.source.bundle) }
             writer.endObject()
         }
         writer.endArray()
         writer.endObject()
-        writer.newline()
     }
-}
-
-/// The first line of a dump.
-enum DumpHead {
-    /// The version of the lines that follow. A greater one is refused.
-    static let version: Int64 = 1
 }

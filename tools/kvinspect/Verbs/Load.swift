@@ -86,25 +86,13 @@ private struct Loader {
         var sawLine = false
         while batch.count < LoadVerb.batchRows, try readLine(skipBad: skipBad) { sawLine = true }
         try Interruption.check()
-        if !batch.isEmpty { add(try store.importBatch(batch)) }
+        if !batch.isEmpty { report += try store.importBatch(batch) }
         return sawLine
     }
 
-    private mutating func add(_ counts: ImportReport) {
-        report.inserted += counts.inserted
-        report.replaced += counts.replaced
-        report.unchanged += counts.unchanged
-        report.older += counts.older
-        report.vetoed += counts.vetoed
-    }
-
-    /// Makes the sources known in the order of the dumped store, so that their ranks stay.
-    private func register(_ sources: [SourceIdentity]) throws {}
-
     private mutating func readLine(skipBad: Bool) throws -> Bool {
         do {
-            guard let meaning = try input.next({ try reader.read($0, into: &batch) }) else { return false }
-            if case .head(let sources) = meaning { try register(sources) }
+            return try input.next { try reader.read($0, into: &batch) } != nil
         } catch let error as JSONError {
             guard skipBad else {
                 throw Failure(
@@ -113,7 +101,7 @@ private struct Loader {
             }
             bad += 1
             if named.count < LoadVerb.namedLines { named.append((input.number, error.reason)) }
+            return true
         }
-        return true
     }
 }

@@ -5,7 +5,7 @@ struct SampleRecord: JSONRecord {
     /// How much is told, and in which form.
     enum Detail {
         /// What people read: the source by its name, dates in a zone.
-        case listed(Zone, Unit?)
+        case listed(Zone, HealthUnit?)
         /// The same, and all the rest.
         case full(Zone)
         /// Everything, in the form that `load` reads back: dates in UTC, the source whole.
@@ -37,7 +37,7 @@ struct SampleRecord: JSONRecord {
         sink.field("unit", quantity.unit.symbol)
         writeSource(to: &sink)
         sink.field("syncIdentifier", optional: sample.syncIdentifier)
-        if sample.version != 0, sample.syncIdentifier != nil || !isListed { sink.field("syncVersion", sample.version) }
+        if sample.version > 1 || sample.syncIdentifier != nil { sink.field("syncVersion", sample.version) }
         if let modified = sample.modified {
             sink.field("modified", modified.time, in: zone)
             if !isListed { sink.field("replica", Int64(modified.replica)) }

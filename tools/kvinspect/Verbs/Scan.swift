@@ -47,7 +47,7 @@ enum ScanVerb: Verb {
     private struct Query {
         let type: SampleType
         let zone: Zone
-        let unit: Unit?
+        let unit: HealthUnit?
         let from: Instant
         let to: Instant
         let order: SampleOrder
@@ -71,8 +71,10 @@ enum ScanVerb: Verb {
             limit = try arguments.count("limit")
             source = arguments.text("source")
             includeShadowed = arguments.flag("shadowed")
-            let known = Unit.catalog.map(\.symbol).joined(separator: ", ")
-            unit = try arguments.convert("unit", reason: "Please provide one of \(known).") { try? Unit(symbol: $0) }
+            let known = HealthUnit.catalog.map(\.symbol).joined(separator: ", ")
+            unit = try arguments.convert("unit", reason: "Please provide one of \(known).") {
+                try? HealthUnit(symbol: $0)
+            }
             if let unit, let canonical = type.canonicalUnit, !unit.isCompatible(with: canonical) {
                 throw arguments.invalid("unit", reason: "Values of \(type) are measured in \(canonical).")
             }
