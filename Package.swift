@@ -23,8 +23,10 @@ let package = Package(
         .testTarget(
             name: "LMDBTests", dependencies: ["LMDB"], exclude: ["CompileFailures"], swiftSettings: shared),
         .testTarget(name: "HealthModelTests", dependencies: ["HealthModel"], swiftSettings: shared),
-        .testTarget(name: "ColumnFormatTests", dependencies: ["ColumnFormat"], swiftSettings: shared),
-        .testTarget(name: "HealthKVTests", dependencies: ["HealthKV"], swiftSettings: shared),
+        .testTarget(
+            name: "ColumnFormatTests", dependencies: ["ColumnFormat", "HealthModel"], swiftSettings: shared),
+        .testTarget(
+            name: "HealthKVTests", dependencies: ["HealthKV", "ColumnFormat", "LMDB"], swiftSettings: shared),
         .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
     ],
     swiftLanguageModes: [.v6]

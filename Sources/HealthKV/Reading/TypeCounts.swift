@@ -60,6 +60,7 @@ struct TypeCounts: Sendable, Equatable {
 
 extension Snapshot {
     func counts(of type: UInt32) throws -> TypeCounts {
+        if let changed = context.counts[type] { return changed }
         let key = TypeCounts.key(type)
         guard let span = try view.get(tables[.summaries], key) else { return TypeCounts() }
         return try TypeCounts(span, key: key)
@@ -74,10 +75,11 @@ extension Snapshot {
             let key = cursor.key.copied()
             if key.count == 5, key[4] == 0 {
                 let type = key[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-                all.append((type, try TypeCounts(cursor.value, key: key)))
+                if context.counts[type] == nil { all.append((type, try TypeCounts(cursor.value, key: key))) }
             }
             found = try cursor.next()
         }
-        return all
+        if context.counts.isEmpty { return all }
+        return (all + context.counts.map { ($0.key, $0.value) }).sorted { $0.type < $1.type }
     }
 }

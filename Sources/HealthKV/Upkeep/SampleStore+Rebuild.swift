@@ -45,9 +45,9 @@ extension WriteTransaction {
     private mutating func rebuildCounts() throws {
         try lmdb.clear(context.tables[.summaries])
         state.isChanged = true
-        state.counts = [:]
+        context.counts = [:]
         for (type, counts, starts) in try snapshot.countAll() {
-            state.counts[type] = counts
+            context.counts[type] = counts
             if let starts { state.markStale(type, starts.lowerBound, starts.upperBound) }
         }
     }

@@ -72,8 +72,8 @@ extension WriteTransaction {
 
     private mutating func account(_ lane: Lane, _ row: StoredRow, _ sign: Int64) throws {
         let source = try snapshot.revision(row.revision).sourceNumber
-        if state.counts[lane.type] == nil { state.counts[lane.type] = try snapshot.counts(of: lane.type) }
-        state.counts[lane.type]!.add(row, source: source, sign)
+        if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
+        context.counts[lane.type]!.add(row, source: source, sign)
         state.markStale(lane.type, row.start, row.end)
     }
 

@@ -33,9 +33,9 @@ extension WriteTransaction {
             let merged = edit.merge(chunk.rows, before: chunk.bounds.upper)
             for (old, new) in zip(merged.removed, merged.added) {
                 let source = try snapshot.revision(new.revision).sourceNumber
-                if state.counts[lane.type] == nil { state.counts[lane.type] = try snapshot.counts(of: lane.type) }
-                state.counts[lane.type]!.add(old, source: source, -1)
-                state.counts[lane.type]!.add(new, source: source, 1)
+                if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
+                context.counts[lane.type]!.add(old, source: source, -1)
+                context.counts[lane.type]!.add(new, source: source, 1)
                 state.markStale(lane.type, new.start, new.end)
             }
             if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
