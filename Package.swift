@@ -20,6 +20,8 @@ let package = Package(
         .target(name: "HealthKV", dependencies: ["LMDB", "ColumnFormat", "HealthModel"], swiftSettings: shared),
         .executableTarget(
             name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
+        .executableTarget(
+            name: "CrashHarness", dependencies: ["HealthKV"], path: "Tests/Crash/Harness", swiftSettings: shared),
         .testTarget(
             name: "LMDBTests", dependencies: ["LMDB"], exclude: ["CompileFailures"], swiftSettings: shared),
         .testTarget(name: "HealthModelTests", dependencies: ["HealthModel"], swiftSettings: shared),
