@@ -40,13 +40,14 @@ final class StoreCore: Sendable {
         var lmdb = Environment.Options()
         lmdb.mapSize = options.mapSize
         lmdb.readOnly = options.readOnly
+        lmdb.scratch = options.limits.skipsSync
         do {
             environment = try Environment(folder: folder, options: lmdb)
-            encoder = ChunkEncoder(pageSize: environment.pageSize)
+            encoder = options.limits.encoder(pageSize: environment.pageSize)
             if exists, let tables = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly) {
                 self.tables = tables
             } else {
-                tables = try StoreCore.create(environment, now: options.clock())
+                tables = try StoreCore.create(environment, options)
             }
         } catch {
             throw StoreError.wrap(error, path: folder)
@@ -77,11 +78,11 @@ final class StoreCore: Sendable {
         return tables
     }
 
-    private static func create(_ environment: Environment, now: Instant) throws -> Tables {
+    private static func create(_ environment: Environment, _ options: SampleStore.Options) throws -> Tables {
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction, environment)
-        var header = StoreHeader()
-        header.prunedAt = now.nanoseconds
+        var header = options.limits.header ?? StoreHeader()
+        header.prunedAt = options.clock().nanoseconds
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         try transaction.commit()
