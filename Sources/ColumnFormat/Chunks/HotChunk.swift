@@ -121,4 +121,22 @@ extension HotChunk {
         guard rows > 0 else { return 0..<0 }
         return try required(.start).rows(value.span, in: starts)
     }
+
+    /// Some rows without the first ones that end before an instant. The body must have been verified.
+    public func rows(_ range: Range<Int>, endingFrom instant: Int64) throws(FormatError) -> Range<Int> {
+        guard !range.isEmpty, range.lowerBound >= 0, range.upperBound <= rows else { return range }
+        let starts = try required(.start)
+        let durations = try required(.duration)
+        var row = range.lowerBound
+        var start = starts.value(value.span, at: row)
+        while true {
+            let duration = durations.value(value.span, at: row)
+            // A negative duration stands for an open end.
+            if duration < 0 || start &+ duration >= instant { break }
+            row += 1
+            guard row < range.upperBound else { break }
+            start = starts.step(value.span, from: row - 1, start, to: row)
+        }
+        return row..<range.upperBound
+    }
 }
