@@ -68,8 +68,7 @@ extension WriteTransaction {
     private mutating func insertPlain(
         _ batch: SampleBatch, _ plan: inout ImportPlan, _ clock: ChangeClock, _ report: inout ImportReport
     ) throws {
-        // Enough rows at a time to fill many chunks, few enough to bound memory.
-        let window = 32_768
+        let window = environment.limits.importWindow
         var extraEntries: [IdentityEntry] = []
         for (lane, rows) in plan.lanes(batch) {
             var from = 0
