@@ -69,8 +69,10 @@ extension ValueColumn {
     static func scaled(_ value: Double, _ power: Double) -> Int64? {
         let product = (value * power).rounded()
         // 2^53: every whole number below it is exact.
-        guard abs(product) < 9_007_199_254_740_992, (product / power).bitPattern == value.bitPattern else { return nil }
-        return Int64(product)
+        guard abs(product) < 9_007_199_254_740_992 else { return nil }
+        let integer = Int64(product)
+        // Divided as it will be read: a product of -0.0 would pass where the integer has lost the sign.
+        return (Double(integer) / power).bitPattern == value.bitPattern ? integer : nil
     }
 
     /// Chooses the encoding for `values`, which must not be empty.
