@@ -19,9 +19,13 @@ struct TypeCounts: Sendable, Equatable {
     var rowsInChunks: Int { samples + Int(hidden) }
 
     mutating func add(_ row: StoredRow, source: UInt32, _ sign: Int64) {
+        add(Count(samples: 1, shadowed: row.isShadowed ? 1 : 0), source: source, sign)
+    }
+
+    mutating func add(_ added: Count, source: UInt32, _ sign: Int64) {
         var count = sources[source] ?? Count()
-        count.samples += sign
-        if row.isShadowed { count.shadowed += sign }
+        count.samples += sign * added.samples
+        count.shadowed += sign * added.shadowed
         sources[source] = count == Count() ? nil : count
     }
 

@@ -40,6 +40,11 @@ struct StreamTests {
         process.standardInput = input
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
+        // A child inherits which signals are blocked, and the threads that run tests block most of them.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGINT)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         try process.run()
         try input.fileHandleForWriting.write(contentsOf: Data(manyLines(100).utf8))
         // The first words on the error output say that the tool is at work.

@@ -25,7 +25,7 @@ struct ChangesTests {
         #expect(Set(seen).count == 4)
         let end = try bench.run("changes", "S", "--since", try #require(token), "--format", "json").json()
         #expect((end["changes"] as? [Any])?.isEmpty == true && end["more"] as? Bool == false)
-        #expect(end["next"] as? String == token)
+        #expect((end["next"] as? String)?.hasPrefix("kv1:") == true)
     }
 
     @Test("The token that info shows is the end of the changes")

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 @testable import kvinspect
@@ -41,36 +40,5 @@ struct DumpTests {
         #expect(again["inserted"] as? Int == 0 && again["unchanged"] as? Int == 4)
         #expect(try bench.run("dump", "S").output == dump)
         try bench.expectClean("S")
-    }
-
-    @Test("The raw dump is what mdb_dump writes, and mdb_load makes a store of it", .enabled(if: MDBTools.areInstalled))
-    func raw() throws {
-        let raw = try bench.run("dump", "S", "--raw")
-        #expect(raw.code == 0)
-        let theirs = try MDBTools.run("mdb_dump", ["-a", bench.path("S")])
-        #expect(raw.output == String(decoding: theirs, as: UTF8.self))
-        let file = bench.folder.appendingPathComponent("raw")
-        try Data(raw.output.utf8).write(to: file)
-        try FileManager.default.createDirectory(atPath: bench.path("R"), withIntermediateDirectories: true)
-        _ = try MDBTools.run("mdb_load", ["-f", file.path, bench.path("R")])
-        #expect(try bench.run("dump", "R").output == bench.run("dump", "S").output)
-    }
-}
-
-/// LMDB's own command line tools.
-enum MDBTools {
-    static var areInstalled: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/mdb_load") }
-
-    static func run(_ tool: String, _ arguments: [String]) throws -> Data {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/\(tool)")
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return data
     }
 }

@@ -39,7 +39,7 @@ struct InfoTests {
         let csv = try bench.run("info", "S", "--format", "csv").output.components(separatedBy: "\r\n")
         #expect(csv.count == 3 && csv[0].contains("file.live_bytes") && csv[2].isEmpty)
         let table = try bench.run("info", "S").output
-        #expect(table.contains("samples") && table.contains("4 of 2 types") && table.contains("chunks"))
+        #expect(table.contains("samples") && table.contains("4 of 2 types from 3 sources") && table.contains("chunks"))
     }
 
     @Test("A folder without a store is an error that names it, says what to do, and makes nothing")
@@ -60,7 +60,7 @@ struct InfoTests {
         let runs = [
             ["info", "S"], ["types", "S"], ["sources", "S"], ["get", "S", "weight-1"],
             ["scan", "S", "--type", "stepCount"],
-            ["changes", "S"], ["dump", "S"], ["dump", "S", "--raw"], ["hash", "S"], ["check", "S"],
+            ["changes", "S"], ["dump", "S"], ["hash", "S"], ["check", "S"],
             ["backup", "S", "B"],
             ["compact", "S", "C"],
         ]

@@ -1,5 +1,7 @@
-// The small Foundation knows no time zone by name.
-import Foundation
+#if canImport(Foundation)
+    // The small Foundation knows no time zone by name.
+    import Foundation
+#endif
 
 /// A time zone by name, or a fixed distance from UTC.
 struct Zone {

@@ -3,25 +3,26 @@ final class Console {
     /// Written in pieces of about this many bytes.
     private static let pieceBytes = 1 << 16
 
-    private let output: Descriptor
-    private let errors: Descriptor
+    private let output: OutputStream
+    private let errors: OutputStream
     private var buffer: [UInt8] = []
     private var progressBar: String?
 
     /// Whether bold and colours may be used in the output.
     let isStyled: Bool
 
-    init(output: Descriptor = .output, errors: Descriptor = .error, environment: [String: String]) {
+    init(output: OutputStream = .output, errors: OutputStream = .error, environment: [String: String]) {
         self.output = output
         self.errors = errors
         let isPlain = environment["NO_COLOR"].map { !$0.isEmpty } ?? false || environment["TERM"] == "dumb"
         isStyled = output.isTerminal && !isPlain
+        width = environment["COLUMNS"].flatMap { Int($0) }.map { max(40, $0) } ?? 80
     }
 
     var isErrorTerminal: Bool { errors.isTerminal }
 
-    /// Columns for help and tables.
-    var width: Int { output.isTerminal ? output.width : 80 }
+    /// Columns for help.
+    let width: Int
 
     func write(_ bytes: [UInt8]) throws {
         buffer.append(contentsOf: bytes)
@@ -60,9 +61,6 @@ final class Console {
         progressBar = nil
         writeError("\r\u{1B}[K")
     }
-
-    /// Columns of the error terminal.
-    var errorWidth: Int { errors.width }
 
     private func writeError(_ text: String) {
         // There is no third place to report that the error output is gone.

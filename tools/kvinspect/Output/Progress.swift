@@ -72,7 +72,7 @@ final class Progress {
         let rate = seconds > 0 ? Int(Double(done) / seconds) : 0
         guard let total, total > 0 else { return "\(verb): \(done) \(unit), \(rate) a second" }
         let share = min(Double(done) / Double(total), 1)
-        let width = max(10, min(40, console.errorWidth - 50))
+        let width = max(10, min(40, console.width - 50))
         let filled = Int(share * Double(width))
         let line = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
         return "\(verb) [\(line)] \(Int(share * 100)) % \(done)/\(total) \(unit)"

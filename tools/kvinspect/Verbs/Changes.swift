@@ -60,14 +60,19 @@ private struct ChangeRecord: JSONRecord {
             sink.field("change", "deleted")
             sink.field("id", deleted.id.description)
             sink.field("type", deleted.type.identifier)
+            sink.field("source", deleted.source.name)
             sink.field("syncIdentifier", optional: deleted.syncIdentifier)
-            if deleted.version != 0 { sink.field("syncVersion", deleted.version) }
+            sink.field("syncVersion", deleted.version)
+            sink.field("modified", deleted.modified.time, in: zone)
         case .removedRange(let range):
             sink.field("change", "removedRange")
             sink.field("type", optional: range.type?.identifier)
             sink.field("source", optional: range.source?.name)
             sink.field("from", range.from, in: zone)
             sink.field("to", range.to, in: zone)
+        case .interrupted(let reason):
+            sink.field("change", "interrupted")
+            sink.field("reason", reason)
         }
         sink.field("token", change.token.description)
         sink.endObject()

@@ -14,40 +14,46 @@ enum CheckVerb: Verb {
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let limit = try arguments.count("limit") ?? 1000
-        let progress = Progress(arguments, console, unit: "values")
-        let findings = try findings(in: arguments.store, limit: limit, progress)
+        let progress = Progress(arguments, console, unit: "%", total: 100)
+        let result = try check(arguments.store, limit: limit, progress)
         progress.finish()
         var listing = try Listing(shape, arguments, console)
-        for finding in findings {
+        for finding in result.findings {
             try listing.append(
                 .object([
                     .init("code", .string(finding.code)), .init("table", .optional(finding.table)),
                     .init("detail", .string(finding.detail)),
                 ]))
         }
-        try listing.finish([.init("clean", .bool(findings.isEmpty))])
-        let count = findings.count == 1 ? "1 finding" : "\(findings.count) findings"
-        console.say(findings.isEmpty ? "The store is clean." : "The store is damaged: \(count).")
-        return findings.isEmpty ? .clean : .damage
+        let count = result.findings.count + result.omitted
+        try listing.finish([
+            .init("clean", .bool(count == 0)), .init("omitted", .count(result.omitted)),
+            .init("samples", .optional(result.samples)),
+        ])
+        console.say(
+            count == 0 ? "The store is clean." : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
+        return count == 0 ? .clean : .damage
     }
 
-    private struct Line {
-        let code: String
-        let table: String?
-        let detail: String
+    private struct Result {
+        var findings: [(code: String, table: String?, detail: String)]
+        var omitted = 0
+        var samples: Int?
     }
 
     /// What the store finds; a store too damaged to be opened is a finding of its own.
-    private static func findings(in folder: String, limit: Int, _ progress: Progress) throws -> [Line] {
+    private static func check(_ folder: String, limit: Int, _ progress: Progress) throws -> Result {
         do {
             let store = try StoreAccess.openForReading(folder)
-            let report = try store.check(limit: limit) { done, total in
-                progress.total = total
-                try progress.advance(to: done)
+            let report = try store.check(limit: limit) { share in
+                (try? progress.advance(to: Int(share * 100))) != nil
             }
-            return report.findings.map { Line(code: $0.code, table: $0.table, detail: $0.detail) }
-        } catch let error as StoreError where StoreAccess.code(for: error) == .damage {
-            return [Line(code: error.code.rawValue, table: nil, detail: error.description)]
+            try Interruption.check()
+            return Result(
+                findings: report.findings.map { ($0.kind.rawValue, $0.table, $0.detail) }, omitted: report.omitted,
+                samples: report.samples)
+        } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
+            return Result(findings: [(error.code.rawValue, nil, error.description)])
         }
     }
 }

@@ -6,11 +6,7 @@ enum DumpVerb: Verb {
         name: "dump", abstract: "Print the whole store as JSON Lines that 'load' reads back.",
         discussion: "One live sample a line with all its fields, ordered by type, start, end and id; times are in UTC.",
         arguments: [.store],
-        options: [
-            OptionDescription(
-                name: "raw", help: "Print every table in the text format of mdb_dump instead, for mdb_load."),
-            .progress,
-        ])
+        options: [.progress])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let store = try StoreAccess.openForReading(arguments.store)
@@ -46,8 +42,14 @@ struct DumpHead {
     /// Far more than any history has, and fewer than one batch may name.
     static let sourceLimit = 16_384
 
-    /// In the order in which the store saw them, which ranks them.
-    let sources: [SourceSummary]
+    /// Those with live samples, in the order in which the store first saw them, which ranks them.
+    let sources: [Source]
+
+    init(sources: [SourceSummary]) {
+        self.sources = sources.filter { $0.samples > 0 }.map { summary in
+            summary.revisions.first ?? Source(bundle: summary.source.bundle, name: summary.source.name)
+        }
+    }
 
     func write(to writer: inout JSONWriter) {
         writer.key("dump")
@@ -56,10 +58,7 @@ struct DumpHead {
         writer.key("sources")
         writer.beginArray()
         for source in sources.prefix(DumpHead.sourceLimit) {
-            writer.beginObject()
-            writer.field("name", source.source.name)
-            if !source.source.bundle.isEmpty { writer.field("bundle", source.source.bundle) }
-            writer.endObject()
+            SampleRecord.write(source, to: &writer)
         }
         writer.endArray()
         writer.endObject()

@@ -39,7 +39,7 @@ enum GetVerb: Verb {
         var samples = try transaction.samples(syncIdentifier: id)
         if samples.isEmpty { samples = try transaction.samples(group: id) }
         if !samples.isEmpty { return samples }
-        if let uuid, try transaction.tombstone(id: uuid) != nil {
+        if let uuid, try transaction.deletedSample(id: uuid) != nil {
             throw Failure("The sample of this UUID was deleted. Its tombstone is kept.")
         }
         throw Failure("No sample has this UUID, sync identifier or group.")

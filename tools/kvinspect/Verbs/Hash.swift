@@ -16,7 +16,7 @@ enum HashVerb: Verb {
             progress.total = try transaction.count()
             var hash = SHA256()
             var encoder = CanonicalEncoder()
-            for source in try transaction.sources() {
+            for source in try transaction.sources() where source.samples > 0 {
                 encoder.append(source.source.bundle)
                 encoder.append(source.source.name)
             }

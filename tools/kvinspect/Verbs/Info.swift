@@ -18,10 +18,12 @@ enum InfoVerb: Verb {
 
     private static func fields(_ info: StoreInfo, token: ChangeToken, folder: String) -> [JSONValue.Field] {
         [
-            .init("store", .string(folder)), .init("identity", .string(info.identity.description)),
+            .init("store", .string(folder)), .init("identity", .string(info.storeID.description)),
             .init("replica", .integer(Int64(info.replica))), .init("epoch", .integer(Int64(info.epoch))),
             .init("format_version", .integer(Int64(info.formatVersion))), .init("samples", .count(info.samples)),
-            .init("types", .count(info.types)), .init("pending", .count(info.pending)),
+            .init("types", .count(info.types)), .init("sources", .count(info.sources)),
+            .init("tombstones", .count(info.tombstones)), .init("pending", .count(info.pending)),
+            .init("unfinished", .count(info.unfinished)),
             .init("commit", .integer(Int64(info.commit))), .init("token", .string(token.description)),
             .init("bytes_per_sample", bytesPerSample(info)),
             .init(
@@ -39,26 +41,25 @@ enum InfoVerb: Verb {
                     info.readers.map {
                         .object([
                             .init("process", .integer(Int64($0.process))),
-                            .init("transaction", .optional($0.transaction.map { Int($0) })),
+                            .init("transaction", .optional($0.transaction)),
                         ])
                     })),
         ]
     }
 
-    private static func table(_ table: StoreInfo.Table, pageSize: Int) -> JSONValue {
+    private static func table(_ table: StoreInfo.TableInfo, pageSize: Int) -> JSONValue {
         .object([
             .init("name", .string(table.name)), .init("entries", .count(table.entries)),
             .init("branch_pages", .count(table.branchPages)), .init("leaf_pages", .count(table.leafPages)),
-            .init("overflow_pages", .count(table.overflowPages)), .init("bytes", .count(table.bytes)),
+            .init("overflow_pages", .count(table.overflowPages)), .init("bytes", .count(table.payloadBytes)),
             .init("fill", fill(table, pageSize: pageSize)),
         ])
     }
 
     /// The share of a table's pages that holds its entries, to three decimals.
-    private static func fill(_ table: StoreInfo.Table, pageSize: Int) -> JSONValue {
-        let pages = table.branchPages + table.leafPages + table.overflowPages
-        guard pages > 0 else { return .null }
-        return .double((Double(table.bytes) / Double(pages * pageSize) * 1000).rounded() / 1000)
+    private static func fill(_ table: StoreInfo.TableInfo, pageSize: Int) -> JSONValue {
+        guard table.pages > 0 else { return .null }
+        return .double((Double(table.payloadBytes) / Double(table.pages * pageSize) * 1000).rounded() / 1000)
     }
 
     private static func bytesPerSample(_ info: StoreInfo) -> JSONValue {
@@ -68,9 +69,10 @@ enum InfoVerb: Verb {
 
     private static func summary(_ info: StoreInfo, token: ChangeToken, folder: String) -> [String] {
         let rows = [
-            ("store", folder), ("identity", info.identity.description),
+            ("store", folder), ("identity", info.storeID.description),
             ("replica, epoch", "\(info.replica), \(info.epoch)"), ("format version", "\(info.formatVersion)"),
-            ("samples", "\(info.samples) of \(info.types) types"), ("bytes per sample", bytesPerSample(info).cell),
+            ("samples", "\(info.samples) of \(info.types) types from \(info.sources) sources"),
+            ("bytes per sample", bytesPerSample(info).cell),
             ("file", "\(info.fileBytes) bytes, \(info.liveBytes) of them live"),
             ("free pages", "\(info.freePages) of \(info.pageSize) bytes"), ("map", "\(info.mapSize) bytes"),
             ("last transaction", "\(info.lastTransaction), commit \(info.commit)"), ("token", token.description),

@@ -25,7 +25,7 @@ enum LoadVerb: Verb {
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()
         let file = arguments.optionalArgument("file") ?? "-"
-        let input = file == "-" ? Descriptor.input : try Descriptor.reading(file)
+        let input = try InputPieces(file)
         let verb = StoreAccess.holdsStore(arguments.store) ? "Loading into" : "Making"
         console.say("\(verb) the store in \(arguments.store).")
         let store = try StoreAccess.openForLoading(arguments.store)
@@ -66,7 +66,7 @@ private struct Loader {
     private(set) var bad = 0
     private(set) var named: [(line: Int, reason: String)] = []
 
-    init(store: SampleStore, input: Descriptor, zone: Zone) {
+    init(store: SampleStore, input: InputPieces, zone: Zone) {
         self.store = store
         self.zone = zone
         self.input = InputLines(input)

@@ -80,11 +80,16 @@ struct SampleRecord: JSONRecord {
             sink.endObject()
         case .lossless:
             sink.key("source")
-            sink.beginObject()
-            sink.field("name", source.name)
-            SampleRecord.writeRevision(of: source, to: &sink)
-            sink.endObject()
+            SampleRecord.write(source, to: &sink)
         }
+    }
+
+    /// A source with bundle and revision, as ``JSONScanner/source()`` reads it.
+    static func write(_ source: Source, to sink: inout some JSONSink) {
+        sink.beginObject()
+        sink.field("name", source.name)
+        writeRevision(of: source, to: &sink)
+        sink.endObject()
     }
 
     private static func writeRevision(of source: Source, to sink: inout some JSONSink) {

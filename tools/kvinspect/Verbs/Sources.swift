@@ -17,9 +17,9 @@ enum SourcesVerb: Verb {
             try listing.append(
                 .object([
                     .init("source", .string(source.source.name)), .init("bundle", .string(source.source.bundle)),
-                    .init("samples", .count(source.count)), .init("first", .optional(source.first, in: zone)),
-                    .init("last", .optional(source.last, in: zone)), .init("types", .count(source.types)),
-                    .init("revisions", .count(source.revisions)), .init("bytes", .count(source.bytes)),
+                    .init("samples", .count(source.samples)), .init("first", .optional(source.first, in: zone)),
+                    .init("last", .optional(source.last, in: zone)), .init("types", .count(source.types.count)),
+                    .init("revisions", .count(source.revisions.count)), .init("bytes", .count(source.bytes)),
                 ]))
         }
         try listing.finish()

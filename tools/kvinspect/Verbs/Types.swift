@@ -13,14 +13,14 @@ enum TypesVerb: Verb {
         let zone = try arguments.zone()
         let store = try StoreAccess.openForReading(arguments.store)
         var listing = try Listing(shape, arguments, console)
-        for type in try store.read({ try $0.types() }).sorted(by: { $0.type < $1.type }) {
+        for type in try store.read({ try $0.types() }) {
             try listing.append(
                 .object([
-                    .init("type", .string(type.type.identifier)), .init("samples", .count(type.count)),
+                    .init("type", .string(type.type.identifier)), .init("samples", .count(type.samples)),
                     .init("shadowed", .count(type.shadowed)), .init("first", .optional(type.first, in: zone)),
                     .init("last", .optional(type.last, in: zone)),
-                    .init("unit", .optional(type.type.canonicalUnit?.symbol)),
-                    .init("sources", .count(type.sources)), .init("bytes", .count(type.bytes)),
+                    .init("unit", .optional(type.unit?.symbol)),
+                    .init("sources", .count(type.sources.count)), .init("bytes", .count(type.bytes)),
                 ]))
         }
         try listing.finish()
