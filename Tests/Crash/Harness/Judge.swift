@@ -49,6 +49,7 @@ struct Judge {
                 throw Verdict(loss: history.contents.contains(content) ? .lost : .half, detail: history.describe(content))
             }
             try attempt(.half, "reading by index and counts") { try compare(store, content, known) }
+            if checks { try attempt(.half, "checking") { try check(store) } }
             try attempt(.unwritable, "writing") { try write(probe, store, content) }
             try attempt(.unwritable, "closing") { try store.close() }
             return content
@@ -63,6 +64,14 @@ struct Judge {
             guard try transaction.count() == content.count else { throw Mismatch("count", store: "another", model: "\(content)") }
             guard let known else { return }
             guard try transaction.sample(id: known.id) == known else { throw Mismatch("id", store: "none", model: "one") }
+        }
+    }
+
+    private func check(_ store: SampleStore) throws {
+        let report = try store.check(limit: 5)
+        guard report.isClean else {
+            let findings = report.findings.map { "\($0.kind) in \($0.table): \($0.detail)" }
+            throw Verdict(loss: .half, detail: "the tables do not agree: " + findings.joined(separator: "; "))
         }
     }
 
