@@ -83,7 +83,7 @@ extension Demo {
             seconds += time
             pages += 1
             for change in page.changes {
-                switch change {
+                switch change.kind {
                 case .saved(let sample): saved[sample.id] = sample.quantity.value
                 case .deleted(let sample): deleted.insert(sample.id)
                 default: break

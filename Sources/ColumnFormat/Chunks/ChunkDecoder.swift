@@ -16,29 +16,35 @@ public struct ChunkDecoder: ~Escapable {
 
     /// All rows, everything verified: checksums, order, bounds, and that each row lies in the owned span.
     public func rows(_ resolver: some DerivedIDResolver) throws(FormatError) -> [StoredRow] {
-        try hot.verify()
         try details.verify()
-        let count = hot.rows
-        guard count > 0 else { return [] }
-        var columns = try RowColumns(hot, details)
+        return try rows(0..<hot.rows, resolver)
+    }
+
+    /// Some rows, as thoroughly verified, with no more of the details read than they need.
+    public func rows(_ range: Range<Int>, _ resolver: some DerivedIDResolver) throws(FormatError) -> [StoredRow] {
+        try hot.verify()
+        guard range.lowerBound >= 0, range.upperBound <= hot.rows else { throw FormatError(.invalid, "row") }
+        guard !range.isEmpty else { return [] }
+        var columns = try RowColumns(hot, details, range)
         var rows: [StoredRow] = []
-        rows.reserveCapacity(count)
-        for index in 0..<count {
+        rows.reserveCapacity(range.count)
+        var last = hot.key.lower
+        for index in range {
             let row = try columns.row(index, hot, details, resolver)
             let point = row.point
-            guard rows.last.map({ $0.point < point }) ?? (hot.key.lower <= point), point < hot.upper,
+            guard index == range.lowerBound ? last <= point : last < point, point < hot.upper,
                 row.durationClass == hot.key.lane.duration
             else { throw FormatError(.invalid, "order of rows") }
             rows.append(row)
+            last = point
         }
         return rows
     }
 
-    /// One row, with no more verified and decoded than it needs.
+    /// One row, with no more decoded than it needs. The hot value must have been verified, as finding the row does.
     public func row(at index: Int, _ resolver: some DerivedIDResolver) throws(FormatError) -> StoredRow {
         guard index >= 0, index < hot.rows else { throw FormatError(.invalid, "row") }
-        try hot.verify()
-        var columns = try RowColumns(hot, details)
+        var columns = try RowColumns(hot, details, index..<index + 1)
         return try columns.row(index, hot, details, resolver)
     }
 }
@@ -55,7 +61,9 @@ private struct RowColumns {
     private var position = -1
     private var start: Int64 = 0
 
-    init(_ hot: borrowing HotChunk, _ details: borrowing DetailsChunk) throws(FormatError) {
+    /// Opens the columns for reading `range`; the ids of these rows are verified, and every other column of the details.
+    init(_ hot: borrowing HotChunk, _ details: borrowing DetailsChunk, _ range: Range<Int>) throws(FormatError) {
+        try details.verifyBesideIDs()
         starts = try hot.required(.start)
         durations = try hot.required(.duration)
         units = try hot.required(.unit)
@@ -63,14 +71,15 @@ private struct RowColumns {
         flags = try hot.integers(.flags)
         values = try hot.values()
         ids = try details.ids()
-        versions = try details.integers(.version)
-        clockTimes = try details.integers(.clockTime)
-        clockReplicas = try details.integers(.clockReplica)
-        commits = try details.integers(.commit)
-        ordinals = try details.integers(.ordinal)
-        devices = try details.integers(.device)
-        counts = try details.integers(.count)
-        multiplicities = try details.integers(.multiplicity)
+        try details.value.verify(ids.storedRange(rows: range))
+        versions = try details.unverifiedIntegers(.version)
+        clockTimes = try details.unverifiedIntegers(.clockTime)
+        clockReplicas = try details.unverifiedIntegers(.clockReplica)
+        commits = try details.unverifiedIntegers(.commit)
+        ordinals = try details.unverifiedIntegers(.ordinal)
+        devices = try details.unverifiedIntegers(.device)
+        counts = try details.unverifiedIntegers(.count)
+        multiplicities = try details.unverifiedIntegers(.multiplicity)
         metadata = try RowColumns.texts(.metadata, details)
         groups = try RowColumns.texts(.group, details)
         syncIdentifiers = try RowColumns.texts(.syncIdentifier, details)
@@ -78,7 +87,6 @@ private struct RowColumns {
 
     private static func texts(_ tag: ColumnTag, _ details: borrowing DetailsChunk) throws(FormatError) -> [[UInt8]?]? {
         guard let range = try details.value.column(tag.rawValue) else { return nil }
-        try details.value.verify(range)
         return try TextColumn.decode(details.value.span, range, rows: details.rows)
     }
 
@@ -112,7 +120,6 @@ private struct RowColumns {
         row.rare = RareFields(
             syncIdentifier: syncIdentifiers?[index].map { String(decoding: $0, as: UTF8.self) },
             group: groups?[index].map { String(decoding: $0, as: UTF8.self) }, metadata: metadata?[index])
-        try details.value.verify(ids.storedRange(rows: index..<index + 1))
         try setID(&row, ids.id(cold, at: index), hot.key.lane.type, resolver)
         return row
     }

@@ -18,7 +18,7 @@ extension StoreCore {
         lmdb.mapSize = options.mapSize
         let environment = try Environment(folder: made, options: lmdb)
         defer { environment.close() }
-        _ = try create(environment, now: options.clock())
+        _ = try create(environment, options)
         let file = folder + "/data.mdb"
         // A link, since a rename would take the place of a file that another process made.
         guard FileSystem.link(made + "/data.mdb", to: file) || FileSystem.size(of: file) != nil else {
@@ -30,11 +30,11 @@ extension StoreCore {
     }
 
     /// Fills an empty environment with the tables and the header.
-    static func create(_ environment: Environment, now: Instant) throws -> Tables {
+    static func create(_ environment: Environment, _ options: SampleStore.Options) throws -> Tables {
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction, environment)
-        var header = StoreHeader()
-        header.prunedAt = now.nanoseconds
+        var header = options.limits.header ?? StoreHeader()
+        header.prunedAt = options.clock().nanoseconds
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         try transaction.commit()

@@ -39,15 +39,16 @@ final class StoreCore: Sendable {
         var lmdb = Environment.Options()
         lmdb.mapSize = options.mapSize
         lmdb.readOnly = options.readOnly
+        lmdb.scratch = options.limits.skipsSync
         do {
             if FileSystem.size(of: folder + "/data.mdb") == nil { try StoreCore.create(in: folder, options) }
             if !options.readOnly { StoreCore.removeLeftovers(in: folder) }
             environment = try Environment(folder: folder, options: lmdb)
-            encoder = ChunkEncoder(pageSize: environment.pageSize)
+            encoder = options.limits.encoder(pageSize: environment.pageSize)
             if let tables = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly) {
                 self.tables = tables
             } else {
-                tables = try StoreCore.create(environment, now: options.clock())
+                tables = try StoreCore.create(environment, options)
             }
         } catch {
             throw StoreError.wrap(error, path: folder)

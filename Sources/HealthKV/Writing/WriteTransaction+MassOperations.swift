@@ -31,9 +31,6 @@ extension WriteTransaction {
             .range(type: number, from: from.nanoseconds, to: to.nanoseconds), leavingTombstones: true)
     }
 
-    /// More samples than this are removed in steps.
-    private static var atOnce: Int { 2_000 }
-
     private mutating func remove(_ scope: Intent.Scope, leavingTombstones: Bool) throws -> Int {
         let ordinal = state.takeOrdinal()
         var intent = Intent(scope: scope, commit: commit, ordinal: ordinal, leavesTombstones: leavingTombstones)
@@ -42,7 +39,7 @@ extension WriteTransaction {
         state.isChanged = true
         state.removals.append(ChangeRecord.Removal(ordinal: ordinal, scope: scope))
         context.intents.append(intent)
-        if total <= WriteTransaction.atOnce {
+        if total <= environment.limits.removedAtOnce {
             _ = try advance(&intent, chunks: .max)
             context.intents.removeAll { $0.key == intent.key }
         } else {
