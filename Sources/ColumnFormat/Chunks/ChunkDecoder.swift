@@ -49,22 +49,21 @@ public struct ChunkDecoder: ~Escapable {
     }
 }
 
-/// The opened columns of one chunk, read row by row. Starts and texts are decoded once, on first use.
+/// The opened columns of one chunk, read row by row.
 private struct RowColumns {
-    private let starts, durations, units, revisions: IntColumn
+    private var starts: SteppedColumn
+    private let durations, units, revisions: IntColumn
     private let flags: IntColumn?
     private let values: ValueColumn
     private let ids: IDColumn
-    private let versions, clockTimes, clockReplicas, commits, ordinals, devices, counts, multiplicities: IntColumn?
+    private var clockTimes, ordinals: SteppedColumn?
+    private let versions, clockReplicas, commits, devices, counts, multiplicities: IntColumn?
     private let metadata, groups, syncIdentifiers: [[UInt8]?]?
-    /// The last start that was read, so that rows in ascending order cost one step each.
-    private var position = -1
-    private var start: Int64 = 0
 
     /// Opens the columns for reading `range`; the ids of these rows are verified, and every other column of the details.
     init(_ hot: borrowing HotChunk, _ details: borrowing DetailsChunk, _ range: Range<Int>) throws(FormatError) {
         try details.verifyBesideIDs()
-        starts = try hot.required(.start)
+        starts = SteppedColumn(try hot.required(.start))
         durations = try hot.required(.duration)
         units = try hot.required(.unit)
         revisions = try hot.required(.revision)
@@ -73,10 +72,10 @@ private struct RowColumns {
         ids = try details.ids()
         try details.value.verify(ids.storedRange(rows: range))
         versions = try details.unverifiedIntegers(.version)
-        clockTimes = try details.unverifiedIntegers(.clockTime)
+        clockTimes = try details.unverifiedIntegers(.clockTime).map { SteppedColumn($0) }
         clockReplicas = try details.unverifiedIntegers(.clockReplica)
         commits = try details.unverifiedIntegers(.commit)
-        ordinals = try details.unverifiedIntegers(.ordinal)
+        ordinals = try details.unverifiedIntegers(.ordinal).map { SteppedColumn($0) }
         devices = try details.unverifiedIntegers(.device)
         counts = try details.unverifiedIntegers(.count)
         multiplicities = try details.unverifiedIntegers(.multiplicity)
@@ -95,8 +94,7 @@ private struct RowColumns {
     ) throws(FormatError) -> StoredRow {
         let span = hot.value.span
         let cold = details.value.span
-        start = starts.value(span, at: index, after: position, start)
-        position = index
+        let start = starts.value(span, at: index)
         let duration = durations.value(span, at: index)
         guard duration >= -1 else { throw FormatError(.invalid, "duration") }
         let end = duration == -1 ? Int64.max : start &+ duration
@@ -141,11 +139,20 @@ private struct RowColumns {
     }
 }
 
-extension IntColumn {
-    /// A row's value, given that of an earlier row: differences are summed from there.
+/// A column that is read row after row: differences are summed from the row that was read last, not from the first.
+private struct SteppedColumn {
+    private let column: IntColumn
+    private var position = -1
+    private var latest: Int64 = 0
+
+    init(_ column: IntColumn) { self.column = column }
+
     @inline(__always)
-    fileprivate func value(_ span: RawSpan, at row: Int, after known: Int, _ value: Int64) -> Int64 {
-        guard encoding == .differences, known >= 0, row >= known else { return self.value(span, at: row) }
-        return step(span, from: known, value, to: row)
+    mutating func value(_ span: RawSpan, at row: Int) -> Int64 {
+        guard column.encoding == .differences else { return column.value(span, at: row) }
+        let isBehind = position >= 0 && row >= position
+        latest = isBehind ? column.step(span, from: position, latest, to: row) : column.value(span, at: row)
+        position = row
+        return latest
     }
 }

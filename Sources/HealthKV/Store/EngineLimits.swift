@@ -19,6 +19,8 @@ struct EngineLimits: Sendable {
     var tombstonesPerStep = 2_000
     /// Rows that an import brings into a lane at a time: enough to fill many chunks, few enough to bound memory.
     var importWindow = 32_768
+    /// A batch with fewer identities than this is looked up; a larger one is compared with the index in one pass.
+    var importLookups = 512
     /// Leaves syncing out. Nothing is durable then.
     var skipsSync = false
     /// What a store that is made begins with; `nil` for identity and keys of its own.

@@ -61,7 +61,7 @@ extension WriteTransaction {
             plan.careful[Int(plan.hashes[index - 1].row)] = true
             plan.careful[Int(plan.hashes[index].row)] = true
         }
-        try snapshot.markIndexed(plan.hashes, &plan.careful)
+        try snapshot.markIndexed(plan.hashes, &plan.careful, lookups: environment.limits.importLookups)
     }
 
     /// Brings the rows that nothing knows into their lanes, and their identities into the index.
@@ -183,8 +183,8 @@ extension Snapshot {
     }
 
     /// Marks the rows whose hash stands in the index: in one pass over it, or by lookups when there are few.
-    func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool]) throws {
-        if hashes.count < 512 {
+    func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool], lookups: Int) throws {
+        if hashes.count < lookups {
             for hashed in hashes where !careful[Int(hashed.row)] {
                 if try !hints(hashed.hash << IdentityEntry.quantumBits).isEmpty { careful[Int(hashed.row)] = true }
             }

@@ -20,7 +20,11 @@ struct Disk {
     mutating func apply(_ event: Timeline.Event) {
         switch event {
         case .write(let offset, let bytes, let isSynced):
-            if isSynced { Disk.put(bytes, offset, into: &durable) } else { pending.append(Pending(offset: offset, bytes: bytes)) }
+            if isSynced {
+                Disk.put(bytes, offset, into: &durable)
+            } else {
+                pending.append(Pending(offset: offset, bytes: bytes))
+            }
         case .truncate(let size):
             // Taken as durable at once: no store shortens its file.
             durable.removeLast(max(0, durable.count - size))
