@@ -20,11 +20,15 @@ let package = Package(
         .target(name: "HealthKV", dependencies: ["LMDB", "ColumnFormat", "HealthModel"], swiftSettings: shared),
         .executableTarget(
             name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
+        .executableTarget(
+            name: "CrashHarness", dependencies: ["HealthKV"], path: "Tests/Crash/Harness", swiftSettings: shared),
         .testTarget(
             name: "LMDBTests", dependencies: ["LMDB"], exclude: ["CompileFailures"], swiftSettings: shared),
         .testTarget(name: "HealthModelTests", dependencies: ["HealthModel"], swiftSettings: shared),
-        .testTarget(name: "ColumnFormatTests", dependencies: ["ColumnFormat"], swiftSettings: shared),
-        .testTarget(name: "HealthKVTests", dependencies: ["HealthKV"], swiftSettings: shared),
+        .testTarget(
+            name: "ColumnFormatTests", dependencies: ["ColumnFormat", "HealthModel"], swiftSettings: shared),
+        .testTarget(
+            name: "HealthKVTests", dependencies: ["HealthKV", "ColumnFormat", "LMDB"], swiftSettings: shared),
         .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
     ],
     swiftLanguageModes: [.v6]

@@ -95,3 +95,16 @@ public struct ThreadIdentity: Hashable, Sendable {
 
 /// Lets other threads run.
 public func yieldThread() { sched_yield() }
+
+extension FileSystem {
+    /// Gives a file or folder another name, in place of an empty folder there; answers false when that fails.
+    public static func rename(_ from: String, to: String) -> Bool {
+        #if canImport(Glibc)
+            unsafe Glibc.rename(from, to) == 0
+        #elseif canImport(Musl)
+            unsafe Musl.rename(from, to) == 0
+        #else
+            unsafe Darwin.rename(from, to) == 0
+        #endif
+    }
+}

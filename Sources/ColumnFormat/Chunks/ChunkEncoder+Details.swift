@@ -11,12 +11,11 @@ extension ChunkEncoder {
         builder.column(ColumnTag.id.rawValue) { IDColumn.write(rows, into: &$0) }
         var scratch: [Int64] = []
         scratch.reserveCapacity(rows.count)
+        @inline(__always)
         func add(_ tag: ColumnTag, _ hints: IntColumn.Hints, usually value: Int64, _ field: (borrowing StoredRow) -> Int64) {
-            scratch.removeAll(keepingCapacity: true)
-            for row in rows { scratch.append(field(row)) }
-            let plan = IntColumn.plan(scratch.span, hints)
+            let plan = ChunkEncoder.plan(rows.span, hints, &scratch, field)
             if plan.encoding == .constant && plan.base == value { return }
-            builder.column(tag.rawValue) { IntColumn.write(scratch.span, plan, into: &$0) }
+            builder.column(tag.rawValue) { IntColumn.write(plan, into: &$0) }
         }
         add(.version, [], usually: 1) { $0.version }
         add(.clockTime, [.differences], usually: 0) { $0.clockTime }
@@ -26,8 +25,15 @@ extension ChunkEncoder {
         add(.device, [], usually: 0) { Int64($0.device) }
         add(.count, [], usually: 1) { Int64($0.count) }
         add(.multiplicity, [], usually: 0) { Int64($0.multiplicity) }
-        if rows.contains(where: { $0.rare != nil }) { ChunkEncoder.addRare(rows, to: &builder) }
+        if ChunkEncoder.count(rows.span, where: { $0.rare != nil }) > 0 { ChunkEncoder.addRare(rows, to: &builder) }
         return builder.finish(commit: commit, blockShift: ChunkEncoder.detailsBlockShift)
+    }
+
+    @inline(__always)
+    static func count(_ rows: Span<StoredRow>, where isCounted: (borrowing StoredRow) -> Bool) -> Int {
+        var count = 0
+        for index in 0..<rows.count where isCounted(rows[index]) { count += 1 }
+        return count
     }
 
     private static func addRare(_ rows: ArraySlice<StoredRow>, to builder: inout StoredValueBuilder) {
@@ -110,20 +116,20 @@ struct IDColumn {
     }
 
     static func write(_ rows: ArraySlice<StoredRow>, into writer: inout ByteWriter) {
-        let derived = rows.count { $0.flags.contains(.derivedID) }
+        let span = rows.span
+        let derived = ChunkEncoder.count(span) { $0.flags.contains(.derivedID) }
         let encoding: Encoding = derived == 0 ? .stored : derived == rows.count ? .derived : .mixed
         writer.append(UInt64(encoding.rawValue))
-        if encoding == .mixed {
-            var byte: UInt8 = 0
-            for (position, row) in rows.enumerated() {
-                if row.flags.contains(.derivedID) { byte |= 1 << UInt8(position % 8) }
-                if position % 8 == 7 || position == rows.count - 1 {
-                    writer.append(byte)
-                    byte = 0
-                }
+        if encoding == .stored { writer.bytes.appendBigEndian(pairs: span.count) { (span[$0].id.high, span[$0].id.low) } }
+        guard encoding == .mixed else { return }
+        var byte: UInt8 = 0
+        for (position, row) in rows.enumerated() {
+            if row.flags.contains(.derivedID) { byte |= 1 << UInt8(position % 8) }
+            if position % 8 == 7 || position == rows.count - 1 {
+                writer.append(byte)
+                byte = 0
             }
         }
-        guard encoding != .derived else { return }
         for row in rows where !row.flags.contains(.derivedID) {
             writer.appendBigEndian(row.id.high)
             writer.appendBigEndian(row.id.low)

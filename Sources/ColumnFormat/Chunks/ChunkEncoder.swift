@@ -15,62 +15,57 @@ public struct ChunkEncoder: Sendable {
 
     /// The hot columns of some rows, planned but not written, so that the number of rows can be chosen by size.
     public struct HotPlan {
-        var starts: [Int64] = []
-        var durations: [Int64] = []
-        var values: [Double] = []
-        var units: [Int64] = []
-        var revisions: [Int64] = []
-        var flags: [Int64] = []
-        var startPlan: IntColumn.Plan
-        var durationPlan: IntColumn.Plan
-        var valuePlan: ValueColumn.Plan
-        var unitPlan: IntColumn.Plan
-        var revisionPlan: IntColumn.Plan
-        var flagPlan: IntColumn.Plan
+        public let rows: Int
+        let shadowed: Int
+        var starts, durations, units, revisions, flags: IntColumn.Plan
+        var values: ValueColumn.Plan
         /// How many bytes the hot value will take.
-        public var byteCount: Int
-        public var rows: Int { starts.count }
+        public let byteCount: Int
     }
 
     /// Plans the hot columns of `rows`, which must not be empty.
     public func plan(_ rows: ArraySlice<StoredRow>) -> HotPlan {
-        var starts: [Int64] = []
-        var durations: [Int64] = []
-        var values: [Double] = []
-        var units: [Int64] = []
-        var revisions: [Int64] = []
-        var flags: [Int64] = []
-        starts.reserveCapacity(rows.count)
-        durations.reserveCapacity(rows.count)
-        values.reserveCapacity(rows.count)
-        units.reserveCapacity(rows.count)
-        revisions.reserveCapacity(rows.count)
-        flags.reserveCapacity(rows.count)
-        for row in rows {
-            starts.append(row.start)
-            durations.append(row.end == .max ? -1 : row.end &- row.start)
-            values.append(row.value)
-            units.append(Int64(row.unit))
-            revisions.append(Int64(row.revision))
-            flags.append(Int64(row.flags.intersection(.stored).rawValue))
+        let span = rows.span
+        var scratch: [Int64] = []
+        scratch.reserveCapacity(rows.count)
+        let starts = ChunkEncoder.plan(span, [.differences, .scaled], &scratch) { $0.start }
+        let durations = ChunkEncoder.plan(span, .scaled, &scratch) { $0.end == .max ? -1 : $0.end &- $0.start }
+        let units = ChunkEncoder.plan(span, [], &scratch) { Int64($0.unit) }
+        let revisions = ChunkEncoder.plan(span, [], &scratch) { Int64($0.revision) }
+        let flags = ChunkEncoder.plan(span, [], &scratch) { Int64($0.flags.intersection(.stored).rawValue) }
+        var doubles: [Double] = []
+        doubles.reserveCapacity(rows.count)
+        var shadowed = 0
+        for index in 0..<span.count {
+            doubles.append(span[index].value)
+            if span[index].isShadowed { shadowed += 1 }
         }
-        let startPlan = IntColumn.plan(starts.span, [.differences, .scaled])
-        let durationPlan = IntColumn.plan(durations.span, [.scaled])
-        let valuePlan = ValueColumn.plan(values.span)
-        let unitPlan = IntColumn.plan(units.span, [])
-        let revisionPlan = IntColumn.plan(revisions.span, [])
-        let flagPlan = IntColumn.plan(flags.span, [])
+        let values = ValueColumn.plan(doubles.span)
         let body =
-            startPlan.byteCount + durationPlan.byteCount + valuePlan.byteCount + unitPlan.byteCount
-            + revisionPlan.byteCount + flagPlan.byteCount
+            starts.byteCount + durations.byteCount + values.byteCount + units.byteCount + revisions.byteCount
+            + flags.byteCount
         return HotPlan(
-            starts: starts, durations: durations, values: values, units: units, revisions: revisions, flags: flags,
-            startPlan: startPlan, durationPlan: durationPlan, valuePlan: valuePlan, unitPlan: unitPlan,
-            revisionPlan: revisionPlan, flagPlan: flagPlan,
+            rows: rows.count, shadowed: shadowed, starts: starts, durations: durations, units: units,
+            revisions: revisions, flags: flags, values: values,
             byteCount: body
                 + StoredValueBuilder.overhead(
                     key: ChunkKey.byteCount, upper: Point.byteCount, columns: 6, body: body,
                     blockShift: ChunkEncoder.hotBlockShift))
+    }
+
+    /// Plans the column of one field. Most fields are the same in all rows; these are seen without being copied.
+    @inline(__always)
+    static func plan(
+        _ rows: Span<StoredRow>, _ hints: IntColumn.Hints, _ scratch: inout [Int64],
+        _ field: (borrowing StoredRow) -> Int64
+    ) -> IntColumn.Plan {
+        let first = field(rows[0])
+        var same = 1
+        while same < rows.count, field(rows[same]) == first { same += 1 }
+        if same == rows.count { return IntColumn.Plan(encoding: .constant, base: first) }
+        scratch.removeAll(keepingCapacity: true)
+        for index in 0..<rows.count { scratch.append(field(rows[index])) }
+        return IntColumn.plan(scratch.span, hints)
     }
 
     /// The hot value.
@@ -78,15 +73,14 @@ public struct ChunkEncoder: Sendable {
         var builder = StoredValueBuilder(
             table: .chunks, key: key.bytes, upper: upper.bytes, reserving: plan.byteCount)
         builder.rows = plan.rows
-        let shadowed = Int64(StoredRow.Flags.shadowed.rawValue)
-        builder.marked = plan.flags.count { $0 & shadowed != 0 }
-        builder.column(ColumnTag.start.rawValue) { IntColumn.write(plan.starts.span, plan.startPlan, into: &$0) }
-        builder.column(ColumnTag.duration.rawValue) { IntColumn.write(plan.durations.span, plan.durationPlan, into: &$0) }
-        builder.column(ColumnTag.value.rawValue) { ValueColumn.write(plan.values.span, plan.valuePlan, into: &$0) }
-        builder.column(ColumnTag.unit.rawValue) { IntColumn.write(plan.units.span, plan.unitPlan, into: &$0) }
-        builder.column(ColumnTag.revision.rawValue) { IntColumn.write(plan.revisions.span, plan.revisionPlan, into: &$0) }
-        if plan.flagPlan.encoding != .constant || plan.flagPlan.base != 0 {
-            builder.column(ColumnTag.flags.rawValue) { IntColumn.write(plan.flags.span, plan.flagPlan, into: &$0) }
+        builder.marked = plan.shadowed
+        builder.column(ColumnTag.start.rawValue) { IntColumn.write(plan.starts, into: &$0) }
+        builder.column(ColumnTag.duration.rawValue) { IntColumn.write(plan.durations, into: &$0) }
+        builder.column(ColumnTag.value.rawValue) { ValueColumn.write(plan.values, into: &$0) }
+        builder.column(ColumnTag.unit.rawValue) { IntColumn.write(plan.units, into: &$0) }
+        builder.column(ColumnTag.revision.rawValue) { IntColumn.write(plan.revisions, into: &$0) }
+        if plan.flags.encoding != .constant || plan.flags.base != 0 {
+            builder.column(ColumnTag.flags.rawValue) { IntColumn.write(plan.flags, into: &$0) }
         }
         return builder.finish(commit: commit, blockShift: ChunkEncoder.hotBlockShift)
     }

@@ -17,6 +17,8 @@ extension IntColumn {
         var leastDifference: Int64 = 0
         var exceptions = 0
         var byteCount = 16
+        /// What is packed, in units of the scale: distances from the least value, or steps above the least one.
+        var words: [UInt64] = []
     }
 
     /// Chooses the smallest encoding for `values`, which must not be empty.
@@ -29,59 +31,75 @@ extension IntColumn {
         }
         if least == greatest { return Plan(encoding: .constant, base: least) }
         let scale = hints.contains(.scaled) ? commonScale(values, least: least) : 0
-        var best = planOffsets(values, least: least, scale: scale)
-        if hints.contains(.differences), let plan = planDifferences(values, scale: scale), plan.byteCount < best.byteCount {
-            best = plan
+        let best = planOffsets(values, least: least, scale: scale)
+        if hints.contains(.differences), UInt64(bitPattern: greatest &- least) <= UInt64(Int64.max),
+            let plan = planDifferences(best.words, base: values[0], scale: scale), plan.byteCount < best.byteCount
+        {
+            return plan
         }
         return best
     }
 
     /// The greatest scale that divides every distance from the least value, and so every difference between two.
     private static func commonScale(_ values: Span<Int64>, least: Int64) -> Int {
-        var scale = scales.count - 1
-        var factor = UInt64(scales[scale])
-        for index in 0..<values.count {
-            let distance = UInt64(bitPattern: values[index] &- least)
-            while scale > 0, distance % factor != 0 {
-                scale -= 1
-                factor = UInt64(scales[scale])
-            }
-            if scale == 0 { break }
-        }
-        return scale
+        // Literal divisors: a division by a constant is a multiplication.
+        if isDivisible(values, least, by: 60_000_000_000) { return 4 }
+        if isDivisible(values, least, by: 1_000_000_000) { return 3 }
+        if isDivisible(values, least, by: 1_000_000) { return 2 }
+        return isDivisible(values, least, by: 1_000) ? 1 : 0
+    }
+
+    @inline(__always)
+    private static func isDivisible(_ values: Span<Int64>, _ least: Int64, by factor: UInt64) -> Bool {
+        for index in 0..<values.count where UInt64(bitPattern: values[index] &- least) % factor != 0 { return false }
+        return true
     }
 
     private static func planOffsets(_ values: Span<Int64>, least: Int64, scale: Int) -> Plan {
         var plan = Plan(encoding: .offsets, scale: scale, base: least)
-        let factor = UInt64(scales[scale])
-        var histogram = WidthHistogram()
-        for index in 0..<values.count { histogram.add(UInt64(bitPattern: values[index] &- least) / factor) }
-        (plan.width, plan.exceptions) = histogram.cheapest(rows: values.count)
-        plan.byteCount = 16 + 10 * plan.exceptions + BitPacking.byteCount(words: values.count, width: plan.width)
+        switch scale {
+        case 0: plan.words = distances(values, least, in: 1)
+        case 1: plan.words = distances(values, least, in: 1_000)
+        case 2: plan.words = distances(values, least, in: 1_000_000)
+        case 3: plan.words = distances(values, least, in: 1_000_000_000)
+        default: plan.words = distances(values, least, in: 60_000_000_000)
+        }
+        settleWidth(&plan, fixed: 16)
         return plan
     }
 
-    private static func planDifferences(_ values: Span<Int64>, scale: Int) -> Plan? {
-        let factor = scales[scale]
+    @inline(__always)
+    private static func distances(_ values: Span<Int64>, _ least: Int64, in factor: UInt64) -> [UInt64] {
+        var words: [UInt64] = []
+        words.reserveCapacity(values.count)
+        for index in 0..<values.count { words.append(UInt64(bitPattern: values[index] &- least) / factor) }
+        return words
+    }
+
+    /// Steps from row to row, from the distances of all rows; these are small enough for signed differences.
+    private static func planDifferences(_ distances: [UInt64], base: Int64, scale: Int) -> Plan? {
+        var words: [UInt64] = []
+        words.reserveCapacity(distances.count)
         var least = Int64.max
-        for index in 1..<values.count {
-            let (difference, overflow) = values[index].subtractingReportingOverflow(values[index - 1])
-            if overflow { return nil }
-            least = min(least, difference)
+        for index in 1..<distances.count {
+            let step = Int64(bitPattern: distances[index] &- distances[index - 1])
+            least = min(least, step)
+            words.append(UInt64(bitPattern: step))
         }
-        least /= factor
-        var plan = Plan(encoding: .differences, scale: scale, base: values[0], leastDifference: least)
-        var histogram = WidthHistogram()
-        for index in 1..<values.count {
-            histogram.add(UInt64(bitPattern: (values[index] - values[index - 1]) / factor &- least))
-        }
-        (plan.width, plan.exceptions) = histogram.cheapest(rows: values.count - 1)
-        plan.byteCount = 24 + 10 * plan.exceptions + BitPacking.byteCount(words: values.count - 1, width: plan.width)
+        for index in words.indices { words[index] &-= UInt64(bitPattern: least) }
+        var plan = Plan(encoding: .differences, scale: scale, base: base, leastDifference: least, words: words)
+        settleWidth(&plan, fixed: 24)
         return plan
+    }
+
+    private static func settleWidth(_ plan: inout Plan, fixed: Int) {
+        (plan.width, plan.exceptions) = WidthHistogram(plan.words.span).cheapest(rows: plan.words.count)
+        plan.byteCount =
+            fixed + 10 * plan.exceptions + BitPacking.byteCount(words: plan.words.count, width: plan.width)
     }
 
     /// Appends the column as planned.
-    static func write(_ values: Span<Int64>, _ plan: Plan, into writer: inout ByteWriter) {
+    static func write(_ plan: Plan, into writer: inout ByteWriter) {
         writer.append(plan.encoding.rawValue)
         writer.append(UInt8(plan.width))
         writer.append(UInt8(plan.scale))
@@ -91,36 +109,20 @@ extension IntColumn {
         writer.append(plan.base)
         guard plan.encoding != .constant else { return }
         if plan.encoding == .differences { writer.append(plan.leastDifference) }
-        var words = remainders(values, plan)
+        guard plan.exceptions > 0 else {
+            BitPacking.pack(plan.words.span, width: plan.width, into: &writer.bytes)
+            return
+        }
+        var words = plan.words
         let first = plan.encoding == .differences ? 1 : 0
         var exceptional: [UInt64] = []
-        if plan.exceptions > 0 {
-            for index in words.indices where BitPacking.width(of: words[index]) > plan.width {
-                writer.append(UInt16(index + first))
-                exceptional.append(words[index])
-                words[index] = 0
-            }
-            for word in exceptional { writer.append(word) }
+        for index in words.indices where BitPacking.width(of: words[index]) > plan.width {
+            writer.append(UInt16(index + first))
+            exceptional.append(words[index])
+            words[index] = 0
         }
+        for word in exceptional { writer.append(word) }
         BitPacking.pack(words.span, width: plan.width, into: &writer.bytes)
-    }
-
-    private static func remainders(_ values: Span<Int64>, _ plan: Plan) -> [UInt64] {
-        var words: [UInt64] = []
-        words.reserveCapacity(values.count)
-        if plan.encoding == .differences {
-            let factor = scales[plan.scale]
-            for index in 1..<values.count {
-                words.append(UInt64(bitPattern: (values[index] - values[index - 1]) / factor &- plan.leastDifference))
-            }
-        } else {
-            let factor = UInt64(scales[plan.scale])
-            for index in 0..<values.count {
-                let offset = UInt64(bitPattern: values[index] &- plan.base)
-                words.append(factor == 1 ? offset : offset / factor)
-            }
-        }
-        return words
     }
 }
 
@@ -128,14 +130,16 @@ extension IntColumn {
 struct WidthHistogram {
     private var counts = [Int](repeating: 0, count: 65)
 
-    @inline(__always)
-    mutating func add(_ word: UInt64) { counts[64 - word.leadingZeroBitCount] += 1 }
+    init(_ words: Span<UInt64>) {
+        for index in 0..<words.count { counts[64 - words[index].leadingZeroBitCount] += 1 }
+    }
 
     /// The width with the fewest bytes in all, an exception at ten bytes, and how many exceptions it leaves.
     func cheapest(rows: Int) -> (width: Int, exceptions: Int) {
         var best = (width: 64, exceptions: 0)
         var bestBytes = BitPacking.byteCount(words: rows, width: 64)
-        var exceptions = counts[58...64].reduce(0, +)
+        var exceptions = 0
+        for width in BitPacking.widest + 1...64 { exceptions += counts[width] }
         for width in stride(from: BitPacking.widest, through: 0, by: -1) {
             let bytes = BitPacking.byteCount(words: rows, width: width) + 10 * exceptions
             if bytes < bestBytes, exceptions <= Int(UInt16.max) {

@@ -60,9 +60,9 @@ public enum TextColumn {
         writer.append(0 as UInt32)
         writer.append(UInt32(blob.count))
         writer.append(0 as UInt32)
-        if !lengths.isEmpty { IntColumn.write(lengths.span, IntColumn.plan(lengths.span, []), into: &writer) }
+        if !lengths.isEmpty { IntColumn.write(IntColumn.plan(lengths.span, []), into: &writer) }
         writer.overwrite(start + 4, UInt32(writer.count - start - 16))
         writer.bytes.append(contentsOf: blob)
-        IntColumn.write(positions.span, IntColumn.plan(positions.span, []), into: &writer)
+        IntColumn.write(IntColumn.plan(positions.span, []), into: &writer)
     }
 }

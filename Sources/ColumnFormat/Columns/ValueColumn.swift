@@ -58,19 +58,21 @@ extension ValueColumn {
     struct Plan {
         var isDecimal: Bool
         var exponent = 0
+        /// Rows that no whole number stands for, and their raw bits.
         var exceptions: [Int] = []
-        var integers: [Int64]
-        var plan: IntColumn.Plan
-        var byteCount: Int { 8 + 10 * exceptions.count + plan.byteCount }
+        var exceptionBits: [UInt64] = []
+        var integers: IntColumn.Plan
+        var byteCount: Int { 8 + 10 * exceptions.count + integers.byteCount }
     }
 
     /// The integer that stands for `value` at this power of ten, if dividing it again gives the same bits.
     @inline(__always)
     static func scaled(_ value: Double, _ power: Double) -> Int64? {
-        let product = (value * power).rounded()
-        // 2^53: every whole number below it is exact.
-        guard abs(product) < 9_007_199_254_740_992, (product / power).bitPattern == value.bitPattern else { return nil }
-        return Int64(product)
+        let product = value * power
+        // 2^53: every whole number below it is exact. NaN fails the comparison.
+        guard abs(product) < 9_007_199_254_740_992 else { return nil }
+        let integer = Int64(product + (product < 0 ? -0.5 : 0.5))
+        return (Double(integer) / power).bitPattern == value.bitPattern ? integer : nil
     }
 
     /// Chooses the encoding for `values`, which must not be empty.
@@ -79,8 +81,7 @@ extension ValueColumn {
         var bits: [Int64] = []
         bits.reserveCapacity(values.count)
         for index in 0..<values.count { bits.append(Int64(bitPattern: values[index].bitPattern)) }
-        let plan = IntColumn.plan(bits.span, [])
-        return Plan(isDecimal: false, integers: bits, plan: plan)
+        return Plan(isDecimal: false, integers: IntColumn.plan(bits.span, []))
     }
 
     /// The least exponent that is exact for most of a few rows spread over the column.
@@ -114,18 +115,18 @@ extension ValueColumn {
             }
         }
         return Plan(
-            isDecimal: true, exponent: exponent, exceptions: exceptions, integers: integers,
-            plan: IntColumn.plan(integers.span, []))
+            isDecimal: true, exponent: exponent, exceptions: exceptions,
+            exceptionBits: exceptions.map { values[$0].bitPattern }, integers: IntColumn.plan(integers.span, []))
     }
 
     /// Appends the column as planned.
-    static func write(_ values: Span<Double>, _ plan: Plan, into writer: inout ByteWriter) {
+    static func write(_ plan: Plan, into writer: inout ByteWriter) {
         writer.append(plan.isDecimal ? 1 : 0 as UInt8)
         writer.append(UInt8(plan.exponent))
         writer.append(UInt16(plan.exceptions.count))
         writer.append(0 as UInt32)
         for row in plan.exceptions { writer.append(UInt16(row)) }
-        for row in plan.exceptions { writer.append(values[row].bitPattern) }
-        IntColumn.write(plan.integers.span, plan.plan, into: &writer)
+        for bits in plan.exceptionBits { writer.append(bits) }
+        IntColumn.write(plan.integers, into: &writer)
     }
 }

@@ -90,6 +90,8 @@ public func makeColumns<Failure: Error>(
     let times = unsafe [Int64](unsafeUninitializedCapacity: capacity) { timeBuffer, timeCount in
         values = unsafe [Double](unsafeUninitializedCapacity: capacity) { valueBuffer, valueCount in
             guard let timeBase = timeBuffer.baseAddress, let valueBase = valueBuffer.baseAddress else { return }
+            unsafe HugePages.prepare(UnsafeRawBufferPointer(timeBuffer))
+            unsafe HugePages.prepare(UnsafeRawBufferPointer(valueBuffer))
             var times = unsafe OutputColumn(timeBase, capacity: capacity)
             var values = unsafe OutputColumn(valueBase, capacity: capacity)
             do throws(Failure) { try body(&times, &values) } catch { failure = error }

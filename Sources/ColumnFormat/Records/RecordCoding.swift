@@ -6,7 +6,7 @@ public struct RecordWriter: Sendable {
 
     public init() {}
 
-    public mutating func append<Word: FixedWidthInteger>(_ word: Word) { writer.append(word) }
+    public mutating func append<Word: FixedWidthInteger & BitwiseCopyable>(_ word: Word) { writer.append(word) }
 
     public mutating func append(_ id: SampleID) {
         writer.appendBigEndian(id.high)

@@ -22,13 +22,16 @@ extension Snapshot {
         guard token.store == header.storeID else { throw expired("The change token belongs to another store") }
         guard token.epoch == header.epoch else { throw expired("The change token is from before the store was restored") }
         guard token.commit <= header.commit else { throw expired("The change token is newer than the store") }
-        guard token.commit >= header.prunedCommit else { throw expired("The change token has expired") }
+        let pruned = header.prunedCommit
+        guard pruned == 0 || (token.commit, token.ordinal) >= (pruned, .max) else {
+            throw expired("The change token has expired")
+        }
     }
 
     /// The changes behind a token, in order; `nil` stands for the beginning.
     func changes(since start: ChangeToken?, limit: Int, types: Set<UInt32>?) throws -> ChangePage {
         if let start { try check(start) }
-        var place = (commit: start?.commit ?? 0, ordinal: start?.ordinal ?? .max)
+        let place = (commit: start?.commit ?? 0, ordinal: start?.ordinal ?? .max)
         var changes: [Change] = []
         var cursor = try view.cursor(tables[.changes])
         var found = try cursor.seek(ChangeRecord.key(place.commit))
@@ -44,7 +47,6 @@ extension Snapshot {
                 changes += part.changes
                 ordinal = part.last
             }
-            place = (record.commit, .max)
             found = try cursor.next()
         }
         return ChangePage(changes: changes, next: currentToken, hasMore: false)
@@ -72,9 +74,10 @@ extension Snapshot {
         let isLast = candidates.count <= limit
         if !isLast { candidates.removeLast(candidates.count - limit) }
         let rows = try rows(candidates, keys, record.commit)
+        let deletions = Dictionary(record.deletions.map { ($0.ordinal, $0) }, uniquingKeysWith: { first, _ in first })
         var changes: [Change] = []
         for candidate in candidates {
-            if let kind = try kind(candidate, rows, record, types) {
+            if let kind = try kind(candidate, rows, record, deletions, types) {
                 changes.append(Change(kind: kind, token: token(record.commit, candidate.ordinal)))
             }
         }
@@ -108,13 +111,13 @@ extension Snapshot {
 
     private func kind(
         _ candidate: Candidate, _ rows: [UInt32: (row: StoredRow, type: UInt32)], _ record: ChangeRecord,
-        _ types: Set<UInt32>?
+        _ deletions: [UInt32: ChangeRecord.Deletion], _ types: Set<UInt32>?
     ) throws -> Change.Kind? {
         if candidate.chunk >= 0 {
             // A row that a mass operation hides is gone: the removal speaks for it.
             return try rows[candidate.ordinal].map { .saved(try sample($0.row, $0.type)) }
         }
-        if let deletion = record.deletions.first(where: { $0.ordinal == candidate.ordinal }) {
+        if let deletion = deletions[candidate.ordinal] {
             guard types?.contains(deletion.type) ?? true, let tombstone = try tombstone(deletion.id),
                 tombstone.commit == record.commit, tombstone.ordinal == deletion.ordinal
             else { return nil }

@@ -3,7 +3,7 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// The entries that lead to a row: by id unless it is derived, by sync identifier unless it is the id's text, by group.
+    /// The entries that lead to a row.
     func entries(of row: StoredRow, _ lane: Lane) -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
         appendEntries(of: row, lane, to: &entries)
@@ -11,18 +11,7 @@ extension WriteTransaction {
     }
 
     func appendEntries(of row: StoredRow, _ lane: Lane, to entries: inout [IdentityEntry]) {
-        let key = state.header.hashKey
-        if !row.flags.contains(.derivedID) {
-            entries.append(IdentityEntry(hash: IdentityHash.of(row.id, key), start: row.start, lane: lane))
-        }
-        guard let rare = row.rare else { return }
-        if let text = rare.syncIdentifier {
-            entries.append(
-                IdentityEntry(hash: IdentityHash.of(syncIdentifier: text, key), start: row.start, lane: lane))
-        }
-        if let group = rare.group {
-            entries.append(IdentityEntry(hash: IdentityHash.of(group: group, key), start: row.start, lane: lane))
-        }
+        snapshot.appendIdentity(of: row, lane, to: &entries)
     }
 
     /// Moves the entries of a row that was replaced: what stays the same is not touched.

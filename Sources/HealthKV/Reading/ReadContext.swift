@@ -13,6 +13,8 @@ final class ReadContext {
     var intents: [Intent]
     /// Partitions of the identity index that were looked up, by lower bound.
     var partitions: [IdentityPartition] = []
+    /// Counts of the types that a writer changed; the table has them only once it commits.
+    var counts: [UInt32: TypeCounts] = [:]
 
     init(tables: Tables, path: String, header: StoreHeader, names: NameBook, intents: [Intent]) {
         self.tables = tables

@@ -120,6 +120,8 @@ extension Snapshot {
             if let expected, chunk.key.lower != expected { throw damaged("a chunk is missing") }
             expected = chunk.upper
             if chunk.rows > 0 {
+                // The arrays were made as large as the counts say; wrong counts must not end the process.
+                guard chunk.rows <= times.room else { throw damaged("the counts of a type are wrong") }
                 let inside = bounds.from <= chunk.key.lower && chunk.upper <= bounds.to
                 if inside, try plainFactor(chunk) != nil {
                     try chunk.verify()

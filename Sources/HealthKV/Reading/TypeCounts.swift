@@ -19,9 +19,13 @@ struct TypeCounts: Sendable, Equatable {
     var rowsInChunks: Int { samples + Int(hidden) }
 
     mutating func add(_ row: StoredRow, source: UInt32, _ sign: Int64) {
+        add(Count(samples: 1, shadowed: row.isShadowed ? 1 : 0), source: source, sign)
+    }
+
+    mutating func add(_ added: Count, source: UInt32, _ sign: Int64) {
         var count = sources[source] ?? Count()
-        count.samples += sign
-        if row.isShadowed { count.shadowed += sign }
+        count.samples += sign * added.samples
+        count.shadowed += sign * added.shadowed
         sources[source] = count == Count() ? nil : count
     }
 
@@ -60,6 +64,7 @@ struct TypeCounts: Sendable, Equatable {
 
 extension Snapshot {
     func counts(of type: UInt32) throws -> TypeCounts {
+        if let changed = context.counts[type] { return changed }
         let key = TypeCounts.key(type)
         guard let span = try view.get(tables[.summaries], key) else { return TypeCounts() }
         return try TypeCounts(span, key: key)
@@ -74,10 +79,11 @@ extension Snapshot {
             let key = cursor.key.copied()
             if key.count == 5, key[4] == 0 {
                 let type = key[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-                all.append((type, try TypeCounts(cursor.value, key: key)))
+                if context.counts[type] == nil { all.append((type, try TypeCounts(cursor.value, key: key))) }
             }
             found = try cursor.next()
         }
-        return all
+        if context.counts.isEmpty { return all }
+        return (all + context.counts.map { ($0.key, $0.value) }).sorted { $0.type < $1.type }
     }
 }

@@ -18,7 +18,12 @@ public final class SampleStore: Sendable {
     let core: StoreCore
     private let isClosed = Atomic<Bool>(false)
 
-    init(core: StoreCore) { self.core = core }
+    private let isReadOnly: Bool
+
+    init(core: StoreCore, readOnly: Bool) {
+        self.core = core
+        isReadOnly = readOnly
+    }
 
     deinit { if !isClosed.load(ordering: .acquiring) { try? core.registry.release(core) } }
 
@@ -46,7 +51,7 @@ public final class SampleStore: Sendable {
 
     /// Opens the store in a folder, making it when there is none and the options allow it.
     public static func open(at folder: String, options: Options = Options()) throws -> SampleStore {
-        SampleStore(core: try StoreRegistry.shared.open(folder, options))
+        SampleStore(core: try StoreRegistry.shared.open(folder, options), readOnly: options.readOnly)
     }
 
     /// A store in a fresh temporary folder that is removed when the store is closed: for tests and previews.
@@ -73,6 +78,12 @@ public final class SampleStore: Sendable {
         if isClosed.load(ordering: .acquiring) { throw StoreError(.closed, path: path, "The store is closed") }
     }
 
+    /// Refuses to write through a handle for reading, even when another handle of this process may write.
+    private func checkWritable() throws(StoreError) {
+        try checkOpen()
+        if isReadOnly { throw StoreError(.readOnly, path: path, "The store was opened for reading only") }
+    }
+
     /// Runs `body` over one snapshot. Readers never wait for the writer.
     ///
     /// ```swift
@@ -92,7 +103,7 @@ public final class SampleStore: Sendable {
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
     ) throws -> Result {
-        try checkOpen()
+        try checkWritable()
         return try core.write(body)
     }
 
@@ -101,7 +112,7 @@ public final class SampleStore: Sendable {
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
     ) async throws -> Result {
-        try checkOpen()
+        try checkWritable()
         return try await core.write(body)
     }
 }

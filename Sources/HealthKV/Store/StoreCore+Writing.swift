@@ -90,6 +90,28 @@ extension StoreCore {
         }
     }
 
+    /// Runs `body` on the writing thread, between commits.
+    func onWriter<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
+        guard !isWriting else { throw StoreError(.nested, path: path, "maintain was called inside write") }
+        guard !options.readOnly else { throw StoreError(.readOnly, path: path, "The store was opened for reading only") }
+        let box = ResultBox<Result>()
+        let accepted = thread().perform {
+            do {
+                let result = try body()
+                box.value.withLock { $0 = result }
+                box.finish(nil)
+            } catch {
+                box.finish(error)
+            }
+        }
+        guard accepted else { throw StoreError(.closed, path: path, "The store is closing") }
+        do {
+            return try box.wait()
+        } catch {
+            throw StoreError.wrap(error, path: path)
+        }
+    }
+
     private func thread() -> WriterThread {
         writer.withLock { writer in
             if let writer { return writer }

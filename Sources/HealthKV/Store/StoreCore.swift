@@ -21,6 +21,8 @@ final class StoreCore: Sendable {
     let observers = Observers()
     let writer: Monitor<WriterThread?> = Monitor(nil)
     let isPoisoned = Atomic<Bool>(false)
+    /// Where the pruning of tombstones goes on; `nil` when it is not under way.
+    let pruning = Monitor<[UInt8]?>(nil)
 
     init(folder: String, options: SampleStore.Options, registry: StoreRegistry) throws {
         path = folder
@@ -44,7 +46,7 @@ final class StoreCore: Sendable {
             if exists, let tables = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly) {
                 self.tables = tables
             } else {
-                tables = try StoreCore.create(environment, folder)
+                tables = try StoreCore.create(environment, now: options.clock())
             }
         } catch {
             throw StoreError.wrap(error, path: folder)
@@ -75,10 +77,11 @@ final class StoreCore: Sendable {
         return tables
     }
 
-    private static func create(_ environment: Environment, _ path: String) throws -> Tables {
+    private static func create(_ environment: Environment, now: Instant) throws -> Tables {
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction, environment)
         var header = StoreHeader()
+        header.prunedAt = now.nanoseconds
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         try transaction.commit()

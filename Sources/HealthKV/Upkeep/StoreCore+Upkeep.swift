@@ -1,13 +1,18 @@
+import ColumnFormat
 import HealthModel
+import LMDB
 
 extension StoreCore {
     /// Recent identity entries beyond this are folded into runs.
     static let recentLimit: UInt32 = 4_096
     /// Chunks that one step of a mass operation looks at: about 5 ms.
     static let chunksPerStep = 32
+    /// Tombstones that one step of pruning looks at.
+    static let tombstonesPerStep = 2_000
 
     /// Does one step of unfinished work; answers true when more remains. Runs on the writing thread.
     func maintainStep() throws -> Bool {
+        guard !isPoisoned.load(ordering: .acquiring) else { return false }
         let header = try read { $0.context.header }
         if header.intents > 0 {
             try transact { try $0.advanceFirstIntent(chunks: StoreCore.chunksPerStep) }
@@ -17,7 +22,23 @@ extension StoreCore {
             try transact { try $0.foldRecentEntries() }
             return true
         }
-        return false
+        return try pruneStep(header)
+    }
+
+    /// Forgets tombstones that are old enough and that every peer has seen, once a day.
+    private func pruneStep(_ header: StoreHeader) throws -> Bool {
+        let now = options.clock().nanoseconds
+        let day = DurationClass.day.longest
+        let position = pruning.withLock { $0 }
+        guard position != nil || now &- header.prunedAt > day else { return false }
+        let horizon = now - Int64(options.tombstoneDays) * day
+        var next: [UInt8]?
+        try transact { transaction in
+            next = try transaction.prune(
+                before: horizon, from: position ?? [], count: StoreCore.tombstonesPerStep, now: now)
+        }
+        pruning.withLock { $0 = next }
+        return next != nil
     }
 }
 
@@ -38,5 +59,63 @@ extension WriteTransaction {
             context.intents[0] = intent
         }
         syncHeader()
+    }
+
+    /// Forgets tombstones from before `horizon` that every registered peer has seen. Looks at `count` of them, and
+    /// answers where to go on; `nil` at the end.
+    mutating func prune(before horizon: Int64, from position: [UInt8], count: Int, now: Int64) throws -> [UInt8]? {
+        // A peer that has acknowledged nothing holds everything back.
+        let seen = try peers().map { $0.acknowledged?.commit ?? 0 }.min() ?? .max
+        let (old, next) = try snapshot.tombstones(from: position, count: count) {
+            $0.time < horizon && $0.commit <= seen
+        }
+        for tombstone in old {
+            try removeTombstone(tombstone)
+            // Tokens from before a forgotten deletion can no longer be continued.
+            state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
+        }
+        if next == nil {
+            state.header.prunedAt = now
+            state.isChanged = true
+        }
+        syncHeader()
+        return next
+    }
+}
+
+extension Snapshot {
+    /// Tombstones by id that fulfil a condition, among `count` from a key on, and the key behind them.
+    fileprivate func tombstones(
+        from position: [UInt8], count: Int, _ matches: (Tombstone) -> Bool
+    ) throws -> ([Tombstone], [UInt8]?) {
+        var tombstones: [Tombstone] = []
+        var left = count
+        var cursor = try view.cursor(tables[.tombstones])
+        var found = try cursor.seek(position)
+        while found {
+            let key = cursor.key.copied()
+            // Rows by id come first; those by sync identity go with them.
+            guard key.first == 1 else { break }
+            if left == 0 { return (tombstones, key) }
+            left -= 1
+            let tombstone = try Tombstone(cursor.value, key: key)
+            if matches(tombstone) { tombstones.append(tombstone) }
+            found = try cursor.next()
+        }
+        return (tombstones, nil)
+    }
+}
+
+extension SampleStore {
+    /// Does unfinished work (mass operations, the identity index, old tombstones) for about `budget`, in small commits.
+    /// Answers whether any remains.
+    @discardableResult
+    public func maintain(budget: Duration = .seconds(1)) throws -> Bool {
+        try checkOpen()
+        let deadline = ContinuousClock.now + budget
+        while ContinuousClock.now < deadline {
+            if try !core.onWriter({ [core] in try core.maintainStep() }) { return false }
+        }
+        return true
     }
 }

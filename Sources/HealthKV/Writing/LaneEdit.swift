@@ -5,10 +5,18 @@ struct LaneEdit {
     /// What became of one chunk's rows.
     struct Merged {
         var rows: [StoredRow] = []
-        var added: [StoredRow] = []
+        var added: ArraySlice<StoredRow>
         var removed: [StoredRow] = []
+
         /// Times at which rows came or went: where several samples share one, shadows may change.
-        var contested: [(start: Int64, end: Int64)] = []
+        var contested: [(start: Int64, end: Int64)] {
+            var times: [(start: Int64, end: Int64)] = []
+            for row in (added + removed).sorted(by: { $0.point < $1.point }) {
+                if let last = times.last, last == (row.start, row.end) { continue }
+                times.append((row.start, row.end))
+            }
+            return times
+        }
     }
 
     private let inserts: [StoredRow]
@@ -31,12 +39,20 @@ struct LaneEdit {
 
     /// Merges what lies before `upper` into the rows of a chunk.
     mutating func merge(_ old: [StoredRow], before upper: Point) -> Merged {
-        var merged = Merged()
-        merged.rows.reserveCapacity(old.count + 16)
+        let end = endOfInserts(before: upper)
+        var merged = Merged(added: inserts[insert..<end])
+        merged.rows.reserveCapacity(old.count + merged.added.count)
         var index = 0
         while true {
-            let coming = insert < inserts.count && inserts[insert].point < upper ? inserts[insert].point : nil
+            let coming = insert < end ? inserts[insert].point : nil
             let going = removal < removals.count && removals[removal] < upper ? removals[removal] : nil
+            // What is left when all old rows are behind: the usual case, since most rows are newer than what is stored.
+            if going == nil, let coming, index == old.count || old.last!.point < coming {
+                merged.rows.append(contentsOf: old[index...])
+                merged.rows.append(contentsOf: inserts[insert..<end])
+                insert = end
+                return merged
+            }
             guard let point = coming.map({ min($0, going ?? $0) }) ?? going else { break }
             while index < old.count, old[index].point < point {
                 merged.rows.append(old[index])
@@ -49,14 +65,20 @@ struct LaneEdit {
             if going == point { removal += 1 }
             if coming == point {
                 merged.rows.append(inserts[insert])
-                merged.added.append(inserts[insert])
                 insert += 1
-            }
-            if merged.contested.last.map({ $0 != (point.start, point.end) }) ?? true {
-                merged.contested.append((point.start, point.end))
             }
         }
         merged.rows.append(contentsOf: old[index...])
         return merged
+    }
+
+    private func endOfInserts(before upper: Point) -> Int {
+        if upper == .greatest { return inserts.count }
+        var (low, high) = (insert, inserts.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if inserts[middle].point < upper { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

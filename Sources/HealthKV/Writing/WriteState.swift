@@ -10,8 +10,6 @@ struct WriteState {
     var spans = TouchedSpans()
     var deletions: [ChangeRecord.Deletion] = []
     var removals: [ChangeRecord.Removal] = []
-    /// Counts of the types that were touched.
-    var counts: [UInt32: TypeCounts] = [:]
     var stale: [UInt32: [ClosedRange<Int64>]] = [:]
     /// Whether anything is to be committed.
     var isChanged = false

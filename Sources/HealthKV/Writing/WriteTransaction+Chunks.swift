@@ -61,22 +61,6 @@ extension WriteTransaction {
         }
     }
 
-    /// Keeps counts, touched spans and stale marks in step with rows that came and went.
-    private mutating func account(_ lane: Lane, _ merged: LaneEdit.Merged) throws {
-        for row in merged.removed { try account(lane, row, -1) }
-        for row in merged.added { try account(lane, row, 1) }
-        if let first = merged.added.first, let last = merged.added.last {
-            state.spans.add(lane, first.start...last.start)
-        }
-    }
-
-    private mutating func account(_ lane: Lane, _ row: StoredRow, _ sign: Int64) throws {
-        let source = try snapshot.revision(row.revision).sourceNumber
-        if state.counts[lane.type] == nil { state.counts[lane.type] = try snapshot.counts(of: lane.type) }
-        state.counts[lane.type]!.add(row, source: source, sign)
-        state.markStale(lane.type, row.start, row.end)
-    }
-
     /// Writes the rows of a span as one chunk or several, and joins what has become small with a neighbour.
     mutating func write(_ bounds: ChunkBounds, _ rows: [StoredRow], exists: Bool) throws {
         var bounds = bounds

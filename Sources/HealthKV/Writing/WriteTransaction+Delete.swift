@@ -61,8 +61,10 @@ extension WriteTransaction {
         try addRecent(IdentityEntry(tombstone: IdentityHash.of(tombstone.id, state.header.hashKey)), 1)
         guard let sync = tombstone.sync else { return }
         let syncKey = Tombstone.key(sync: sync, state.header.hashKey)
-        if let other = try snapshot.tombstone(sync), other.id != tombstone.id { try removeTombstone(other) }
+        // An older sample of this sync identity may have left its own: this one is later and speaks for both.
+        let isNew = try snapshot.tombstone(sync) == nil
         try put(.tombstones, syncKey, tombstone.value(key: syncKey, commit: commit))
+        guard isNew else { return }
         try addRecent(IdentityEntry(tombstone: IdentityHash.of(syncIdentifier: sync.identifier, state.header.hashKey)), 1)
     }
 
@@ -71,7 +73,7 @@ extension WriteTransaction {
         if try remove(.tombstones, Tombstone.key(tombstone.id)) {
             try addRecent(IdentityEntry(tombstone: IdentityHash.of(tombstone.id, state.header.hashKey)), -1)
         }
-        guard let sync = tombstone.sync else { return }
+        guard let sync = tombstone.sync, try snapshot.tombstone(sync)?.id == tombstone.id else { return }
         if try remove(.tombstones, Tombstone.key(sync: sync, state.header.hashKey)) {
             let hash = IdentityHash.of(syncIdentifier: sync.identifier, state.header.hashKey)
             try addRecent(IdentityEntry(tombstone: hash), -1)

@@ -12,7 +12,7 @@ extension WriteTransaction {
             record.removals = state.removals
             try put(.changes, ChangeRecord.key(commit), record.value)
         }
-        for (type, counts) in state.counts {
+        for (type, counts) in context.counts {
             if counts == TypeCounts() {
                 try remove(.summaries, TypeCounts.key(type))
             } else {
@@ -44,6 +44,7 @@ extension WriteTransaction {
         let names = context.names
         let intents = context.intents
         let partitions = context.partitions
+        let counts = context.counts
         let (context, environment) = (context, environment)
         var after = state
         do {
@@ -67,6 +68,7 @@ extension WriteTransaction {
             context.names = names
             context.intents = intents
             context.partitions = partitions
+            context.counts = counts
             syncHeader()
             throw error
         }

@@ -58,7 +58,7 @@ extension WriteTransaction {
     private mutating func countAndHide(_ intent: Intent) throws -> Int {
         var total = 0
         for lane in try snapshot.lanes(of: intent) {
-            var counts = try state.counts[lane.type] ?? snapshot.counts(of: lane.type)
+            var counts = try snapshot.counts(of: lane.type)
             var hours: ClosedRange<Int64>?
             let range = intent.points
             try snapshot.forEachChunk(lane, from: range.from, to: range.to) { chunk in
@@ -74,7 +74,7 @@ extension WriteTransaction {
                 }
                 return true
             }
-            state.counts[lane.type] = counts
+            context.counts[lane.type] = counts
             if let hours { state.markStale(lane.type, hours.lowerBound, hours.upperBound) }
         }
         return total
@@ -98,8 +98,8 @@ extension WriteTransaction {
 
     /// What follows from rows that leave their chunk for a mass operation.
     mutating func settlePurged(_ lane: Lane, _ rows: [StoredRow]) throws {
-        if state.counts[lane.type] == nil { state.counts[lane.type] = try snapshot.counts(of: lane.type) }
-        state.counts[lane.type]!.hidden -= Int64(rows.count)
+        if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
+        context.counts[lane.type]!.hidden -= Int64(rows.count)
         var entries: [IdentityEntry] = []
         for row in rows {
             let source = try snapshot.revision(row.revision).sourceNumber

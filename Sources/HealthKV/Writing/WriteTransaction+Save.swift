@@ -125,22 +125,24 @@ extension WriteTransaction {
         let source = try number(of: sample.source.identity)
         sample.version = max(1, sample.version)
         let sync = sample.syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
-        for tombstone in [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }] {
-            guard let tombstone else { continue }
-            if sample.version < tombstone.version { return .vetoed }
-            if sample.version == tombstone.version {
-                // At an equal version a deletion wins, except against a later clock of a merged record.
-                let deleted = ChangeClock(time: Instant(nanoseconds: tombstone.clockTime), replica: tombstone.clockReplica)
-                guard rule == .merge, let clock = sample.modified, deleted < clock else { return .vetoed }
-            }
-            try removeTombstone(tombstone)
-        }
+        let tombstones = [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }].compactMap(\.self)
+        // All must agree before any is taken back.
+        for tombstone in tombstones where vetoes(tombstone, sample, rule) { return .vetoed }
+        for tombstone in tombstones { try removeTombstone(tombstone) }
         let clock = rule == .merge ? sample.modified ?? tick() : tick()
         let row = try self.row(sample, clock: clock, keepingDerivedID: nil, type: type)
         let lane = Lane(type: type, duration: row.durationClass)
         try apply(lane, inserts: [row])
         try reindex(from: nil, to: (row, lane))
         return .inserted
+    }
+
+    /// Whether a deletion stands against a sample: its version is not below the sample's. At an equal version only a
+    /// merged record with a later clock lives again.
+    private func vetoes(_ tombstone: Tombstone, _ sample: Sample, _ rule: StoreRule) -> Bool {
+        if sample.version != tombstone.version { return sample.version < tombstone.version }
+        guard rule == .merge, let clock = sample.modified else { return true }
+        return clock <= ChangeClock(time: Instant(nanoseconds: tombstone.clockTime), replica: tombstone.clockReplica)
     }
 
     /// A sample as a row of this commit.

@@ -26,16 +26,16 @@ extension WriteTransaction {
     }
 
     /// Writes rows of which only the mark changed: no change for the feed.
-    private mutating func replaceMarks(_ lane: Lane, _ rows: [StoredRow]) throws {
+    mutating func replaceMarks(_ lane: Lane, _ rows: [StoredRow]) throws {
         var edit = LaneEdit(inserts: rows, removals: [])
         while let point = edit.next {
             let chunk = try snapshot.load(lane, point)
             let merged = edit.merge(chunk.rows, before: chunk.bounds.upper)
             for (old, new) in zip(merged.removed, merged.added) {
                 let source = try snapshot.revision(new.revision).sourceNumber
-                if state.counts[lane.type] == nil { state.counts[lane.type] = try snapshot.counts(of: lane.type) }
-                state.counts[lane.type]!.add(old, source: source, -1)
-                state.counts[lane.type]!.add(new, source: source, 1)
+                if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
+                context.counts[lane.type]!.add(old, source: source, -1)
+                context.counts[lane.type]!.add(new, source: source, 1)
                 state.markStale(lane.type, new.start, new.end)
             }
             if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
@@ -85,5 +85,20 @@ extension Snapshot {
             return true
         }
         return rows
+    }
+}
+
+extension WriteTransaction {
+    /// Takes the marks back at each of some times.
+    mutating func clearShadows(_ lane: Lane, _ times: [(start: Int64, end: Int64)]) throws {
+        for time in times {
+            let marked = try snapshot.rows(lane, start: time.start, end: time.end).filter(\.isShadowed)
+            let cleared = marked.map { row in
+                var row = row
+                row.flags.remove(.shadowed)
+                return row
+            }
+            if !cleared.isEmpty { try replaceMarks(lane, cleared) }
+        }
     }
 }

@@ -1,0 +1,32 @@
+extension [UInt8] {
+    /// Appends the bytes of `word` as they lie in memory.
+    @inline(__always)
+    mutating func append<Word: FixedWidthInteger & BitwiseCopyable>(bytesOf word: Word) {
+        // Safe: every byte of an integer is initialised, and they are copied inside the closure.
+        unsafe Swift.withUnsafeBytes(of: word) { unsafe append(contentsOf: $0) }
+    }
+
+    /// Writes the bytes of `word` over those at `offset`.
+    @inline(__always)
+    mutating func overwrite<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, bytesOf word: Word) {
+        precondition(offset >= 0 && offset + Word.bitWidth / 8 <= count)
+        // Safe: the precondition covers all bytes of the word.
+        unsafe withUnsafeMutableBytes { unsafe $0.storeBytes(of: word, toByteOffset: offset, as: Word.self) }
+    }
+
+    /// Appends `count` pairs of big-endian words, as ids are stored.
+    @inline(__always)
+    mutating func appendBigEndian(pairs: Int, _ pair: (Int) -> (high: UInt64, low: UInt64)) {
+        let start = count
+        append(contentsOf: repeatElement(0, count: 16 * pairs))
+        // Safe: the stores lie within the bytes appended above.
+        unsafe withUnsafeMutableBytes { bytes in
+            for index in 0..<pairs {
+                let words = pair(index)
+                let offset = start + 16 * index
+                unsafe bytes.storeBytes(of: words.high.bigEndian, toByteOffset: offset, as: UInt64.self)
+                unsafe bytes.storeBytes(of: words.low.bigEndian, toByteOffset: offset + 8, as: UInt64.self)
+            }
+        }
+    }
+}

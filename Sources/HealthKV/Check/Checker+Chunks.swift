@@ -1,0 +1,138 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension Checker {
+    /// Every chunk: checksums, bounds, order, details, names, marks, counts, and that the feed leads to each sample.
+    mutating func checkChunks(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
+        var counts: [UInt32: TypeCounts] = [:]
+        var feed = FeedCoverage(snapshot)
+        var last: ChunkBounds?
+        let total = max(1, try snapshot.view.statistics(snapshot.tables[.chunks]).entries)
+        var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
+        while try cursor.next() {
+            report.chunks += 1
+            if report.chunks % 256 == 0, !progress(0.1 + 0.5 * Double(report.chunks) / Double(total)) { return }
+            let key = cursor.key.copied()
+            do {
+                let chunk = try HotChunk(cursor.value, key: key.rawBytes)
+                checkTiling(chunk, after: last)
+                last = ChunkBounds(key: chunk.key, upper: chunk.upper)
+                try checkRows(snapshot, chunk, &counts, &feed)
+            } catch let error as FormatError {
+                add(.chunkUnreadable, .chunks, "key \(Checker.hex(key)): \(error)")
+                last = nil
+            } catch let error as StoreError {
+                add(error.code == .damaged ? .detailsMismatch : .nameMissing, .chunks, "key \(Checker.hex(key)): \(error.detail)")
+            }
+        }
+        checkLaneEnd(last)
+        checkOrphans(snapshot)
+        checkCounts(snapshot, counts)
+    }
+
+    private mutating func checkTiling(_ chunk: HotChunk, after last: ChunkBounds?) {
+        if let last, last.key.lane == chunk.key.lane {
+            if last.upper != chunk.key.lower {
+                add(.chunkGap, .chunks, "behind key \(Checker.hex(last.key.bytes))")
+            }
+            return
+        }
+        checkLaneEnd(last)
+        if chunk.key.lower != .least {
+            add(.chunkGap, .chunks, "before key \(Checker.hex(chunk.key.bytes))")
+        }
+    }
+
+    private mutating func checkLaneEnd(_ last: ChunkBounds?) {
+        if let last, last.upper != .greatest {
+            add(.chunkGap, .chunks, "behind key \(Checker.hex(last.key.bytes))")
+        }
+    }
+
+    private mutating func checkRows(
+        _ snapshot: borrowing Snapshot, _ chunk: HotChunk, _ counts: inout [UInt32: TypeCounts],
+        _ feed: inout FeedCoverage
+    ) throws {
+        let lane = chunk.key.lane
+        let rows = try snapshot.allRows(chunk)
+        report.samples += rows.count
+        if rows.count(where: \.isShadowed) != chunk.shadowed {
+            add(.shadowWrong, .chunks, "number of marks of key \(Checker.hex(chunk.key.bytes))")
+        }
+        let hides = try snapshot.hidden(rows, lane)
+        for row in rows {
+            if hides?(row) ?? false {
+                counts[lane.type, default: TypeCounts()].hidden += 1
+                continue
+            }
+            let source = try snapshot.revision(row.revision).sourceNumber
+            counts[lane.type, default: TypeCounts()].add(row, source: source, 1)
+            if HealthUnit(number: row.unit) == nil { add(.nameMissing, .chunks, "unit \(row.unit)") }
+            _ = try snapshot.device(row.device)
+            if !feed.covers(row, lane) { add(.changeMissing, .changes, "commit \(row.commit) does not lead to id \(row.id)") }
+        }
+        try checkShadows(snapshot, lane, rows.filter { !(hides?($0) ?? false) })
+    }
+
+    /// At each time exactly one sample of a shadowing type shows, and of other types all do.
+    private mutating func checkShadows(_ snapshot: borrowing Snapshot, _ lane: Lane, _ rows: [StoredRow]) throws {
+        let shadows =
+            snapshot.header.shadowing[lane.type] ?? SampleType(catalogNumber: lane.type)?.shadowsDuplicates ?? false
+        if !shadows {
+            if rows.contains(where: \.isShadowed) { add(.shadowWrong, .chunks, "type \(lane.type) shadows nothing") }
+            return
+        }
+        var index = 0
+        while index < rows.count {
+            var end = index + 1
+            while end < rows.count, rows[end].start == rows[index].start, rows[end].end == rows[index].end { end += 1 }
+            let isAtBorder = index == 0 || end == rows.count
+            let group =
+                isAtBorder ? try snapshot.rows(lane, start: rows[index].start, end: rows[index].end) : Array(rows[index..<end])
+            if group.count(where: { !$0.isShadowed }) != 1 {
+                add(.shadowWrong, .chunks, "a time of type \(lane.type) shows \(group.count { !$0.isShadowed }) samples")
+            }
+            index = end
+        }
+    }
+
+    /// Details whose chunk is gone.
+    private mutating func checkOrphans(_ snapshot: borrowing Snapshot) {
+        forEachValue(snapshot, .details, as: .detailsMismatch) { checker, value, key in
+            if try !snapshot.view.contains(snapshot.tables[.chunks], key) {
+                checker.add(.detailsMismatch, .details, "key \(Checker.hex(key)) has no chunk")
+            }
+            try DetailsChunk(value, key: key.rawBytes).verify()
+        }
+    }
+
+    private mutating func checkCounts(_ snapshot: borrowing Snapshot, _ counted: [UInt32: TypeCounts]) {
+        do {
+            var kept: [UInt32: TypeCounts] = [:]
+            for (type, counts) in try snapshot.allCounts() { kept[type] = counts }
+            for type in Set(kept.keys).union(counted.keys).sorted() where kept[type] ?? TypeCounts() != counted[type] ?? TypeCounts() {
+                add(.countsWrong, .summaries, "type \(type)")
+            }
+        } catch {
+            add(.countsWrong, .summaries, "\(error)")
+        }
+    }
+}
+
+/// Which stretches each commit's change record names.
+struct FeedCoverage {
+    private var spans: [UInt64: [(lane: Lane, starts: ClosedRange<Int64>)]] = [:]
+
+    init(_ snapshot: borrowing Snapshot) {
+        guard var cursor = try? snapshot.view.cursor(snapshot.tables[.changes]) else { return }
+        while (try? cursor.next()) ?? false {
+            guard let record = try? ChangeRecord(cursor.value, key: cursor.key.copied()) else { continue }
+            spans[record.commit] = record.spans
+        }
+    }
+
+    func covers(_ row: StoredRow, _ lane: Lane) -> Bool {
+        spans[row.commit]?.contains { $0.lane == lane && $0.starts.contains(row.start) } ?? false
+    }
+}

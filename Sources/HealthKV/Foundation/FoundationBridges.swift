@@ -1,0 +1,56 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HealthModel
+
+extension Instant {
+    /// The instant of a date, rounded to the nearest nanosecond that a date can tell.
+    public init(_ date: Date) throws(ModelError) {
+        try self.init(secondsSinceReference: date.timeIntervalSinceReferenceDate)
+    }
+
+    /// The instant as a date, exact to about 100 ns.
+    public var date: Date { Date(timeIntervalSinceReferenceDate: secondsSinceReference) }
+}
+
+extension SampleID {
+    public init(_ uuid: UUID) {
+        let b = uuid.uuid
+        func word(_ bytes: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)) -> UInt64 {
+            let upper = UInt64(bytes.0) << 56 | UInt64(bytes.1) << 48 | UInt64(bytes.2) << 40 | UInt64(bytes.3) << 32
+            return upper | UInt64(bytes.4) << 24 | UInt64(bytes.5) << 16 | UInt64(bytes.6) << 8 | UInt64(bytes.7)
+        }
+        self.init(
+            high: word((b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7)),
+            low: word((b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15)))
+    }
+
+    public var uuid: UUID {
+        func byte(_ index: Int) -> UInt8 {
+            UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - index % 8 * 8))
+        }
+        return UUID(
+            uuid: (
+                byte(0), byte(1), byte(2), byte(3), byte(4), byte(5), byte(6), byte(7), byte(8), byte(9), byte(10),
+                byte(11), byte(12), byte(13), byte(14), byte(15)
+            ))
+    }
+}
+
+extension Sample {
+    /// A sample of one instant, from a date.
+    public init(
+        _ type: SampleType, _ value: Double, _ unit: HealthUnit, at date: Date, source: Source = .thisApp
+    ) throws(ModelError) {
+        self.init(type, value, unit, at: try Instant(date), source: source)
+    }
+}
+
+extension SampleStore {
+    /// Opens the store in a folder, making it when there is none and the options allow it.
+    public static func open(at folder: URL, options: Options = Options()) throws -> SampleStore {
+        try open(at: folder.path, options: options)
+    }
+}

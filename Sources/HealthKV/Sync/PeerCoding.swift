@@ -1,0 +1,203 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Keys of the tables of sync. A peer's name is hashed to sixteen bytes, so that keys have one length whatever it is; the
+/// name itself stands in the record.
+enum PeerKey {
+    static func peer(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
+        let words = IdentityHash.words(of: Array(name.utf8), hashKey)
+        var writer = ByteWriter(reserving: 16)
+        writer.appendBigEndian(words.0)
+        writer.appendBigEndian(words.1)
+        return writer.bytes
+    }
+
+    static func anchor(_ peer: String, _ type: UInt32, _ scope: String, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 36)
+        writer.bytes = PeerKey.peer(peer, hashKey)
+        writer.appendBigEndian(type)
+        writer.bytes += PeerKey.peer(scope, hashKey)
+        return writer.bytes
+    }
+
+    /// Links stand under the sample's id (0) and under the peer's id (1).
+    static func link(_ peer: String, _ direction: UInt8, _ id: SampleID, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 33)
+        writer.bytes = PeerKey.peer(peer, hashKey)
+        writer.append(direction)
+        writer.appendBigEndian(id.high)
+        writer.appendBigEndian(id.low)
+        return writer.bytes
+    }
+
+    static func pending(_ peer: String, _ sequence: UInt64, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 24)
+        writer.bytes = PeerKey.peer(peer, hashKey)
+        writer.appendBigEndian(sequence)
+        return writer.bytes
+    }
+
+    static func audit(_ commit: UInt64, _ ordinal: UInt32) -> [UInt8] {
+        var writer = ByteWriter(reserving: 12)
+        writer.appendBigEndian(commit)
+        writer.appendBigEndian(ordinal)
+        return writer.bytes
+    }
+}
+
+/// A record that a table of sync holds.
+protocol SyncRecord {
+    static var table: TableCode { get }
+    func encode(into record: inout RecordWriter)
+    init(from record: inout RecordReader) throws
+}
+
+/// A key of one of the tables of sync.
+struct SyncKey: KeyCodec, Hashable {
+    let keyBytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { keyBytes = bytes }
+    init(keyBytes span: RawSpan) { keyBytes = span.copied() }
+}
+
+/// A record of sync with the header that every primary value carries.
+struct StoredSync<Record: SyncRecord>: RecordCodec {
+    let record: Record
+    let key: SyncKey
+    let commit: UInt64
+
+    init(_ record: Record, key: SyncKey, commit: UInt64) {
+        self.record = record
+        self.key = key
+        self.commit = commit
+    }
+
+    var recordBytes: [UInt8] {
+        var writer = RecordWriter()
+        record.encode(into: &writer)
+        return writer.value(table: Record.table, key: key.keyBytes, commit: commit)
+    }
+
+    init(recordBytes span: RawSpan) throws {
+        let value = try StoredValue(span, table: Record.table)
+        (key, commit) = (SyncKey(keyBytes: value.key), value.commit)
+        var reader = try RecordReader(span, table: Record.table, key: key.keyBytes)
+        record = try Record(from: &reader)
+    }
+
+    static func table(_ tables: Tables) -> TypedTable<SyncKey, StoredSync<Record>> { TypedTable(tables[Record.table]) }
+}
+
+extension Peer: SyncRecord {
+    static var table: TableCode { .peers }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(name)
+        record.append(registered.nanoseconds)
+        record.append(lastSeen.nanoseconds)
+        record.append(acknowledged?.description)
+    }
+
+    init(from record: inout RecordReader) throws {
+        name = try record.readText()
+        registered = Instant(nanoseconds: try record.read(Int64.self))
+        lastSeen = Instant(nanoseconds: try record.read(Int64.self))
+        acknowledged = try record.readOptionalText().flatMap { ChangeToken($0) }
+    }
+}
+
+extension Anchor: SyncRecord {
+    static var table: TableCode { .anchors }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(peer)
+        record.append(type.identifier)
+        record.append(scope)
+        record.append(token)
+        record.append(time.nanoseconds)
+        record.append(outcome)
+    }
+
+    init(from record: inout RecordReader) throws {
+        peer = try record.readText()
+        type = SampleType(try record.readText())
+        scope = try record.readText()
+        token = try record.readBytes()
+        time = Instant(nanoseconds: try record.read(Int64.self))
+        outcome = try record.readText()
+    }
+}
+
+extension PeerLink: SyncRecord {
+    static var table: TableCode { .links }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(peer)
+        record.append(sample)
+        record.append(peerID)
+        record.append(version)
+        record.append(isProvisional ? 1 : 0 as UInt8)
+    }
+
+    init(from record: inout RecordReader) throws {
+        peer = try record.readText()
+        sample = try record.readID()
+        peerID = try record.readID()
+        version = try record.read(Int64.self)
+        isProvisional = try record.read(UInt8.self) != 0
+    }
+}
+
+extension PendingOperation: SyncRecord {
+    static var table: TableCode { .pending }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(peer)
+        record.append(sequence)
+        record.append(kind.rawValue)
+        record.append(sample)
+        record.append(version)
+        record.append(Int64(attempts))
+        record.append(nextTry.nanoseconds)
+        record.append(state.rawValue)
+        record.append(reason)
+    }
+
+    init(from record: inout RecordReader) throws {
+        let peer = try record.readText()
+        let sequence = try record.read(UInt64.self)
+        guard let kind = Kind(rawValue: try record.read(UInt8.self)) else { throw FormatError(.unknown, "operation") }
+        let sample = try record.readID()
+        let version = try record.read(Int64.self)
+        let attempts = Int(truncatingIfNeeded: try record.read(Int64.self))
+        let nextTry = Instant(nanoseconds: try record.read(Int64.self))
+        guard let state = State(rawValue: try record.read(UInt8.self)) else { throw FormatError(.unknown, "state") }
+        self.init(
+            peer: peer, kind: kind, sample: sample, version: version, attempts: attempts, nextTry: nextTry, state: state,
+            reason: try record.readText())
+        self.sequence = sequence
+    }
+}
+
+extension AuditEntry: SyncRecord {
+    static var table: TableCode { .audit }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(commit)
+        record.append(ordinal)
+        record.append(time.nanoseconds)
+        record.append(event)
+        record.append(sample)
+        record.append(displaced)
+    }
+
+    init(from record: inout RecordReader) throws {
+        commit = try record.read(UInt64.self)
+        ordinal = try record.read(UInt32.self)
+        time = Instant(nanoseconds: try record.read(Int64.self))
+        event = try record.readText()
+        sample = try record.readID()
+        displaced = try record.readBytes()
+    }
+}

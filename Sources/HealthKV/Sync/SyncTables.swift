@@ -1,0 +1,172 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension Snapshot {
+    func record<Record: SyncRecord>(_ key: [UInt8], as type: Record.Type) throws -> Record? {
+        let key = SyncKey(key)
+        guard let stored = try StoredSync<Record>.table(tables).get(key, in: view) else { return nil }
+        guard stored.key == key else { throw damaged("a record of sync stands under another's key") }
+        return stored.record
+    }
+
+    /// All records of a table whose keys begin with `prefix`, in order.
+    func records<Record: SyncRecord>(prefix: [UInt8] = [], as type: Record.Type) throws -> [Record] {
+        var records: [Record] = []
+        let start = prefix.isEmpty ? nil : SyncKey(prefix)
+        try StoredSync<Record>.table(tables).forEach(from: start, in: view) { key, stored in
+            guard key.keyBytes.starts(with: prefix) else { return false }
+            guard stored.key == key else { throw damaged("a record of sync stands under another's key") }
+            records.append(stored.record)
+            return true
+        }
+        return records
+    }
+}
+
+extension WriteTransaction {
+    fileprivate mutating func put<Record: SyncRecord>(_ record: Record, _ bytes: [UInt8]) throws {
+        let key = SyncKey(bytes)
+        state.isChanged = true
+        try StoredSync<Record>.table(context.tables).put(
+            StoredSync(record, key: key, commit: commit), under: key, in: &lmdb)
+    }
+
+    fileprivate mutating func forget<Record: SyncRecord>(_ bytes: [UInt8], as type: Record.Type) throws {
+        state.isChanged = true
+        try StoredSync<Record>.table(context.tables).delete(SyncKey(bytes), in: &lmdb)
+    }
+}
+
+// Sync state lives beside the samples, and changes in the same transaction as what it stands for.
+extension SampleReading where Self: ~Copyable {
+    /// The registered peers.
+    public func peers() throws -> [Peer] { try snapshot.records(as: Peer.self).sorted { $0.name < $1.name } }
+
+    public func peer(_ name: String) throws -> Peer? {
+        let snapshot = snapshot
+        return try snapshot.record(PeerKey.peer(name, snapshot.header.hashKey), as: Peer.self)
+    }
+
+    /// Our places in the feeds of all peers, or of one.
+    public func anchors(of peer: String? = nil) throws -> [Anchor] {
+        let snapshot = snapshot
+        return try snapshot.records(prefix: peer.map { PeerKey.peer($0, snapshot.header.hashKey) } ?? [], as: Anchor.self)
+    }
+
+    public func anchor(peer: String, type: SampleType, scope: String = "") throws -> Anchor? {
+        let snapshot = snapshot
+        guard let number = try snapshot.number(of: type) else { return nil }
+        return try snapshot.record(PeerKey.anchor(peer, number, scope, snapshot.header.hashKey), as: Anchor.self)
+    }
+
+    /// What a peer calls a sample.
+    public func link(peer: String, sample: SampleID) throws -> PeerLink? {
+        let snapshot = snapshot
+        return try snapshot.record(PeerKey.link(peer, 0, sample, snapshot.header.hashKey), as: PeerLink.self)
+    }
+
+    /// The link that a peer's own id leads to.
+    public func link(peer: String, peerID: SampleID) throws -> PeerLink? {
+        let snapshot = snapshot
+        return try snapshot.record(PeerKey.link(peer, 1, peerID, snapshot.header.hashKey), as: PeerLink.self)
+    }
+
+    /// Operations that wait for all peers, or for one, in the order of their queues.
+    public func pending(for peer: String? = nil) throws -> [PendingOperation] {
+        let snapshot = snapshot
+        let prefix = peer.map { PeerKey.peer($0, snapshot.header.hashKey) } ?? []
+        return try snapshot.records(prefix: prefix, as: PendingOperation.self)
+    }
+
+    /// Conflicts that were resolved, the oldest first.
+    public func audit() throws -> [AuditEntry] { try snapshot.records(as: AuditEntry.self) }
+}
+
+extension WriteTransaction {
+    /// Registers a peer, or updates what is known of it.
+    public mutating func setPeer(_ peer: Peer) throws {
+        try put(peer, PeerKey.peer(peer.name, state.header.hashKey))
+    }
+
+    /// Forgets a peer with its anchors, links and queue. Samples stay.
+    public mutating func removePeer(_ name: String) throws {
+        let hashKey = state.header.hashKey
+        try forget(PeerKey.peer(name, hashKey), as: Peer.self)
+        for anchor in try anchors(of: name) { try removeAnchor(peer: name, type: anchor.type, scope: anchor.scope) }
+        for operation in try pending(for: name) { try removePending(operation) }
+        let links = try snapshot.records(prefix: PeerKey.peer(name, hashKey), as: PeerLink.self)
+        for link in links { try removeLink(link) }
+    }
+
+    /// Notes that a peer has seen our changes up to a token.
+    public mutating func acknowledge(peer name: String, _ token: ChangeToken) throws {
+        let now = environment.now()
+        var peer = try peer(name) ?? Peer(name: name, registered: now, lastSeen: now)
+        peer.lastSeen = now
+        peer.acknowledged = peer.acknowledged.map { max($0, token) } ?? token
+        try setPeer(peer)
+    }
+
+    /// Keeps our place in a peer's feed. Call it in the transaction that stores what the place stands for.
+    public mutating func setAnchor(_ anchor: Anchor) throws {
+        let type = try number(of: anchor.type)
+        try put(anchor, PeerKey.anchor(anchor.peer, type, anchor.scope, state.header.hashKey))
+    }
+
+    public mutating func removeAnchor(peer: String, type: SampleType, scope: String = "") throws {
+        let number = try number(of: type)
+        try forget(PeerKey.anchor(peer, number, scope, state.header.hashKey), as: Anchor.self)
+    }
+
+    /// Keeps what a peer calls a sample, in place of any earlier link of that sample.
+    public mutating func setLink(_ link: PeerLink) throws {
+        let hashKey = state.header.hashKey
+        if let older = try self.link(peer: link.peer, sample: link.sample) { try removeLink(older) }
+        try put(link, PeerKey.link(link.peer, 0, link.sample, hashKey))
+        try put(link, PeerKey.link(link.peer, 1, link.peerID, hashKey))
+    }
+
+    public mutating func removeLink(_ link: PeerLink) throws {
+        let hashKey = state.header.hashKey
+        try forget(PeerKey.link(link.peer, 0, link.sample, hashKey), as: PeerLink.self)
+        try forget(PeerKey.link(link.peer, 1, link.peerID, hashKey), as: PeerLink.self)
+    }
+
+    /// Puts an operation at the end of its peer's queue and gives it its place.
+    @discardableResult
+    public mutating func enqueue(_ operation: PendingOperation) throws -> PendingOperation {
+        var operation = operation
+        operation.sequence = try snapshot.nextSequence(of: operation.peer)
+        try updatePending(operation)
+        return operation
+    }
+
+    /// Stores attempts, next try, state and reason of a queued operation.
+    public mutating func updatePending(_ operation: PendingOperation) throws {
+        try put(operation, PeerKey.pending(operation.peer, operation.sequence, state.header.hashKey))
+    }
+
+    public mutating func removePending(_ operation: PendingOperation) throws {
+        try forget(PeerKey.pending(operation.peer, operation.sequence, state.header.hashKey), as: PendingOperation.self)
+    }
+
+    /// Adds a resolved conflict to the audit record.
+    public mutating func appendAudit(event: String, sample: SampleID, displaced: [UInt8]) throws {
+        let entry = AuditEntry(
+            commit: commit, ordinal: state.takeOrdinal(), time: environment.now(), event: event, sample: sample,
+            displaced: displaced)
+        try put(entry, PeerKey.audit(entry.commit, entry.ordinal))
+    }
+}
+
+extension Snapshot {
+    fileprivate func nextSequence(of peer: String) throws -> UInt64 {
+        var cursor = try view.cursor(tables[.pending])
+        let prefix = PeerKey.peer(peer, header.hashKey)
+        guard try cursor.seekAtOrBefore(PeerKey.pending(peer, .max, header.hashKey)),
+            cursor.key.hasPrefix(prefix, count: prefix.count)
+        else { return 1 }
+        return cursor.key.loadHash(prefix.count) + 1
+    }
+}

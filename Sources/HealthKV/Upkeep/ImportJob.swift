@@ -1,0 +1,97 @@
+import ColumnFormat
+import HealthModel
+
+/// How far an import has come: a row of `upkeep`, written in the transaction of each batch.
+struct ImportJob {
+    static let upkeepKind: UInt8 = 3
+
+    var name: String
+    /// How many batches are in the store.
+    var position: Int
+
+    static func key(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
+        [upkeepKind] + PeerKey.peer(name, hashKey)
+    }
+
+    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(name)
+        record.append(UInt64(position))
+        return record.value(table: .upkeep, key: key, commit: commit)
+    }
+
+    init(name: String, position: Int) {
+        self.name = name
+        self.position = position
+    }
+
+    init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
+        var record = try RecordReader(span, table: .upkeep, key: key)
+        name = try record.readText()
+        position = Int(truncatingIfNeeded: try record.read(UInt64.self))
+    }
+}
+
+extension Snapshot {
+    func importPosition(of name: String) throws -> Int {
+        let key = ImportJob.key(name, header.hashKey)
+        guard let span = try view.get(tables[.upkeep], key) else { return 0 }
+        return try ImportJob(span, key: key).position
+    }
+}
+
+extension SampleStore {
+    /// Imports a batch in one durable commit.
+    ///
+    /// With the name of a job the commit records that one more batch of it is done: after a crash ask
+    /// ``importPosition(of:)`` and go on from there.
+    @discardableResult
+    public func importBatch(_ batch: SampleBatch, job: String? = nil) throws -> ImportReport {
+        try write { transaction in
+            let report = try transaction.importBatch(batch)
+            if let job { try transaction.advance(job: job) }
+            return report
+        }
+    }
+
+    /// How many batches of a job are in the store; 0 when it is not known, and after it was finished.
+    public func importPosition(of job: String) throws -> Int { try read { try $0.snapshot.importPosition(of: job) } }
+
+    /// Forgets a job that is done.
+    public func finishImport(of job: String) throws {
+        try write { transaction in
+            let key = ImportJob.key(job, transaction.state.header.hashKey)
+            try transaction.remove(.upkeep, key)
+        }
+    }
+
+    /// Imports batches one durable commit after the other, in memory that does not grow with their number.
+    ///
+    /// Killed in the middle, the same call with the same batches goes on behind the last one that was stored.
+    ///
+    /// ```swift
+    /// let report = try store.importAll(history.batches(), job: "first import")
+    /// ```
+    @discardableResult
+    public func importAll(_ batches: some Sequence<SampleBatch>, job: String) throws -> ImportReport {
+        var report = ImportReport()
+        var left = try importPosition(of: job)
+        for batch in batches {
+            if left > 0 {
+                left -= 1
+                continue
+            }
+            report += try importBatch(batch, job: job)
+        }
+        try finishImport(of: job)
+        return report
+    }
+}
+
+extension WriteTransaction {
+    fileprivate mutating func advance(job name: String) throws {
+        let key = ImportJob.key(name, state.header.hashKey)
+        let job = ImportJob(name: name, position: try snapshot.importPosition(of: name) + 1)
+        try put(.upkeep, key, job.value(key: key, commit: commit))
+    }
+}

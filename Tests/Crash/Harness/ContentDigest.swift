@@ -1,0 +1,69 @@
+import HealthKV
+
+/// What a store contains, in three numbers: how many samples, and the sum of a hash of each. A sum, since samples may be
+/// added and taken away in any order; 128 bits, so that no two contents that ever occur have the same.
+///
+/// The clock of the last change is left out: only the store knows it.
+struct ContentDigest: Hashable, Sendable {
+    private(set) var count = 0
+    private(set) var first: UInt64 = 0
+    private(set) var second: UInt64 = 0
+
+    mutating func add(_ sample: Sample) { change(sample, 1) }
+    mutating func remove(_ sample: Sample) { change(sample, -1) }
+
+    private mutating func change(_ sample: Sample, _ sign: Int) {
+        var bare = sample
+        bare.modified = nil
+        var encoder = CanonicalEncoder()
+        encoder.encode(bare)
+        let (one, two) = ContentDigest.hashes(encoder.bytes)
+        count += sign
+        first = sign > 0 ? first &+ one : first &- one
+        second = sign > 0 ? second &+ two : second &- two
+    }
+
+    private static func hashes(_ bytes: [UInt8]) -> (UInt64, UInt64) {
+        var (one, two) = (WordHash(seed: 11), WordHash(seed: 12))
+        var word: UInt64 = 0
+        for (place, byte) in bytes.enumerated() {
+            word = word << 8 | UInt64(byte)
+            if place % 8 == 7 {
+                one.mix(word)
+                two.mix(word)
+            }
+        }
+        one.mix(word)
+        two.mix(word)
+        return (one.value, two.value ^ UInt64(bytes.count))
+    }
+}
+
+extension ContentDigest: LosslessStringConvertible {
+    var description: String { "\(count) \(String(first, radix: 16)) \(String(second, radix: 16))" }
+
+    init?(_ text: String) { self.init(words: text.split(separator: " ")[...]) }
+
+    init?(words: ArraySlice<Substring>) {
+        guard words.count == 3, let count = Int(words[words.startIndex]),
+            let first = UInt64(words[words.startIndex + 1], radix: 16),
+            let second = UInt64(words[words.startIndex + 2], radix: 16)
+        else { return nil }
+        (self.count, self.first, self.second) = (count, first, second)
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Reads every sample of the types that the workload knows.
+    func content(_ visit: (Sample) throws -> Void = { _ in }) throws -> ContentDigest {
+        var digest = ContentDigest()
+        for type in Vocabulary.types {
+            try forEachSample(of: type, includeShadowed: true) { sample in
+                digest.add(sample)
+                try visit(sample)
+                return true
+            }
+        }
+        return digest
+    }
+}

@@ -1,0 +1,90 @@
+/// The data file as a disk may hold it: what is durable, and what was written since and may be there in any part.
+struct Disk {
+    static let sectorBytes = 512
+    static let pageBytes = 4_096
+
+    private struct Pending {
+        var offset: Int
+        var bytes: ArraySlice<UInt8>
+    }
+
+    private(set) var durable: [UInt8] = []
+    private var pending: [Pending] = []
+    /// Whether the file has its name, and whether the name would outlast a power cut.
+    private(set) var isNamed = false
+    private(set) var nameIsDurable = false
+
+    /// Whether a power cut now could leave different files.
+    var isOpen: Bool { !pending.isEmpty || isNamed && !nameIsDurable }
+
+    mutating func apply(_ event: Timeline.Event) {
+        switch event {
+        case .write(let offset, let bytes, let isSynced):
+            if isSynced { Disk.put(bytes, offset, into: &durable) } else { pending.append(Pending(offset: offset, bytes: bytes)) }
+        case .truncate(let size):
+            // Taken as durable at once: no store shortens its file.
+            durable.removeLast(max(0, durable.count - size))
+            durable += [UInt8](repeating: 0, count: size - durable.count)
+        case .sync:
+            durable = whole
+            pending = []
+        case .named: isNamed = true
+        case .nameSynced: nameIsDurable = isNamed
+        case .line: break
+        }
+    }
+
+    private static func put(_ bytes: ArraySlice<UInt8>, _ offset: Int, into image: inout [UInt8]) {
+        let end = offset + bytes.count
+        if image.count < end { image += [UInt8](repeating: 0, count: end - image.count) }
+        image.replaceSubrange(offset..<end, with: bytes)
+    }
+
+    /// The file as the process sees it, which is also what a killed process leaves.
+    var whole: [UInt8] {
+        var image = durable
+        for write in pending { Disk.put(write.bytes, write.offset, into: &image) }
+        return image
+    }
+
+    /// A file that a power cut may leave: of what was written since the last sync, any sectors. `nil`: no file at all.
+    func cut(_ generator: inout SeededGenerator) -> [UInt8]? {
+        if isNamed, !nameIsDurable, generator.chance(50) { return nil }
+        let pieces = pieces(of: generator.chance(25) ? Disk.pageBytes : Disk.sectorBytes)
+        let kept = Disk.choose(pieces.count, &generator)
+        var image = durable
+        for (piece, isKept) in zip(pieces, kept) where isKept { Disk.put(piece.bytes, piece.offset, into: &image) }
+        // The file may have grown before its new bytes came.
+        if let end = pieces.map({ $0.offset + $0.bytes.count }).max(), end > image.count, generator.chance(30) {
+            image += [UInt8](repeating: 0, count: end - image.count)
+        }
+        return image
+    }
+
+    private func pieces(of size: Int) -> [Pending] {
+        pending.flatMap { write in
+            var pieces: [Pending] = []
+            var place = write.bytes.startIndex
+            while place < write.bytes.endIndex {
+                let offset = write.offset + place - write.bytes.startIndex
+                let end = min(write.bytes.endIndex, place + size - offset % size)
+                pieces.append(Pending(offset: offset, bytes: write.bytes[place..<end]))
+                place = end
+            }
+            return pieces
+        }
+    }
+
+    /// Which of some pieces reached the disk: about half, few, most, all but one, one alone, the last ones only.
+    private static func choose(_ count: Int, _ generator: inout SeededGenerator) -> [Bool] {
+        let one = count > 0 ? generator.number(0..<count) : 0
+        switch generator.number(0..<6) {
+        case 0: return (0..<count).map { $0 == one }
+        case 1: return (0..<count).map { $0 != one }
+        case 2: return (0..<count).map { $0 >= one }
+        case let mode:
+            let percent = [50, 10, 90][mode - 3]
+            return (0..<count).map { _ in generator.chance(percent) }
+        }
+    }
+}

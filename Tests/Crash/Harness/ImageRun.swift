@@ -1,0 +1,115 @@
+import Foundation
+import HealthKV
+
+/// Builds the files that crashes at each moment of a recorded run may leave, and judges each.
+struct ImageRun {
+    struct Tally {
+        var images = 0
+        var losses: [Loss: Int] = [:]
+    }
+
+    private let timeline: Timeline
+    private let seed: UInt64
+    private let count: Int
+    private let shard: Int
+    private let shards: Int
+    private let first: Int
+    private let folder: String
+    private let keep: String
+    private let keepsGoing: Bool
+    private var tally = Tally()
+
+    init(_ arguments: Arguments) throws {
+        let log = try RecordedLog(path: try arguments.text("log"))
+        timeline = try Timeline(log, path: try arguments.text("store") + "/data.mdb")
+        seed = try arguments.number("seed", default: 1)
+        count = Int(try arguments.number("count", default: 1_000))
+        shard = Int(try arguments.number("shard", default: 0))
+        shards = Int(try arguments.number("shards", default: 1))
+        first = Int(try arguments.number("from", default: 0))
+        folder = try arguments.text("scratch") + "/image-\(shard)"
+        keep = arguments.text("keep", default: "")
+        keepsGoing = arguments.has("keep-going")
+    }
+
+    /// Where a crash is worth an image: after each event that changes the disk, with all that was told before the next.
+    private var moments: [Int] {
+        timeline.events.indices.filter { timeline.events[$0].changesDisk }
+    }
+
+    /// How many images each moment gets: one of what was written, and where a power cut could leave more, its share.
+    private func shares(_ moments: [Int]) -> [Int] {
+        var disk = Disk()
+        let isOpen = moments.map { moment in
+            disk.apply(timeline.events[moment])
+            return disk.isOpen
+        }
+        let open = isOpen.count { $0 }
+        let left = max(0, count - moments.count)
+        var given = 0
+        return isOpen.map { isOpen in
+            guard isOpen else { return 1 }
+            given += 1
+            return 1 + left * given / open - left * (given - 1) / open
+        }
+    }
+
+    static func run(_ arguments: Arguments) throws {
+        var run = try ImageRun(arguments)
+        try run.judgeAll()
+        print(
+            "done \(run.tally.images)", Loss.allCases.map { "\($0.rawValue) \(run.tally.losses[$0] ?? 0)" }.joined(separator: " "))
+    }
+
+    private mutating func judgeAll() throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let moments = moments
+        let shares = shares(moments)
+        var disk = Disk()
+        var history = timeline.history
+        var next = 0
+        for (number, moment) in moments.enumerated() {
+            while next <= moment {
+                advance(next, &disk, &history)
+                next += 1
+            }
+            let told = number + 1 < moments.count ? moments[number + 1] : timeline.events.count
+            while next < told {
+                advance(next, &disk, &history)
+                next += 1
+            }
+            guard number >= first, number % shards == shard else { continue }
+            print("at \(number)")
+            for pick in 0..<shares[number] {
+                var generator = SeededGenerator(seed: seed, part: number << 20 + pick)
+                let image = pick == 0 ? (disk.isNamed ? disk.whole : nil) : disk.cut(&generator)
+                try judge(image, history, "moment \(number) pick \(pick)", &generator)
+            }
+        }
+    }
+
+    private func advance(_ event: Int, _ disk: inout Disk, _ history: inout History) {
+        disk.apply(timeline.events[event])
+        if case .line(let line) = timeline.events[event] { history.note(line) }
+    }
+
+    private mutating func judge(
+        _ image: [UInt8]?, _ history: History, _ name: String, _ generator: inout SeededGenerator
+    ) throws {
+        let path = folder + "/data.mdb"
+        if let image { try RawFile(path).replace(with: image) } else { try? FileManager.default.removeItem(atPath: path) }
+        tally.images += 1
+        do {
+            try Judge(folder: folder).judge(history, probe: Judge.probe(&generator))
+        } catch let verdict as Verdict {
+            tally.losses[verdict.loss, default: 0] += 1
+            print("loss \(name): \(verdict)")
+            if !keep.isEmpty, let image {
+                try FileManager.default.createDirectory(atPath: keep, withIntermediateDirectories: true)
+                try RawFile(keep + "/" + name.replacingOccurrences(of: " ", with: "-") + ".mdb").replace(with: image)
+            }
+            if !keepsGoing { throw verdict }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import HealthKV
+
+/// The lines by which a working process tells what it is about to make true and what it was told is durable.
+///
+///     w NUMBER GROUP COUNT HASH HASH     the content after change NUMBER, written before its commit; changes of one
+///                                        commit have the same GROUP
+///     a NUMBER                           change NUMBER, and so all before it, was answered as durable
+enum JournalLine {
+    case content(number: Int, group: UInt64, ContentDigest)
+    case acknowledged(Int)
+
+    var text: String {
+        switch self {
+        case .content(let number, let group, let digest): "w \(number) \(group) \(digest)\n"
+        case .acknowledged(let number): "a \(number)\n"
+        }
+    }
+
+    init?(_ line: Substring) {
+        let words = line.split(separator: " ")
+        if words.first == "a", words.count == 2, let number = Int(words[1]) {
+            self = .acknowledged(number)
+        } else if words.first == "w", words.count == 6, let number = Int(words[1]), let group = UInt64(words[2]),
+            let digest = ContentDigest(words: words[3...])
+        {
+            self = .content(number: number, group: group, digest)
+        } else {
+            return nil
+        }
+    }
+}
+
+/// What the lines of a journal, read up to some place, allow a store to contain.
+struct History {
+    private(set) var contents: [ContentDigest] = []
+    private var groups: [UInt64] = []
+    /// The greatest change that was acknowledged; -1 for none, not even that the store was opened.
+    var acknowledged = -1
+    /// The greatest change that was announced.
+    var announced = -1
+
+    mutating func read(_ line: JournalLine) {
+        switch line {
+        case .content(let number, let group, let digest):
+            // Two threads may write their lines in the other order; each line has its place.
+            while contents.count <= number {
+                contents.append(ContentDigest())
+                groups.append(.max)
+            }
+            contents[number] = digest
+            groups[number] = group
+        case .acknowledged: break
+        }
+        note(line)
+    }
+
+    /// Advances over a line of a journal that was read whole before.
+    mutating func note(_ line: JournalLine) {
+        switch line {
+        case .content(let number, _, _): announced = max(announced, number)
+        case .acknowledged(let number): acknowledged = max(acknowledged, number)
+        }
+    }
+
+    mutating func rewind() { (acknowledged, announced) = (-1, -1) }
+
+    /// Whether a commit ends with a change.
+    private func endsCommit(_ number: Int) -> Bool {
+        number + 1 == groups.count || groups[number + 1] != groups[number]
+    }
+
+    /// The contents that a store may have: the ends of all commits from the last acknowledged on. A member of the last
+    /// announced commit that was not announced yet has done nothing.
+    var legal: [ContentDigest] {
+        var legal: [ContentDigest] = acknowledged < 0 ? [ContentDigest()] : []
+        guard announced >= 0 else { return legal }
+        for number in max(0, acknowledged)...announced where endsCommit(number) || number == announced {
+            legal.append(contents[number])
+        }
+        return legal
+    }
+
+    /// What a content that is not legal is.
+    func describe(_ digest: ContentDigest) -> String {
+        let known = contents.prefix(max(0, acknowledged)).lastIndex(of: digest)
+        return known.map { "the content is that of change \($0), but \(acknowledged) was acknowledged" }
+            ?? "the content, \(digest.count) samples, is that of no commit from \(acknowledged) to \(announced)"
+    }
+}

@@ -1,0 +1,160 @@
+import HealthKV
+
+/// One change, performed on the store and on the model alike.
+enum Operation: Sendable {
+    case save([Sample])
+    case delete(SampleID)
+    case deleteNamed(Model.SyncKey)
+    case deleteGroup(String)
+    case deleteRange(SampleType, from: Instant, to: Instant)
+    case deleteSource(SourceIdentity, leavingTombstones: Bool)
+    case importBatch(SampleBatch)
+}
+
+/// The store answered otherwise than the model.
+struct Mismatch: Error, CustomStringConvertible {
+    let description: String
+    init<Answer>(_ operation: String, store: Answer, model: Answer) {
+        description = "\(operation): the store answered \(store), the model \(model)"
+    }
+}
+
+extension Operation {
+    private func compare<Answer: Equatable>(_ name: String, _ store: Answer, _ model: Answer) throws {
+        if store != model { throw Mismatch(name, store: store, model: model) }
+    }
+
+    func perform(_ transaction: inout WriteTransaction, _ model: inout Model) throws {
+        switch self {
+        case .save(let samples):
+            try compare("save", transaction.save(samples), samples.map { model.save($0) })
+        case .delete(let id):
+            try compare("delete(id:)", transaction.delete(id: id), model.delete(id))
+        case .deleteNamed(let key):
+            let answer = try transaction.delete(syncIdentifier: key.text, type: key.type, source: key.source)
+            try compare("delete(syncIdentifier:)", answer, model.delete(key))
+        case .deleteGroup(let group):
+            try compare("deleteGroup", transaction.deleteGroup(group), model.deleteAll { $0.group == group })
+        case .deleteRange(let type, let from, let to):
+            let answer = try transaction.deleteRange(of: type, from: from, to: to)
+            try compare(
+                "deleteRange", answer, model.deleteAll { $0.type == type && $0.start >= from && $0.start < to })
+        case .deleteSource(let source, let leavingTombstones):
+            let answer =
+                try leavingTombstones ? transaction.deleteSource(source) : transaction.purgeSource(source)
+            try compare(
+                leavingTombstones ? "deleteSource" : "purgeSource", answer,
+                model.deleteAll(leavingTombstones: leavingTombstones) { $0.source.identity == source })
+        case .importBatch(let batch):
+            try compare("importBatch", transaction.importBatch(batch), model.importBatch(batch))
+        }
+    }
+}
+
+/// Draws operations. What it draws follows from its generator and the model alone.
+struct OperationSource {
+    var generator: SeededGenerator
+    /// Whether thousands of samples come and go at once, so that mass operations do not fit one commit.
+    var isMass = false
+    /// The content is held about here, so that an image is judged quickly.
+    var target: Int { isMass ? 4_000 : 250 }
+
+    mutating func transaction(_ model: Model) -> [Operation] {
+        (0..<generator.number(1..<4)).map { _ in next(model) }
+    }
+
+    mutating func next(_ model: Model) -> Operation {
+        if model.live.count > target, generator.chance(50) { return massDeletion(model) }
+        switch generator.number(0..<100) {
+        case 0..<32: return .save([Vocabulary.sample(&generator, model: model)])
+        case 32..<40:
+            return .save((0..<generator.number(2..<12)).map { _ in Vocabulary.sample(&generator, model: model) })
+        case 40..<60: return .save((0..<generator.number(1..<5)).compactMap { _ in edit(model) })
+        case 60..<65: return model.deleted(near: SampleID(using: &generator)).map { .save([revival($0)]) } ?? next(model)
+        case 65..<84: return deletion(model)
+        case 84..<91: return .importBatch(namedBatch(model))
+        case 91..<97: return .importBatch(derivedBatch())
+        default: return massDeletion(model)
+        }
+    }
+
+    private mutating func edit(_ model: Model) -> Sample? {
+        // An edit of content changes an id that is derived from it no more, but the model need not know how.
+        guard let id = model.ids.randomElement(using: &generator), !DerivedID.isDerived(id) else { return nil }
+        var sample = model.live[id]!
+        sample.version = generator.chance(90) ? 0 : max(0, sample.version + Int64(generator.number(0..<4)) - 1)
+        switch generator.number(0..<10) {
+        case 0: break
+        case 1...2: sample = moved(sample)
+        case 3: sample.metadata["edited"] = .number(Double(generator.number(0..<100)))
+        default: sample.quantity = Quantity(Double(generator.number(1..<20_000)) / 8, sample.quantity.unit)
+        }
+        // Known by its name only: a fresh id, as after a reinstallation.
+        if sample.syncIdentifier != nil, sample.syncIdentifier != id.description, generator.chance(30) {
+            sample.id = SampleID(using: &generator)
+        }
+        return sample
+    }
+
+    private mutating func moved(_ sample: Sample) -> Sample {
+        var sample = sample
+        let length = sample.isOpenEnded ? 0 : sample.end.nanoseconds - sample.start.nanoseconds
+        sample.start = Vocabulary.instant(&generator)
+        sample.end = sample.start + length
+        return sample
+    }
+
+    private mutating func revival(_ sample: Sample) -> Sample {
+        var sample = sample
+        sample.version = generator.chance(50) ? 0 : sample.version + Int64(generator.number(0..<3))
+        return sample
+    }
+
+    private mutating func deletion(_ model: Model) -> Operation {
+        guard let id = model.ids.randomElement(using: &generator) else { return .delete(SampleID(using: &generator)) }
+        let sample = model.live[id]!
+        if let group = sample.group, generator.chance(50) { return .deleteGroup(group) }
+        if let text = sample.syncIdentifier, text != id.description, generator.chance(50) {
+            return .deleteNamed(Model.SyncKey(source: sample.source.identity, type: sample.type, text: text))
+        }
+        return .delete(id)
+    }
+
+    private mutating func massDeletion(_ model: Model) -> Operation {
+        if generator.chance(40) {
+            let source = generator.chance(50) ? Vocabulary.bulkSource : Vocabulary.sources.randomElement(using: &generator)!
+            return .deleteSource(source.identity, leavingTombstones: generator.chance(50))
+        }
+        let from = Vocabulary.instant(&generator)
+        let length = Int64(generator.number(1..<60)) * 86_400 * Instant.nanosecondsPerSecond
+        let type = generator.chance(60) ? SampleType.stepCount : Vocabulary.types.randomElement(using: &generator)!
+        return .deleteRange(type, from: from, to: from + length)
+    }
+
+    /// Rows with ids: most new, some known.
+    private mutating func namedBatch(_ model: Model) -> SampleBatch {
+        var batch = SampleBatch()
+        var used: Set<SampleID> = []
+        for _ in 0..<generator.number(2..<30) {
+            let known = generator.chance(15) ? edit(model) : nil
+            let sample = known ?? Vocabulary.sample(&generator, model: model)
+            // Two rows of one identity would depend on the order within the batch.
+            let id = sample.syncIdentifier.flatMap { model.sample(named: $0)?.id } ?? sample.id
+            if used.insert(id).inserted { batch.append(sample) }
+        }
+        return batch
+    }
+
+    private mutating func derivedBatch() -> SampleBatch {
+        // Some batches come again, after parts of them were edited or deleted.
+        var seed = SeededGenerator(seed: UInt64(generator.number(0..<8)), part: 99)
+        var own = generator.chance(40) ? seed : SeededGenerator(seed: generator.next())
+        _ = seed.next()
+        let rows = isMass ? own.number(1_000..<3_500) : own.number(5..<50)
+        return Vocabulary.derivedBatch(&own, rows: rows, source: own.chance(70) ? Vocabulary.bulkSource : Vocabulary.sources[2])
+    }
+}
+
+extension Model {
+    func sample(named text: String) -> Sample? { live.values.first { $0.syncIdentifier == text } }
+}

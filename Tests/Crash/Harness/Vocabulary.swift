@@ -1,0 +1,106 @@
+import HealthKV
+
+/// What the random samples are made of: few enough names that operations meet, enough that every table is used.
+enum Vocabulary {
+    static let mood = SampleType("com.example.mood")
+
+    static let types: [SampleType] = [
+        .bodyMass, .stepCount, .activeEnergyBurned, .dietaryProtein, .dietaryWater, mood,
+    ]
+
+    static let ownSource = Source(bundle: "com.example.app", name: "App", version: "1.0")
+
+    /// The source whose samples mass operations take away.
+    static let bulkSource = Source(bundle: "com.example.bulk", name: "Bulk")
+
+    static let sources: [Source] = [
+        .thisApp, ownSource, Source(bundle: "com.example.watch", name: "Watch", version: "11", product: "Watch7,1"),
+        Source(bundle: "com.example.phone", name: "Phone", version: "18", product: "iPhone17,1", system: "18.1"),
+        Source(bundle: "com.example.phone", name: "Phone", version: "18", product: "iPhone17,1", system: "18.2"),
+        Source(name: "Scale"),
+    ]
+
+    static let epoch: Int64 = 700_000_000
+    static let days = 200
+
+    static func options(maintains: Bool = true) -> SampleStore.Options {
+        var options = SampleStore.Options()
+        options.source = ownSource
+        // Small, because a thousand stores are opened a second.
+        options.mapSize = 64 << 20
+        options.maintainsWhenIdle = maintains
+        return options
+    }
+
+    static func instant(_ generator: inout SeededGenerator) -> Instant {
+        let second = epoch + Int64(generator.number(0..<days * 86_400))
+        let fine = generator.chance(25) ? Int64(generator.number(0..<1_000_000_000)) : 0
+        return Instant(nanoseconds: second * Instant.nanosecondsPerSecond + fine)
+    }
+
+    private static func end(_ start: Instant, _ generator: inout SeededGenerator) -> Instant {
+        let seconds: Int
+        switch generator.number(0..<100) {
+        case 0..<40: return start
+        case 40..<85: seconds = generator.number(1..<3_600)
+        case 85..<93: seconds = generator.number(3_600..<86_400)
+        case 93..<97: seconds = generator.number(86_400..<40 * 86_400)
+        case 97..<99: seconds = generator.number(40 * 86_400..<400 * 86_400)
+        default: return .distantFuture
+        }
+        return start + Int64(seconds) * Instant.nanosecondsPerSecond
+    }
+
+    static func sample(_ generator: inout SeededGenerator, model: Model) -> Sample {
+        let type = types.randomElement(using: &generator)!
+        let unit: HealthUnit =
+            switch type {
+            case .bodyMass: generator.chance(30) ? .pound : .kilogram
+            case .activeEnergyBurned: generator.chance(20) ? .kilojoule : .kilocalorie
+            case .dietaryProtein: .gram
+            case .dietaryWater: .milliliter
+            default: .count
+            }
+        var start = instant(&generator)
+        // Samples at one and the same time shadow each other.
+        if type == .bodyMass, generator.chance(40), let id = model.ids.randomElement(using: &generator) {
+            start = model.live[id]!.start
+        }
+        var sample = Sample(
+            type, Double(generator.number(1..<20_000)) / 16, unit, from: start,
+            to: type == .bodyMass ? start : end(start, &generator), source: sources.randomElement(using: &generator)!,
+            id: SampleID(using: &generator), isUserEntered: generator.chance(10))
+        sample.origin = generator.chance(60) ? .authored : .imported
+        decorate(&sample, &generator)
+        return sample
+    }
+
+    /// Sets the fields that most samples do not have.
+    private static func decorate(_ sample: inout Sample, _ generator: inout SeededGenerator) {
+        if generator.chance(15) { sample.syncIdentifier = "app.log.\(generator.number(0..<1_000_000_000))" }
+        if generator.chance(10) { sample.group = "meal.\(generator.number(0..<20))" }
+        if generator.chance(10) { sample.count = generator.number(1..<9) }
+        if generator.chance(10) {
+            sample.device = Device(name: "Device \(generator.number(0..<4))", manufacturer: "Example")
+        }
+        if generator.chance(15) {
+            sample.metadata["note"] = .string(String(repeating: "note ", count: generator.number(1..<40)))
+        }
+        if generator.chance(5) { sample.metadata["flag"] = .bool(generator.chance(50)) }
+    }
+
+    /// Rows without ids, so that importing them again changes nothing. Their starts are their own.
+    static func derivedBatch(_ generator: inout SeededGenerator, rows: Int, source: Source) -> SampleBatch {
+        var batch = SampleBatch()
+        let kind = batch.kind(.stepCount, .count, source: source)
+        var time = instant(&generator).nanoseconds
+        for _ in 0..<rows {
+            time += Int64(generator.number(1..<600)) * Instant.nanosecondsPerSecond
+            let length = Int64(generator.number(0..<60)) * Instant.nanosecondsPerSecond
+            batch.append(
+                kind: kind, start: Instant(nanoseconds: time), end: Instant(nanoseconds: time + length),
+                value: Double(generator.number(1..<5_000)))
+        }
+        return batch
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import HealthKV
+import Synchronization
+
+/// Works on a store at random, and keeps a journal of what it should contain.
+final class Worker: Sendable {
+    private struct Planned: Error {}
+
+    private struct State {
+        var model = Model()
+        var number = 0
+        var failure: (any Error)?
+    }
+
+    private let store: SampleStore
+    private let journal: RawFile
+    private let seed: UInt64
+    private let isMass: Bool
+    /// A planted fault: acknowledges before it commits.
+    private let lies: Bool
+    private let state = Mutex(State())
+
+    init(_ arguments: Arguments) throws {
+        seed = try arguments.number("seed", default: 1)
+        isMass = arguments.has("mass")
+        lies = arguments.has("lie")
+        journal = try RawFile(try arguments.text("acks"), appends: true)
+        store = try SampleStore.open(at: try arguments.text("store"), options: Vocabulary.options())
+        try state.withLock { state in
+            try store.read { transaction in
+                _ = try transaction.content { state.model.adopt($0) }
+            }
+            try announce(&state)
+        }
+        try acknowledge(0)
+    }
+
+    static func run(_ arguments: Arguments) throws {
+        let worker = try Worker(arguments)
+        let count = Int(try arguments.number("transactions", default: 100))
+        for step in 1...max(1, count) { try worker.step(step) }
+        try worker.store.close()
+    }
+
+    private func announce(_ state: inout State) throws {
+        // The number of the last commit: the same for all members of one that is under way.
+        let last = try store.read { $0.currentToken.commit }
+        let line = JournalLine.content(
+            number: state.number, group: state.number == 0 ? last : last + 1, state.model.digest)
+        try journal.append(line.text)
+        if lies { try acknowledge(state.number) }
+    }
+
+    private func acknowledge(_ number: Int) throws { try journal.append(JournalLine.acknowledged(number).text) }
+
+    private func step(_ step: Int) throws {
+        var generator = SeededGenerator(seed: seed, part: step)
+        switch generator.number(0..<100) {
+        case 0..<66: try acknowledge(store.write(change(generator)))
+        case 66..<76: try failing(generator)
+        case 76..<88: try threads(&generator)
+        case 88..<96: try tasks(&generator)
+        // Time for the writer to go on with unfinished mass operations.
+        default: pause(microseconds: generator.number(0..<2_000))
+        }
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// A transaction's closure: some operations on store and model, then the line that announces the content.
+    private func change(_ generator: SeededGenerator) -> @Sendable (inout WriteTransaction) throws -> Int {
+        { [self] transaction in
+            try state.withLock { state in
+                let before = state.model.digest
+                var source = OperationSource(generator: generator, isMass: isMass)
+                for operation in source.transaction(state.model) {
+                    try operation.perform(&transaction, &state.model)
+                }
+                // What changes nothing commits nothing, so it is durable with what came before.
+                if state.model.digest != before {
+                    state.number += 1
+                    try announce(&state)
+                }
+                return state.number
+            }
+        }
+    }
+
+    /// A transaction that gives up after its changes: nothing of it may stay.
+    private func failing(_ generator: SeededGenerator) throws {
+        do {
+            try store.write(givingUp(generator))
+            throw Mismatch("a transaction that throws", store: "done", model: "undone")
+        } catch is Planned {}
+    }
+
+    private func givingUp(_ generator: SeededGenerator) -> @Sendable (inout WriteTransaction) throws -> Void {
+        { [self] transaction in
+            var model = state.withLock { $0.model }
+            var source = OperationSource(generator: generator, isMass: isMass)
+            for operation in source.transaction(model) { try operation.perform(&transaction, &model) }
+            throw Planned()
+        }
+    }
+
+    /// Several threads write at once and share commits; some of them give up.
+    private func threads(_ generator: inout SeededGenerator) throws {
+        let group = DispatchGroup()
+        for member in 0..<generator.number(2..<5) {
+            let own = SeededGenerator(seed: generator.next(), part: member)
+            let givesUp = generator.chance(20)
+            let thread = Thread { [self] in
+                keep { if givesUp { try failing(own) } else { try acknowledge(store.write(change(own))) } }
+                group.leave()
+            }
+            group.enter()
+            thread.start()
+        }
+        group.wait()
+    }
+
+    /// The same with tasks, which wait without blocking a thread.
+    private func tasks(_ generator: inout SeededGenerator) throws {
+        let group = DispatchGroup()
+        for member in 0..<generator.number(2..<8) {
+            let own = SeededGenerator(seed: generator.next(), part: member)
+            group.enter()
+            Task.detached { [self] in
+                do {
+                    let number = try await store.write(change(own))
+                    keep { try acknowledge(number) }
+                } catch {
+                    keep { throw error }
+                }
+                group.leave()
+            }
+        }
+        group.wait()
+    }
+
+    private func keep(_ body: () throws -> Void) {
+        do { try body() } catch { state.withLock { $0.failure = $0.failure ?? error } }
+    }
+}

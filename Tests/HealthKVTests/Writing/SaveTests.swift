@@ -1,0 +1,104 @@
+import Testing
+
+@testable import HealthKV
+
+/// Saving, editing and deleting one sample (SEMANTICS C1, C9, C30, A4-A9).
+@Suite struct SaveTests {
+    private let app = Source(bundle: "org.example.app", name: "App")
+
+    private func weight(_ value: Double, version: Int64 = 0, sync: String? = nil, id: SampleID = SampleID()) -> Sample {
+        Sample(
+            .bodyMass, value, .kilogram, from: .day(1), to: .day(1), source: app, id: id, syncIdentifier: sync,
+            version: version)
+    }
+
+    @Test("Saving says what it did: inserted, unchanged, replaced, older, vetoed") func outcomes() throws {
+        try withStore { store throws in
+            let first = weight(70)
+            var edit = first
+            edit.quantity.value = 71
+            var older = edit
+            older.version = 1
+            let (second, third) = (edit, older)
+            let outcomes = try store.write { txn in
+                [
+                    try txn.save(first), try txn.save(first), try txn.save(second), try txn.save(third),
+                    try txn.delete(id: first.id) ? try txn.save(first) : .inserted,
+                ]
+            }
+            #expect(outcomes == [.inserted, .unchanged, .replaced, .older, .vetoed])
+            #expect(try store.read { try $0.sample(id: first.id) } == nil)
+        }
+    }
+
+    @Test("An edit takes the next version, a greater one that the app gives, and keeps the id") func versions() throws {
+        try withStore { store throws in
+            let first = weight(70, sync: "w")
+            try store.write { try $0.save(first) }
+            func version() throws -> Int64? { try store.read { try $0.sample(id: first.id)?.version } }
+            #expect(try version() == 1)
+            // Known by its sync identifier, whatever id it comes with.
+            #expect(try store.save(weight(71, sync: "w")) == .replaced)
+            #expect(try version() == 2)
+            #expect(try store.save(weight(72, version: 9, sync: "w")) == .replaced)
+            #expect(try version() == 9)
+            // A7: an equal version with other content is an edit, never a silent loss.
+            #expect(try store.save(weight(73, version: 9, sync: "w")) == .replaced)
+            #expect(try version() == 10)
+            #expect(try store.read { try $0.count() } == 1)
+        }
+    }
+
+    @Test("A deleted sample lives again only with a greater version") func tombstones() throws {
+        try withStore { store throws in
+            let first = weight(70, version: 4, sync: "w")
+            try store.write { try $0.save(first) }
+            #expect(try store.write { try $0.delete(syncIdentifier: "w", type: .bodyMass, source: app.identity) })
+            #expect(try store.read { try $0.deletedSample(id: first.id)?.version } == 4)
+            #expect(try store.save(weight(70, version: 4, sync: "w")) == .vetoed)
+            #expect(try store.save(weight(70, version: 5, sync: "w")) == .inserted)
+            #expect(try store.read { try $0.count() } == 1)
+        }
+    }
+
+    @Test("Two sources or two types with one sync identifier never meet") func syncKeys() throws {
+        try withStore { store throws in
+            let other = Source(bundle: "org.example.other", name: "Other")
+            let samples = [
+                Sample(.dietaryFiber, 1, .gram, from: .day(1), to: .day(1), source: app, syncIdentifier: "x"),
+                Sample(.dietaryFiber, 2, .gram, from: .day(1), to: .day(1), source: other, syncIdentifier: "x"),
+                Sample(.dietarySugar, 3, .gram, from: .day(1), to: .day(1), source: app, syncIdentifier: "x"),
+            ]
+            #expect(try store.write { try $0.save(samples) } == [.inserted, .inserted, .inserted])
+            #expect(try store.read { try $0.samples(syncIdentifier: "x") }.count == 3)
+            #expect(try store.write { try $0.delete(syncIdentifier: "x", type: .dietarySugar, source: other.identity) } == false)
+            #expect(try store.write { try $0.delete(syncIdentifier: "x", type: .dietarySugar, source: app.identity) })
+            #expect(try store.read { try $0.samples(syncIdentifier: "x") }.count == 2)
+        }
+    }
+
+    @Test("A meal goes with all its nutrients") func groups() throws {
+        try withStore { store throws in
+            let types: [SampleType] = [.dietaryProtein, .dietaryFiber, .dietarySugar]
+            let samples = types.map { Sample($0, 1, .gram, at: .day(1), group: "meal") }
+            try store.write { try $0.save(samples) }
+            #expect(try store.read { try $0.samples(group: "meal") }.count == 3)
+            #expect(try store.write { try $0.deleteGroup("meal") } == 3)
+            #expect(try store.write { try $0.deleteGroup("meal") } == 0)
+            #expect(try store.read { try $0.count() } == 0)
+        }
+    }
+
+    @Test("Of several weights at one time the newest shows, and its deletion brings the next one back") func shadows() throws {
+        try withStore { store throws in
+            let samples = (0..<3).map { weight(70 + Double($0)) }
+            try store.write { try $0.save(samples) }
+            func shown() throws -> [SampleID] { try store.read { try $0.samples(of: .bodyMass).map(\.id) } }
+            #expect(try shown() == [samples[2].id])
+            #expect(try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.count == 3)
+            try store.write { try $0.delete(id: samples[2].id) }
+            #expect(try shown() == [samples[1].id])
+            #expect(try store.read { try $0.count(of: .bodyMass) } == 1)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Testing
+
+@testable import kvinspect
+
+@Suite("Printing")
+struct OutputTests {
+    private func json(_ value: JSONValue) -> String {
+        var writer = JSONWriter()
+        writer.value(value)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    @Test("JSON keeps the order of keys, 64-bit integers, the sign of zero and numbers that are not finite")
+    func values() {
+        let object = JSONValue.object([
+            .init("z", .integer(.max)), .init("a", .integer(.min)), .init("zero", .double(-0.0)),
+            .init("whole", .double(3)),
+            .init("tenth", .double(0.1)), .init("large", .double(1e300)), .init("nan", .double(.nan)),
+            .init("list", .array([.null, .bool(true), .array([]), .object([])])),
+        ])
+        #expect(
+            json(object)
+                == #"{"z":9223372036854775807,"a":-9223372036854775808,"zero":-0.0,"whole":3,"tenth":0.1,"large":1e+300,"#
+                + #""nan":{"bits":"7ff8000000000000"},"list":[null,true,[],{}]}"#)
+    }
+
+    @Test("Text is escaped where JSON asks for it")
+    func escapes() {
+        #expect(json(.string("a\"\\\n\r\t\u{8}\u{c}\u{1}é😀\u{7f}")) == #""a\"\\\n\r\t\b\f\u0001é😀"# + "\u{7f}\"")
+    }
+
+    @Test("CSV quotes what holds a comma, a quote or a line break, and ends lines with CR LF")
+    func csv() {
+        let line = CSV.line(["plain", "", "a,b", "say \"hi\"", "two\nlines", " space "])
+        #expect(String(decoding: line, as: UTF8.self) == "plain,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\", space \r\n")
+    }
+
+    @Test("A table aligns numbers to the right and widens for its longest cell")
+    func table() {
+        var table = Table(columns: ["name", "count", "note"], isStyled: false)
+        var lines = table.append([.string("steps"), .integer(12_345), .null])
+        lines += table.append([.string("weight, long"), .integer(1), .string("x")])
+        lines += table.finish()
+        #expect(lines == ["name          count  note", "steps         12345  ", "weight, long      1  x"])
+    }
+
+    @Test("What would steer the terminal is shown, not obeyed")
+    func control() {
+        #expect(Table.clean("a\u{1B}[31mb\u{202E}c\n") == "a\\u{1b}[31mb\\u{202e}c\\u{a}")
+    }
+
+    @Test("Objects inside objects become columns")
+    func flattened() {
+        let value = JSONValue.object([
+            .init("a", .object([.init("b", .integer(1)), .init("c", .object([.init("d", .null)]))]))
+        ])
+        #expect(value.flattened == [.init("a.b", .integer(1)), .init("a.c.d", .null)])
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+@testable import kvinspect
+
+@Suite("Streams and signals")
+struct StreamTests {
+    let bench: Workbench
+
+    init() throws { bench = try Workbench() }
+
+    /// Lines that never end while somebody reads them.
+    private func manyLines(_ count: Int) -> String {
+        (0..<count).map {
+            #"{"type":"stepCount","start":"2024-01-01T00:00:00.\#(String(format: "%09d", $0))Z","value":\#($0 % 300),"unit":"count"}"#
+        }.joined(separator: "\n")
+    }
+
+    @Test("A reader that has seen enough ends the tool quietly")
+    func closedOutput() throws {
+        try bench.load("S", manyLines(5000))
+        let process = try bench.prepare(["dump", "S"], input: nil)
+        let output = Pipe()
+        let errors = Pipe()
+        process.standardOutput = output
+        process.standardError = errors
+        try output.fileHandleForReading.close()
+        try process.run()
+        process.waitUntilExit()
+        try errors.fileHandleForWriting.close()
+        #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+        #expect(try errors.fileHandleForReading.readToEnd() ?? Data() == Data())
+    }
+
+    @Test("Ctrl-C stops a load between two batches, and the store is in order")
+    func interrupted() throws {
+        let process = try bench.prepare(["load", "S"], input: nil)
+        let input = Pipe()
+        let errors = Pipe()
+        process.standardInput = input
+        process.standardError = errors
+        process.standardOutput = FileHandle.nullDevice
+        // A child inherits which signals are blocked, and the threads that run tests block most of them.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGINT)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(manyLines(100).utf8))
+        // The first words on the error output say that the tool is at work.
+        _ = errors.fileHandleForReading.availableData
+        Thread.sleep(forTimeInterval: 0.2)
+        process.interrupt()
+        process.waitUntilExit()
+        try errors.fileHandleForWriting.close()
+        let words = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        #expect(process.terminationReason == .exit && process.terminationStatus == 1, "\(words)")
+        #expect(words.contains("Interrupted."))
+        try bench.expectClean("S")
+    }
+
+    @Test("Progress events are JSON on the error output, and data stays alone on the output")
+    func progressEvents() throws {
+        try bench.load("S", Fixture.lines)
+        let run = try bench.run("dump", "S", "--progress", "json")
+        let events = try ToolRun(code: 0, output: run.errors, errors: "").lines()
+        #expect(events.first?["event"] as? String == "start" && events.last?["event"] as? String == "done")
+        #expect(events.last?["verb"] as? String == "dump" && events.last?["done"] as? Int == 4)
+        #expect(try run.lines().count == 4)
+        #expect(try bench.run("dump", "S").errors.isEmpty)
+    }
+
+    @Test("Nothing but plain text goes to a file, whatever the terminal could do")
+    func noStyle() throws {
+        try bench.load("S", Fixture.lines)
+        #expect(!(try bench.run("types", "S", environment: ["TERM": "xterm-256color"]).output.contains("\u{1B}")))
+    }
+}

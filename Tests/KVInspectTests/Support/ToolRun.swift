@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+/// One run of the built tool.
+struct ToolRun {
+    let code: Int32
+    let output: String
+    let errors: String
+
+    /// The output as one JSON object.
+    func json(_ location: SourceLocation = #_sourceLocation) throws -> [String: Any] {
+        try #require(
+            try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any], sourceLocation: location)
+    }
+
+    /// The output as one JSON object a line.
+    func lines(_ location: SourceLocation = #_sourceLocation) throws -> [[String: Any]] {
+        try output.split(separator: "\n").map { line in
+            try #require(
+                try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], sourceLocation: location)
+        }
+    }
+}
+
+/// A folder for one test, removed at its end, and the tool to work in it.
+final class Workbench {
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("kvinspect-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+    /// The tool lies beside the tests that were built with it.
+    static let tool: URL = {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        let tests = bundle ?? URL(fileURLWithPath: CommandLine.arguments[0])
+        return tests.deletingLastPathComponent().appendingPathComponent("kvinspect")
+    }()
+
+    /// Runs the tool in the folder. Names of stores are relative to it.
+    func run(
+        _ arguments: String..., input: String? = nil, environment: [String: String] = [:]
+    ) throws -> ToolRun {
+        try run(arguments, input: input.map { Data($0.utf8) }, environment: environment)
+    }
+
+    func run(_ arguments: [String], input: Data?, environment: [String: String] = [:]) throws -> ToolRun {
+        let process = try prepare(arguments, input: input, environment: environment)
+        // Files instead of pipes: nobody has to read while the tool writes.
+        let output = try stream("output")
+        let errors = try stream("errors")
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        process.waitUntilExit()
+        return ToolRun(code: process.terminationStatus, output: try text(of: output), errors: try text(of: errors))
+    }
+
+    /// The process, not started yet.
+    func prepare(_ arguments: [String], input: Data?, environment: [String: String] = [:]) throws -> Process {
+        let process = Process()
+        process.executableURL = Workbench.tool
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        process.environment = ProcessInfo.processInfo.environment.merging(["TZ": "UTC"]) { $1 }.merging(environment) {
+            $1
+        }
+        let file = folder.appendingPathComponent("input-\(UUID().uuidString)")
+        try (input ?? Data()).write(to: file)
+        process.standardInput = try FileHandle(forReadingFrom: file)
+        return process
+    }
+
+    private func stream(_ name: String) throws -> FileHandle {
+        let file = folder.appendingPathComponent("\(name)-\(UUID().uuidString)")
+        try Data().write(to: file)
+        return try FileHandle(forUpdating: file)
+    }
+
+    private func text(of handle: FileHandle) throws -> String {
+        try handle.seek(toOffset: 0)
+        return String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
+    }
+
+    /// Makes a store of these lines.
+    func load(_ store: String, _ lines: String, _ location: SourceLocation = #_sourceLocation) throws {
+        let run = try run("load", store, input: lines)
+        try #require(run.code == 0, "\(run.errors)", sourceLocation: location)
+    }
+
+    /// The store must be in order.
+    func expectClean(_ store: String, _ location: SourceLocation = #_sourceLocation) throws {
+        let run = try run("check", store)
+        #expect(run.code == 0, "\(run.output)\(run.errors)", sourceLocation: location)
+    }
+}
+
+/// A small history with every field, from two hands and three apps.
+enum Fixture {
+    static let weight = "11111111-2222-4333-8444-555555555555"
+
+    static let lines = """
+        {"type":"stepCount","start":"2024-05-31T08:00:00Z","end":"2024-05-31T08:10:00Z","value":512,"unit":"count","source":"Phone"}
+        {"type":"stepCount","start":"2024-05-31T09:00:00Z","end":"2024-05-31T09:10:00Z","value":100,"unit":"count","source":"Watch, \\"mine\\""}
+        {"type":"stepCount","start":"2024-06-01T08:00:00Z","end":"2024-06-01T08:05:00.5Z","value":7,"unit":"count","source":"Phone"}
+        {"id":"\(weight)","type":"bodyMass","start":"2024-05-31T06:30:00.123456789+02:00","value":72.4,"unit":"kg","source":{"name":"Scale","bundle":"com.example.scale","version":"2.1","product":"S1","system":"4"},"syncIdentifier":"weight-1","syncVersion":3,"modified":"2024-05-31T07:00:00Z","replica":9,"origin":"authored","userEntered":true,"count":2,"device":{"name":"Scale","model":"S1"},"metadata":{"text":"a\\nb","number":-0.0,"flag":true,"day":{"date":"2024-01-01T00:00:00Z"},"goal":{"value":70,"unit":"kg"},"nothing":{"bits":"7ff8000000000001"}},"group":"morning"}
+
+        """
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+@testable import kvinspect
+
+@Suite("compact")
+struct CompactTests {
+    let bench: Workbench
+
+    init() throws {
+        bench = try Workbench()
+        try bench.load("S", Fixture.lines)
+    }
+
+    @Test("The copy holds the same content, and the tool says first what it writes")
+    func copy() throws {
+        let run = try bench.run("compact", "S", "D", "--format", "json")
+        #expect(run.code == 0 && run.errors.hasPrefix("Writing ") && run.errors.contains(" of S to D."))
+        let json = try run.json()
+        #expect(json["verb"] as? String == "compact" && json["bytes"] as? Int ?? 0 > 0)
+        #expect(try bench.run("dump", "D").output == bench.run("dump", "S").output)
+        #expect(try bench.run("hash", "D").output == bench.run("hash", "S").output)
+        try bench.expectClean("D")
+    }
+
+    @Test("A folder that holds a store is not overwritten")
+    func exists() throws {
+        try bench.load("D", "")
+        let before = try Data(contentsOf: bench.folder.appendingPathComponent("D/data.mdb"))
+        let run = try bench.run("compact", "S", "D")
+        #expect(run.code == 1 && run.errors.contains("There is a store in D already."))
+        #expect(try Data(contentsOf: bench.folder.appendingPathComponent("D/data.mdb")) == before)
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import HealthKV
+import Testing
+
+@testable import kvinspect
+
+@Suite("load")
+struct LoadTests {
+    let bench: Workbench
+
+    init() throws { bench = try Workbench() }
+
+    private let step = #"{"type":"stepCount","start":"2024-05-31","value":12,"unit":"count"}"#
+
+    private func samples(_ store: String) throws -> Int? {
+        try bench.run("info", store, "--format", "json").json()["samples"] as? Int
+    }
+
+    @Test("Four fields suffice, blank lines are passed over, and the last line needs no end")
+    func handWritten() throws {
+        let run = try bench.run("load", "S", "--format", "json", input: "\(step)\n\n  \r\n\(step)\r\n\(step)")
+        let report = try run.json()
+        #expect(report["inserted"] as? Int == 3 && report["bad"] as? Int == 0)
+        #expect(run.errors.hasPrefix("Making the store in S.\n"))
+        let store = try SampleStore.open(at: bench.path("S"))
+        let stored = try store.read { try $0.samples(of: .stepCount) }
+        #expect(stored.count == 3 && Set(stored.map(\.id)).count == 3)
+        #expect(stored.allSatisfy { $0.quantity == Quantity(12, .count) && $0.end == $0.start })
+        try store.close()
+        try bench.expectClean("S")
+    }
+
+    @Test("Dates without a zone are local, and --tz says where")
+    func zone() throws {
+        try bench.load("A", step)
+        #expect(try bench.run("load", "B", "--tz", "Asia/Kathmandu", input: step).code == 0)
+        func start(_ store: String) throws -> String? {
+            let lines = try bench.run("scan", store, "--type", "stepCount", "--tz", "UTC", "--format", "jsonl").lines()
+            return lines.first?["start"] as? String
+        }
+        #expect(try start("A") == "2024-05-31T00:00:00Z")
+        #expect(try start("B") == "2024-05-30T18:15:00Z")
+    }
+
+    @Test("A file is read by its name, and - means the input")
+    func file() throws {
+        try Data(step.utf8).write(to: bench.folder.appendingPathComponent("lines"))
+        #expect(try bench.run("load", "S", "lines").code == 0)
+        #expect(try bench.run("load", "S", "-", input: step).code == 0)
+        #expect(try samples("S") == 2)
+        let missing = try bench.run("load", "S", "no-such-file")
+        #expect(missing.code == 1 && missing.errors.contains("no-such-file"))
+        try bench.expectClean("S")
+    }
+
+    @Test("A bad line stops with its number, and nothing of its batch is stored")
+    func badLine() throws {
+        let run = try bench.run("load", "S", input: "\(step)\n\(step)\n{\"type\":\"stepCount\"}\n\(step)\n")
+        #expect(run.code == 1)
+        #expect(run.errors.contains("Line 3: missing: start, value, unit."), "\(run.errors)")
+        #expect(try samples("S") == 0)
+        try bench.expectClean("S")
+    }
+
+    @Test("Batches before the one with the bad line stay")
+    func earlierBatches() throws {
+        let lines = (0..<LoadVerb.batchRows).map {
+            #"{"type":"stepCount","start":"2024-01-01T00:00:00.\#(String(format: "%09d", $0))Z","value":1,"unit":"count"}"#
+        }
+        let run = try bench.run("load", "S", input: lines.joined(separator: "\n") + "\n\(step)\nnonsense\n")
+        #expect(run.code == 1)
+        #expect(run.errors.contains("Line \(LoadVerb.batchRows + 2): "), "\(run.errors)")
+        #expect(try samples("S") == LoadVerb.batchRows)
+        try bench.expectClean("S")
+    }
+
+    @Test("--skip-bad goes on, names the lines and counts them")
+    func skipBad() throws {
+        let wrongUnit = #"{"type":"stepCount","start":"2024-05-31","value":12.375,"unit":"kg"}"#
+        let run = try bench.run(
+            "load", "S", "--skip-bad", "--format", "json", input: "\(step)\nnonsense\n\(step)\n\(wrongUnit)\n\(step)")
+        #expect(run.code == 0)
+        let report = try run.json()
+        #expect(report["inserted"] as? Int == 3 && report["bad"] as? Int == 2 && report["lines"] as? Int == 5)
+        #expect(run.errors.contains("Line 2 was left out: ") && run.errors.contains("Line 4 was left out: "))
+        #expect(!run.errors.contains("12.375"))
+        #expect(try samples("S") == 3)
+        try bench.expectClean("S")
+    }
+
+    @Test("Hostile input ends with an error and an empty store: deep nesting, huge numbers, no UTF-8, no lines at all")
+    func hostile() throws {
+        let inputs: [[UInt8]] = [
+            Array(String(repeating: "[", count: 2_000_000).utf8),
+            Array(String(repeating: #"{"metadata":"#, count: 200_000).utf8),
+            Array(
+                #"{"type":"a","start":"2024-05-31","value":1\#(String(repeating: "0", count: 100_000)),"unit":"count"}"#
+                    .utf8),
+            Array(#"{"type":"a","start":"2024-05-31","value":1e999,"unit":"count"}"#.utf8),
+            Array(#"{"type":""#.utf8) + [0xC3, 0x28] + Array(#"","start":"2024-05-31","value":1,"unit":"count"}"#.utf8),
+            [UInt8](repeating: 0, count: 100_000),
+            (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7919) },
+        ]
+        for (index, input) in inputs.enumerated() {
+            let run = try bench.run(["load", "S\(index)"], input: Data(input))
+            #expect(run.code == 1, "\(index)")
+            #expect(run.errors.contains("Error: Line 1: "), "\(index): \(run.errors.prefix(200))")
+            #expect(run.errors.utf8.count < 1000)
+            #expect(try samples("S\(index)") == 0)
+        }
+    }
+
+    @Test("More sources and types than the caches hold are loaded all the same")
+    func manyTexts() throws {
+        let lines = (0..<20_000).map {
+            #"{"type":"custom\#($0 % 300)","start":"2024-01-01T00:00:00Z","value":\#($0),"unit":"count","source":"App \#($0 % 7000)"}"#
+        }
+        try bench.load("S", lines.joined(separator: "\n"))
+        #expect(try samples("S") == 20_000)
+        #expect(try bench.run("sources", "S", "--format", "jsonl").lines().count == 7000)
+        try bench.expectClean("S")
+    }
+
+    @Test("A line of a later version of the same sample replaces it, an older one does not")
+    func versions() throws {
+        func line(_ version: Int, _ value: Int) -> String {
+            #"{"id":"\#(Fixture.weight)","type":"bodyMass","start":"2024-05-31","value":\#(value),"unit":"kg","source":"Scale","syncIdentifier":"w","syncVersion":\#(version),"modified":"2024-05-31T0\#(version):00:00Z"}"#
+        }
+        try bench.load("S", line(2, 70))
+        let older = try bench.run("load", "S", "--format", "json", input: line(1, 60)).json()
+        #expect(older["older"] as? Int == 1 && older["replaced"] as? Int == 0)
+        let newer = try bench.run("load", "S", "--format", "json", input: line(3, 80)).json()
+        #expect(newer["replaced"] as? Int == 1)
+        #expect(try samples("S") == 1)
+        try bench.expectClean("S")
+    }
+}

@@ -1,0 +1,97 @@
+/// Reads a verb's arguments: options as `--name value` or `--name=value`, anywhere; `--` ends them.
+struct ArgumentParser {
+    let verb: VerbDescription
+    private var positionals: [String] = []
+    private var values: [String: String] = [:]
+    private var flags: Set<String> = []
+
+    /// What the words after the verb mean, or ``HelpRequest``.
+    static func parse(_ words: [String], for verb: VerbDescription) throws -> ParsedArguments {
+        if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+            throw HelpRequest(verb: verb)
+        }
+        do {
+            var parser = ArgumentParser(verb: verb)
+            try parser.read(words)
+            return try parser.finish()
+        } catch var error as UsageError {
+            error.verb = verb
+            throw error
+        }
+    }
+
+    private init(verb: VerbDescription) { self.verb = verb }
+
+    private mutating func read(_ words: [String]) throws {
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            if word == "--" {
+                positionals.append(contentsOf: rest)
+                return
+            }
+            guard word.hasPrefix("-"), word != "-" else {
+                positionals.append(word)
+                continue
+            }
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard let option = verb.options.first(where: { "--\($0.name)" == parts[0] }) else {
+                throw unknownOption(parts[0])
+            }
+            try read(option, attached: parts.count > 1 ? parts[1] : nil, from: &rest)
+        }
+    }
+
+    private mutating func read(
+        _ option: OptionDescription, attached: String?, from rest: inout ArraySlice<String>
+    ) throws {
+        guard option.value != nil else {
+            guard attached == nil else { throw UsageError("The option '\(option.label)' does not take any value") }
+            flags.insert(option.name)
+            return
+        }
+        if let attached {
+            values[option.name] = attached
+        } else if let next = rest.first, next == "-" || !next.hasPrefix("-") {
+            values[option.name] = next
+            rest.removeFirst()
+        } else {
+            throw UsageError("Missing value for '\(option.label)'", subject: (option.label, option.fullHelp))
+        }
+        if !option.choices.isEmpty, let value = values[option.name], !option.choices.contains(value) {
+            throw UsageError.invalid(value, for: option, reason: ArgumentParser.oneOf(option.choices))
+        }
+    }
+
+    private func finish() throws -> ParsedArguments {
+        for (index, argument) in verb.arguments.enumerated() where !argument.isOptional && index >= positionals.count {
+            throw UsageError(
+                "Missing expected argument '\(argument.label)'", subject: (argument.label, argument.help))
+        }
+        for option in verb.options where option.isRequired && values[option.name] == nil {
+            throw UsageError("Missing expected argument '\(option.label)'", subject: (option.label, option.fullHelp))
+        }
+        let surplus = positionals.dropFirst(verb.arguments.count).map { "'\($0)'" }
+        if surplus.count == 1 { throw UsageError("Unexpected argument \(surplus[0])") }
+        if surplus.count > 1 {
+            throw UsageError("\(surplus.count) unexpected arguments: \(surplus.joined(separator: ", "))")
+        }
+        return ParsedArguments(verb: verb, positionals: positionals, values: values, flags: flags)
+    }
+
+    private func unknownOption(_ name: String) -> UsageError {
+        let near = Suggestion.closest(to: name, among: verb.options.map { "--\($0.name)" })
+        return UsageError("Unknown option '\(name)'" + (near.map { ". Did you mean '\($0)'?" } ?? ""))
+    }
+
+    /// "Please provide one of 'a', 'b' or 'c'."
+    private static func oneOf(_ choices: [String]) -> String {
+        let quoted = choices.map { "'\($0)'" }
+        let head = quoted.dropLast().joined(separator: ", ")
+        return "Please provide one of \(head) or \(quoted.last ?? "")."
+    }
+}
+
+/// The user asked for help, with a verb or without.
+struct HelpRequest: Error {
+    let verb: VerbDescription?
+}

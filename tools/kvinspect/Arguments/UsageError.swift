@@ -1,0 +1,56 @@
+/// The command line was wrong: exit code 64 and a hint to the right usage.
+struct UsageError: Error {
+    var message: String
+    /// The label and help of the argument in question.
+    var subject: (label: String, help: String)?
+    /// The verb, where one was recognised.
+    var verb: VerbDescription?
+
+    init(_ message: String, subject: (label: String, help: String)? = nil, verb: VerbDescription? = nil) {
+        self.message = message
+        self.subject = subject
+        self.verb = verb
+    }
+
+    /// The text for the error output.
+    var text: String {
+        var lines = ["Error: \(message)"]
+        if let subject { lines.append("Help:  \(subject.label)  \(subject.help)") }
+        lines.append("Usage: \(verb?.usage ?? "kvinspect <verb>")")
+        let command = verb.map { "kvinspect \($0.name)" } ?? "kvinspect"
+        lines.append("  See '\(command) --help' for more information.")
+        return lines.joined(separator: "\n")
+    }
+
+    /// A value that an option or argument cannot take. `reason` is a sentence that says what it can take.
+    static func invalid(_ value: String, for option: OptionDescription, reason: String? = nil) -> UsageError {
+        UsageError(
+            "The value '\(value)' is invalid for '\(option.label)'" + (reason.map { ". \($0)" } ?? ""),
+            subject: (option.label, option.fullHelp))
+    }
+}
+
+/// Closest of some names, for "did you mean".
+enum Suggestion {
+    /// The candidate with the fewest edits, if those are few.
+    static func closest(to word: String, among candidates: [String]) -> String? {
+        let ranked = candidates.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
+        let best = ranked.min { $0.distance < $1.distance }
+        return best.flatMap { $0.distance <= max(1, word.utf8.count / 4) ? $0.name : nil }
+    }
+
+    /// The number of bytes to insert, delete or replace.
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var row = Array(0...right.count)
+        for (index, byte) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for column in right.indices {
+                let replaced = diagonal + (byte == right[column] ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
+            }
+        }
+        return row[right.count]
+    }
+}

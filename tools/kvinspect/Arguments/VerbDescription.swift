@@ -1,0 +1,69 @@
+/// What a verb takes. The parser, the usage line and the help are all made from this one description.
+struct VerbDescription: Sendable {
+    let name: String
+    /// One sentence for the list of verbs and the head of the verb's own help.
+    let abstract: String
+    /// Further sentences for the verb's own help.
+    var discussion = ""
+    var arguments: [ArgumentDescription] = []
+    var options: [OptionDescription] = []
+
+    /// `kvinspect scan <store> --type <type> [--from <from>] …`
+    var usage: String {
+        let parts = arguments.map(\.usage) + options.map(\.usage)
+        return (["kvinspect", name] + parts).joined(separator: " ")
+    }
+}
+
+/// A value that is told apart by its place.
+struct ArgumentDescription: Sendable {
+    let name: String
+    let help: String
+    var isOptional = false
+
+    var label: String { "<\(name)>" }
+    var usage: String { isOptional ? "[\(label)]" : label }
+
+    static let store = ArgumentDescription(name: "store", help: "The store's folder.")
+}
+
+/// A value or flag that is told apart by its name.
+struct OptionDescription: Sendable {
+    let name: String
+    /// What stands for the value in the help; `nil` for a flag.
+    var value: String?
+    let help: String
+    var isRequired = false
+    /// The only values allowed, when there are few.
+    var choices: [String] = []
+    var defaultValue: String?
+
+    var label: String { value.map { "--\(name) <\($0)>" } ?? "--\(name)" }
+    var usage: String { isRequired ? label : "[\(label)]" }
+
+    /// The help with what the parser itself knows of the option.
+    var fullHelp: String {
+        var notes: [String] = []
+        if !choices.isEmpty { notes.append("values: \(choices.joined(separator: ", "))") }
+        if let defaultValue { notes.append("default: \(defaultValue)") }
+        return notes.isEmpty ? help : "\(help) (\(notes.joined(separator: "; ")))"
+    }
+}
+
+extension OptionDescription {
+    static let format = OptionDescription(
+        name: "format", value: "format", help: "How to print.", choices: OutputFormat.allCases.map(\.rawValue),
+        defaultValue: "table")
+    static let zone = OptionDescription(
+        name: "tz", value: "zone", help: "The time zone of dates without one, such as Europe/Berlin, UTC or +05:45.",
+        defaultValue: "local")
+    static let progress = OptionDescription(
+        name: "progress", value: "mode", help: "Report progress on the error output; auto: a bar on a terminal.",
+        choices: ProgressMode.allCases.map(\.rawValue), defaultValue: "auto")
+    static let type = OptionDescription(
+        name: "type", value: "type", help: "A type by HealthKit identifier or short name, such as stepCount.",
+        isRequired: true)
+    static let from = OptionDescription(name: "from", value: "date", help: "Only samples from this ISO 8601 date on.")
+    static let to = OptionDescription(name: "to", value: "date", help: "Only samples before this ISO 8601 date.")
+    static let help = OptionDescription(name: "help", help: "Show help information.")
+}

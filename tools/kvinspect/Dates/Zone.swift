@@ -1,0 +1,63 @@
+#if canImport(Foundation)
+    // The small Foundation knows no time zone by name.
+    import Foundation
+#endif
+
+/// A time zone by name, or a fixed distance from UTC.
+struct Zone {
+    private enum Kind {
+        case fixed(seconds: Int)
+        case named(TimeZone)
+    }
+
+    private let kind: Kind
+
+    private init(_ kind: Kind) { self.kind = kind }
+
+    static let utc = Zone(.fixed(seconds: 0))
+
+    /// The zone of this machine, or of the variable TZ.
+    static let local = Zone(of: .current)
+
+    /// A zone of the time zone database, `UTC`, `Z`, or a distance such as `+05:45`.
+    init?(name: String) {
+        if name == "UTC" || name == "Z" {
+            self = .utc
+        } else if let seconds = DateText.offset(name) {
+            self.init(.fixed(seconds: seconds))
+        } else if let zone = TimeZone(identifier: name) {
+            self.init(of: zone)
+        } else {
+            return nil
+        }
+    }
+
+    private init(of zone: TimeZone) {
+        // Looking the zone up for every date costs more than printing the date does.
+        let isUTC = ["GMT", "UTC", "Etc/UTC", "Etc/GMT"].contains(zone.identifier)
+        self.init(isUTC ? .fixed(seconds: 0) : .named(zone))
+    }
+
+    /// Seconds that local time is ahead of UTC, at a time given in seconds since 1970.
+    func offset(at seconds: Int) -> Int {
+        switch kind {
+        case .fixed(let seconds): seconds
+        case .named(let zone): zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
+        }
+    }
+
+    /// Seconds since 1970 of a local date and time, itself counted as if it were UTC.
+    ///
+    /// A time that clocks show twice means the first; one that they skip is as late after the change as it would
+    /// have been without it, so that a day that begins with a skipped hour begins with its first instant.
+    func seconds(ofLocal local: Int) -> Int {
+        let before = local - offset(at: local - 86_400)
+        let after = local - offset(at: local + 86_400)
+        if before == after { return before }
+        let earlier = min(before, after)
+        let later = max(before, after)
+        if earlier + offset(at: earlier) == local { return earlier }
+        if later + offset(at: later) == local { return later }
+        return before
+    }
+}

@@ -1,0 +1,19 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+@main
+enum KVInspect {
+    static func main() {
+        Interruption.installHandlers()
+        let console = Console(environment: ProcessInfo.processInfo.environment)
+        exit(Tool(console: console).run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+}

@@ -1,0 +1,51 @@
+/// The lines of a file or a pipe, one after another, from one buffer.
+struct InputLines {
+    /// Longer than any sample can be written, short enough to be held.
+    private static let lineLimit = 64 << 20
+
+    private let pieces: InputPieces
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var isAtEnd = false
+
+    /// The number of the last line given, counted from one.
+    private(set) var number = 0
+    /// Bytes given so far.
+    private(set) var bytesRead = 0
+
+    init(_ pieces: InputPieces) { self.pieces = pieces }
+
+    /// Hands the next line, without its end, to `body`; `nil` when there is none.
+    mutating func next<Result>(_ body: (Span<UInt8>) throws -> Result) throws -> Result? {
+        var searched = start
+        while true {
+            if let newline = buffer[searched...].firstIndex(of: 0x0A) {
+                return try give(start..<newline, next: newline + 1, body)
+            }
+            if isAtEnd { return start == buffer.count ? nil : try give(start..<buffer.count, next: buffer.count, body) }
+            if buffer.count - start > InputLines.lineLimit {
+                throw Failure("Line \(number + 1) is too long. Nothing of its batch was stored.")
+            }
+            searched = buffer.count - start
+            try fill()
+        }
+    }
+
+    private mutating func give<Result>(
+        _ range: Range<Int>, next: Int, _ body: (Span<UInt8>) throws -> Result
+    ) throws -> Result {
+        bytesRead += next - start
+        start = next
+        number += 1
+        return try body(buffer.span.extracting(range))
+    }
+
+    /// Moves the begun line to the front and puts the next piece behind it.
+    private mutating func fill() throws {
+        let piece = try pieces.next()
+        buffer.removeSubrange(..<start)
+        start = 0
+        buffer.append(contentsOf: piece)
+        isAtEnd = piece.isEmpty
+    }
+}

@@ -1,0 +1,170 @@
+import HealthKV
+
+/// Parts of a sample as JSON has them.
+extension JSONScanner {
+    @_lifetime(self: copy self)
+    mutating func sampleID() throws(JSONError) -> SampleID {
+        guard let id = SampleID(try string()) else { throw JSONError(ModelError.malformedIdentifier) }
+        return id
+    }
+
+    @_lifetime(self: copy self)
+    mutating func instant(in zone: Zone) throws(JSONError) -> Instant {
+        let range = try rawString()
+        guard let instant = DateText.instant(bytes.extracting(range), in: zone) else {
+            throw JSONError(reason: "an ISO 8601 date between 1710 and 2290 was expected")
+        }
+        return instant
+    }
+
+    /// An instant, or the text that stands for an end that is not known yet.
+    @_lifetime(self: copy self)
+    mutating func end(in zone: Zone) throws(JSONError) -> Instant {
+        let range = try rawString()
+        if let instant = DateText.instant(bytes.extracting(range), in: zone) { return instant }
+        guard try text(in: range) == DateText.openEnd else {
+            throw JSONError(
+                reason: "an ISO 8601 date between 1710 and 2290 was expected; unknown is \(DateText.openEnd)")
+        }
+        return .distantFuture
+    }
+
+    @_lifetime(self: copy self)
+    mutating func isAuthored() throws(JSONError) -> Bool {
+        guard let origin = Sample.Origin(rawValue: try string()) else {
+            throw JSONError(reason: "authored or imported was expected")
+        }
+        return origin == .authored
+    }
+
+    /// Where a text or an object of texts stands.
+    @_lifetime(self: copy self)
+    mutating func rawTexts() throws(JSONError) -> Range<Int> {
+        if peek() == 0x22 {
+            let inner = try rawString()
+            return inner.lowerBound - 1..<inner.upperBound + 1
+        }
+        _ = peek()
+        let start = position
+        try forEachText { _, _ in }
+        return start..<position
+    }
+
+    /// Calls `body` for each field of an object of texts; null counts as absent.
+    @_lifetime(self: copy self)
+    private mutating func forEachText(_ body: (Range<Int>, Range<Int>) throws(JSONError) -> Void) throws(JSONError) {
+        try beginObject()
+        var isFirst = true
+        while let key = try nextKey(isFirst: isFirst) {
+            isFirst = false
+            if null() { continue }
+            try body(key, rawString())
+        }
+    }
+
+    /// The texts of an object whose fields all have one of these names.
+    @_lifetime(self: copy self)
+    private mutating func texts(_ names: [String]) throws(JSONError) -> [String?] {
+        var texts = [String?](repeating: nil, count: names.count)
+        try beginObject()
+        var isFirst = true
+        while let key = try nextKey(isFirst: isFirst) {
+            isFirst = false
+            guard let index = names.firstIndex(of: try text(in: key)) else {
+                throw JSONError(reason: "a field is not known; known are \(names.joined(separator: ", "))")
+            }
+            if null() { continue }
+            guard texts[index] == nil else { throw JSONError(reason: "the field \(names[index]) stands there twice") }
+            texts[index] = try string()
+        }
+        return texts
+    }
+
+    /// A name, or an object with bundle and revision.
+    @_lifetime(self: copy self)
+    mutating func source() throws(JSONError) -> Source {
+        if peek() == 0x22 { return Source(name: try string()) }
+        let texts = try texts(["name", "bundle", "version", "product", "system"])
+        guard let name = texts[0] else { throw JSONError(reason: "a source needs a name") }
+        return Source(bundle: texts[1] ?? "", name: name, version: texts[2], product: texts[3], system: texts[4])
+    }
+
+    /// `{"version":1,"sources":[…]}`
+    @_lifetime(self: copy self)
+    mutating func dumpHead() throws(JSONError) -> [Source] {
+        let form = "{\"version\":1,\"sources\":[…]} was expected; other versions are not known"
+        try beginObject()
+        guard let first = try nextKey(isFirst: true), try text(in: first) == "version",
+            try integer() == DumpHead.version, let second = try nextKey(isFirst: false),
+            try text(in: second) == "sources"
+        else { throw JSONError(reason: form) }
+        try expect(0x5B, or: form)
+        var sources: [Source] = []
+        if !skip(0x5D) {
+            repeat {
+                guard sources.count < DumpHead.sourceLimit else { throw JSONError(reason: "too many sources") }
+                try sources.append(source())
+            } while skip(0x2C)
+            try expect(0x5D, or: form)
+        }
+        try expect(0x7D, or: form)
+        return sources
+    }
+
+    /// A name, or an object with the fields that HealthKit knows.
+    @_lifetime(self: copy self)
+    mutating func device() throws(JSONError) -> Device {
+        if peek() == 0x22 { return Device(name: try string()) }
+        return Device(fields: try texts(DeviceFields.names))
+    }
+
+    @_lifetime(self: copy self)
+    mutating func metadata(in zone: Zone) throws(JSONError) -> [String: MetadataValue] {
+        var metadata: [String: MetadataValue] = [:]
+        try beginObject()
+        var isFirst = true
+        while let range = try nextKey(isFirst: isFirst) {
+            isFirst = false
+            let key = try text(in: range)
+            guard metadata.updateValue(try metadataValue(in: zone), forKey: key) == nil else {
+                throw JSONError(reason: "a key stands there twice")
+            }
+        }
+        return metadata
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func metadataValue(in zone: Zone) throws(JSONError) -> MetadataValue {
+        switch peek() {
+        case 0x22: return .string(try string())
+        case 0x74, 0x66: return .bool(try bool())
+        case 0x7B: return try metadataObject(in: zone)
+        default: return .number(try double())
+        }
+    }
+
+    /// `{"date":…}`, `{"value":…,"unit":…}` or `{"bits":…}`
+    @_lifetime(self: copy self)
+    private mutating func metadataObject(in zone: Zone) throws(JSONError) -> MetadataValue {
+        let form = "an object is {\"date\":…}, {\"value\":…,\"unit\":…} or {\"bits\":…}"
+        let start = position
+        try beginObject()
+        guard let key = try nextKey(isFirst: true) else { throw JSONError(reason: form) }
+        let value: MetadataValue
+        switch try text(in: key) {
+        case "date": value = .date(try instant(in: zone))
+        case "value":
+            let number = try double()
+            guard let second = try nextKey(isFirst: false), try text(in: second) == "unit",
+                let unit = try? HealthUnit(symbol: try string())
+            else { throw JSONError(reason: form) }
+            value = .quantity(Quantity(number, unit))
+        case "bits":
+            rewind(to: start)
+            return .number(try double())
+        default: throw JSONError(reason: form)
+        }
+        try expect(0x7D, or: form)
+        return value
+    }
+}

@@ -1,0 +1,34 @@
+/// The fields that a line may have. A field that is not among them is refused, so that a slip of the pen is not lost in silence.
+enum LineField: Int, CaseIterable {
+    case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin, userEntered
+    case shadowed, count, multiplicity, device, metadata, group
+    /// What concerns the whole dump, on its first line.
+    case dump
+
+    var name: String { "\(self)" }
+
+    static let names = allCases.map { Array($0.name.utf8) }
+}
+
+/// Finds the fields of a line by their names, and expects them in the order of the line before.
+struct LineFieldFinder {
+    private var order: [LineField] = []
+
+    /// The field of a key, which is the `index`-th of its line; `nil` if there is none of that name.
+    mutating func field(_ key: Span<UInt8>, at index: Int) -> LineField? {
+        if index < order.count, LineFieldFinder.isName(key, of: order[index]) { return order[index] }
+        let found = LineField.allCases.first { LineFieldFinder.isName(key, of: $0) }
+        if let found {
+            order.removeSubrange(min(index, order.count)...)
+            order.append(found)
+        }
+        return found
+    }
+
+    private static func isName(_ key: Span<UInt8>, of field: LineField) -> Bool {
+        let name = LineField.names[field.rawValue]
+        guard key.count == name.count else { return false }
+        for index in name.indices where key[index] != name[index] { return false }
+        return true
+    }
+}

@@ -1,0 +1,229 @@
+import HealthKV
+
+/// Turns lines into rows of a batch. Errors say what is wrong with a line and never repeat its content.
+struct LineReader {
+    /// A source for lines that name none.
+    private static let defaultSource = Source(name: "kvinspect")
+    /// Far more texts than real histories have. Beyond, caches and kinds begin anew.
+    private static let cacheLimit = 4096
+
+    let zone: Zone
+    private var finder = LineFieldFinder()
+    private var types = TextCache<SampleType>()
+    private var units = TextCache<HealthUnit>()
+    private var sources = TextCache<Source>()
+    private var devices = TextCache<Device>()
+    private var kinds: [KindKey: Int] = [:]
+
+    init(zone: Zone) { self.zone = zone }
+
+    /// Whether a fresh reader and a fresh batch should take over, before ever new texts fill the memory.
+    var isFull: Bool {
+        types.values.count + sources.values.count + devices.values.count + kinds.count > LineReader.cacheLimit
+    }
+
+    /// What the rows of one kind share, by numbers of the caches.
+    private struct KindKey: Hashable {
+        var type = -1
+        var unit = -1
+        var source = -1
+        var isAuthored = false
+        var isUserEntered = false
+    }
+
+    /// The fields of one line.
+    private struct Row {
+        var kind = KindKey()
+        var id: SampleID?
+        var start: Instant?
+        var end: Instant?
+        var value: Double?
+        var extras = SampleBatch.Extras()
+        var hasExtras = false
+        var modified: Instant?
+        var replica: Int64 = 0
+        /// The sources of the dump that begins here, in the order in which the dumped store saw them.
+        var sources: [Source]?
+    }
+
+    /// Reads one line; its sample becomes the next row of `batch`. A blank line is none.
+    mutating func read(_ line: Span<UInt8>, into batch: inout SampleBatch) throws(JSONError) {
+        var scanner = JSONScanner(line)
+        if scanner.peek() == nil { return }
+        let row = try readFields(&scanner)
+        try scanner.end()
+        try append(row, to: &batch)
+    }
+
+    private mutating func readFields(_ scanner: inout JSONScanner) throws(JSONError) -> Row {
+        var row = Row()
+        var seen: UInt32 = 0
+        var index = 0
+        try scanner.beginObject()
+        while let key = try scanner.nextKey(isFirst: index == 0) {
+            guard let field = finder.field(scanner.bytes.extracting(key), at: index) else {
+                throw JSONError(reason: "a field is not known; known are \(LineReader.knownFields)")
+            }
+            let bit: UInt32 = 1 << UInt32(field.rawValue)
+            if seen & bit != 0 { throw JSONError(reason: "the field \(field.name) stands there twice") }
+            seen |= bit
+            index += 1
+            if scanner.null() { continue }
+            do {
+                try read(field, into: &row, &scanner)
+            } catch {
+                throw JSONError(reason: "\(field.name): \(error.reason)")
+            }
+        }
+        return row
+    }
+
+    private static let knownFields = LineField.allCases.map(\.name).joined(separator: ", ")
+
+    private mutating func read(_ field: LineField, into row: inout Row, _ scanner: inout JSONScanner) throws(JSONError)
+    {
+        switch field {
+        case .id: row.id = try scanner.sampleID()
+        case .type: row.kind.type = try typeNumber(&scanner)
+        case .start: row.start = try scanner.instant(in: zone)
+        case .end: row.end = try scanner.end(in: zone)
+        case .value: row.value = try scanner.double()
+        case .unit: row.kind.unit = try unitNumber(&scanner)
+        case .source: row.kind.source = try sourceNumber(&scanner)
+        case .origin: row.kind.isAuthored = try scanner.isAuthored()
+        case .userEntered: row.kind.isUserEntered = try scanner.bool()
+        case .shadowed: _ = try scanner.bool()
+        case .modified: row.modified = try scanner.instant(in: zone)
+        case .replica: row.replica = try scanner.integer()
+        case .dump: row.sources = try scanner.dumpHead()
+        case .syncIdentifier, .syncVersion, .count, .multiplicity, .device, .metadata, .group:
+            row.hasExtras = true
+            try readExtra(field, into: &row.extras, &scanner)
+        }
+    }
+
+    private mutating func readExtra(
+        _ field: LineField, into extras: inout SampleBatch.Extras, _ scanner: inout JSONScanner
+    ) throws(JSONError) {
+        switch field {
+        case .syncIdentifier: extras.syncIdentifier = try scanner.string()
+        case .syncVersion: extras.version = try scanner.integer()
+        case .count: extras.count = Int(try scanner.integer())
+        case .multiplicity: extras.multiplicity = Int(try scanner.integer())
+        case .device: extras.device = try device(&scanner)
+        case .metadata: extras.metadata = try scanner.metadata(in: zone)
+        default: extras.group = try scanner.string()
+        }
+    }
+
+    private mutating func append(_ row: Row, to batch: inout SampleBatch) throws(JSONError) {
+        let missing = [
+            row.kind.type < 0 ? "type" : nil, row.start == nil ? "start" : nil, row.value == nil ? "value" : nil,
+            row.kind.unit < 0 ? "unit" : nil,
+        ]
+        guard let start = row.start, let value = row.value, row.kind.type >= 0, row.kind.unit >= 0 else {
+            throw JSONError(reason: "missing: \(missing.compactMap(\.self).joined(separator: ", "))")
+        }
+        let end = row.end ?? start
+        guard start <= end else { throw JSONError(ModelError.startAfterEnd) }
+        if let sources = row.sources { try rank(sources, in: &batch) }
+        let kind = try kindNumber(row.kind, in: &batch)
+        guard row.hasExtras || row.modified != nil else {
+            batch.append(kind: kind, start: start, end: end, value: value, id: row.id ?? SampleID())
+            return
+        }
+        var extras = row.extras
+        if let modified = row.modified {
+            guard let replica = UInt32(exactly: row.replica) else {
+                throw JSONError(ModelError.numberOutOfRange(field: "replica"))
+            }
+            extras.modified = ChangeClock(time: modified, replica: replica)
+        }
+        if row.hasExtras { try LineReader.validate(extras) }
+        batch.append(kind: kind, start: start, end: end, value: value, id: row.id ?? SampleID())
+        batch.setExtras(extras, row: batch.count - 1)
+    }
+
+    /// Makes sources known in the order of the dumped store: a store ranks them by the order in which it meets them.
+    private func rank(_ sources: [Source], in batch: inout SampleBatch) throws(JSONError) {
+        for source in sources {
+            try LineReader.validate(
+                Sample(.stepCount, 0, .count, at: Instant(nanoseconds: 0), source: source, id: .zero))
+            _ = batch.kind(.stepCount, .count, source: source)
+        }
+    }
+
+    /// The batch's number for a kind, which is validated once.
+    private mutating func kindNumber(_ key: KindKey, in batch: inout SampleBatch) throws(JSONError) -> Int {
+        if let number = kinds[key] { return number }
+        let type = types.values[key.type]
+        let unit = units.values[key.unit]
+        let source = key.source < 0 ? LineReader.defaultSource : sources.values[key.source]
+        try LineReader.validate(Sample(type, 0, unit, at: Instant(nanoseconds: 0), source: source, id: .zero))
+        let number = batch.kind(
+            type, unit, source: source, origin: key.isAuthored ? .authored : .imported, isUserEntered: key.isUserEntered
+        )
+        kinds[key] = number
+        return number
+    }
+
+    /// A sample that has nothing but these fields, for ``Sample/validate()`` to judge them.
+    private static func validate(_ extras: SampleBatch.Extras) throws(JSONError) {
+        var probe = Sample(
+            .stepCount, 0, .count, from: Instant(nanoseconds: 0), to: Instant(nanoseconds: 0), source: defaultSource,
+            id: .zero, syncIdentifier: extras.syncIdentifier, version: extras.version, device: extras.device,
+            metadata: extras.metadata, group: extras.group)
+        probe.count = extras.count
+        probe.multiplicity = extras.multiplicity
+        try validate(probe)
+    }
+
+    private static func validate(_ sample: Sample) throws(JSONError) {
+        do { try sample.validate() } catch { throw JSONError(error) }
+    }
+}
+
+extension LineReader {
+    private mutating func typeNumber(_ scanner: inout JSONScanner) throws(JSONError) -> Int {
+        let range = try scanner.rawString()
+        let json = scanner.bytes
+        return try types.number(of: json.extracting(range)) { () throws(JSONError) in
+            SampleType(try JSONScanner(json).text(in: range))
+        }
+    }
+
+    private mutating func unitNumber(_ scanner: inout JSONScanner) throws(JSONError) -> Int {
+        let range = try scanner.rawString()
+        let json = scanner.bytes
+        return try units.number(of: json.extracting(range)) { () throws(JSONError) in
+            let symbol = try JSONScanner(json).text(in: range)
+            guard let unit = try? HealthUnit(symbol: symbol) else {
+                throw JSONError(reason: "known are \(HealthUnit.catalog.map(\.symbol).joined(separator: ", "))")
+            }
+            return unit
+        }
+    }
+
+    private mutating func sourceNumber(_ scanner: inout JSONScanner) throws(JSONError) -> Int {
+        let range = try scanner.rawTexts()
+        let json = scanner.bytes.extracting(range)
+        return try sources.number(of: json) { () throws(JSONError) in
+            var inner = JSONScanner(json)
+            return try inner.source()
+        }
+    }
+
+    private mutating func device(_ scanner: inout JSONScanner) throws(JSONError) -> Device {
+        let range = try scanner.rawTexts()
+        let json = scanner.bytes.extracting(range)
+        let number = try devices.number(of: json) { () throws(JSONError) in
+            var inner = JSONScanner(json)
+            return try inner.device()
+        }
+        return devices.values[number]
+    }
+}
+
+extension JSONError {
+    init(_ error: ModelError) { self.init(reason: error.description) }
+}

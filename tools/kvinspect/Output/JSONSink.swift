@@ -1,0 +1,74 @@
+import HealthKV
+
+/// Takes a value apart, piece by piece: bytes of JSON (``JSONWriter``) or a tree (``JSONTreeBuilder``).
+///
+/// So what a sample looks like is written down once, for the fast way and for tables.
+protocol JSONSink {
+    mutating func beginObject()
+    mutating func endObject()
+    mutating func key(_ name: String)
+    mutating func string(_ text: String)
+    mutating func double(_ number: Double)
+    mutating func integer(_ number: Int64)
+    mutating func bool(_ flag: Bool)
+    mutating func instant(_ instant: Instant, in zone: Zone)
+}
+
+extension JSONSink {
+    mutating func field(_ name: String, _ text: String) {
+        key(name)
+        string(text)
+    }
+
+    /// A field that is left out where there is nothing to say.
+    mutating func field(_ name: String, optional text: String?) {
+        if let text { field(name, text) }
+    }
+
+    mutating func field(_ name: String, _ number: Double) {
+        key(name)
+        double(number)
+    }
+
+    mutating func field(_ name: String, _ number: Int64) {
+        key(name)
+        integer(number)
+    }
+
+    mutating func field(_ name: String, _ flag: Bool) {
+        key(name)
+        bool(flag)
+    }
+
+    mutating func field(_ name: String, _ date: Instant, in zone: Zone) {
+        key(name)
+        instant(date, in: zone)
+    }
+}
+
+/// Builds the tree of one object.
+struct JSONTreeBuilder: JSONSink {
+    private var open: [[JSONValue.Field]] = []
+    private var keys: [String] = []
+
+    /// What was built.
+    private(set) var value = JSONValue.null
+
+    mutating func beginObject() { open.append([]) }
+
+    mutating func endObject() {
+        let fields = open.removeLast()
+        put(.object(fields))
+    }
+
+    mutating func key(_ name: String) { keys.append(name) }
+    mutating func string(_ text: String) { put(.string(text)) }
+    mutating func double(_ number: Double) { put(.double(number)) }
+    mutating func integer(_ number: Int64) { put(.integer(number)) }
+    mutating func bool(_ flag: Bool) { put(.bool(flag)) }
+    mutating func instant(_ instant: Instant, in zone: Zone) { put(.string(DateText.text(instant, in: zone))) }
+
+    private mutating func put(_ value: JSONValue) {
+        if open.isEmpty { self.value = value } else { open[open.count - 1].append(.init(keys.removeLast(), value)) }
+    }
+}

@@ -1,0 +1,180 @@
+import HealthKV
+
+/// Writes JSON as bytes. The caller opens and closes what it opens; commas come by themselves.
+struct JSONWriter: JSONSink {
+    private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    mutating func beginObject() {
+        separate()
+        bytes.append(0x7B)
+        needsComma = false
+    }
+
+    mutating func endObject() {
+        bytes.append(0x7D)
+        needsComma = true
+    }
+
+    mutating func beginArray() {
+        separate()
+        bytes.append(0x5B)
+        needsComma = false
+    }
+
+    mutating func endArray() {
+        bytes.append(0x5D)
+        needsComma = true
+    }
+
+    mutating func key(_ name: String) {
+        separate()
+        quote(name)
+        bytes.append(0x3A)
+        needsComma = false
+    }
+
+    mutating func string(_ text: String) {
+        separate()
+        quote(text)
+        needsComma = true
+    }
+
+    mutating func integer(_ number: Int64) {
+        separate()
+        appendDigits(number)
+        needsComma = true
+    }
+
+    mutating func bool(_ flag: Bool) {
+        separate()
+        bytes.append(contentsOf: (flag ? "true" : "false").utf8)
+        needsComma = true
+    }
+
+    mutating func null() {
+        separate()
+        bytes.append(contentsOf: "null".utf8)
+        needsComma = true
+    }
+
+    /// The shortest text that reads back as the same number, bit for bit; what JSON has no number for as its bits.
+    mutating func double(_ number: Double) {
+        guard number.isFinite else { return bits(of: number) }
+        separate()
+        if let whole = Int64(exactly: number), whole.magnitude < 1 << 53, whole != 0 || number.sign == .plus {
+            appendDigits(whole)
+        } else {
+            bytes.append(contentsOf: number.description.utf8)
+        }
+        needsComma = true
+    }
+
+    mutating func instant(_ instant: Instant, in zone: Zone) {
+        separate()
+        bytes.append(0x22)
+        DateText.append(instant, in: zone, to: &bytes)
+        bytes.append(0x22)
+        needsComma = true
+    }
+
+    /// JSON that is already written.
+    mutating func raw(_ json: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: json)
+        needsComma = true
+    }
+
+    mutating func newline() {
+        bytes.append(0x0A)
+        needsComma = false
+    }
+
+    mutating func value(_ value: JSONValue) {
+        switch value {
+        case .null: null()
+        case .bool(let flag): bool(flag)
+        case .integer(let number): integer(number)
+        case .double(let number): double(number)
+        case .string(let text): string(text)
+        case .array(let values):
+            beginArray()
+            for value in values { self.value(value) }
+            endArray()
+        case .object(let fields):
+            beginObject()
+            self.fields(fields)
+            endObject()
+        }
+    }
+
+    /// Fields of the object that is open.
+    mutating func fields(_ fields: [JSONValue.Field]) {
+        for field in fields {
+            key(field.key)
+            value(field.value)
+        }
+    }
+
+    /// Forgets what was written and keeps the memory and the place.
+    mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(0x2C) }
+    }
+
+    /// `{"bits":"7ff8000000000000"}`
+    private mutating func bits(of number: Double) {
+        let digits = String(number.bitPattern, radix: 16)
+        beginObject()
+        field("bits", String(repeating: "0", count: 16 - digits.count) + digits)
+        endObject()
+    }
+
+    private mutating func appendDigits(_ number: Int64) {
+        if number < 0 { bytes.append(0x2D) }
+        var rest = number.magnitude
+        let start = bytes.count
+        repeat {
+            bytes.append(UInt8(truncatingIfNeeded: 0x30 + rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[start...].reverse()
+    }
+
+    private mutating func quote(_ text: String) {
+        bytes.append(0x22)
+        let start = bytes.count
+        bytes.append(contentsOf: text.utf8)
+        if bytes[start...].contains(where: JSONWriter.mustEscape) { escape(from: start) }
+        bytes.append(0x22)
+    }
+
+    private static func mustEscape(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C }
+
+    private mutating func escape(from start: Int) {
+        let plain = Array(bytes[start...])
+        bytes.removeSubrange(start...)
+        for byte in plain {
+            guard JSONWriter.mustEscape(byte) else {
+                bytes.append(byte)
+                continue
+            }
+            bytes.append(0x5C)
+            switch byte {
+            case 0x22, 0x5C: bytes.append(byte)
+            case 0x08: bytes.append(0x62)
+            case 0x09: bytes.append(0x74)
+            case 0x0A: bytes.append(0x6E)
+            case 0x0C: bytes.append(0x66)
+            case 0x0D: bytes.append(0x72)
+            default:
+                bytes.append(contentsOf: "u00".utf8)
+                bytes.append(JSONWriter.digits[Int(byte >> 4)])
+                bytes.append(JSONWriter.digits[Int(byte & 15)])
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+/// Prints one record after another in the format that was asked for.
+struct Listing {
+    /// What a list prints, and under which names.
+    struct Shape {
+        /// The key of the list in the envelope of `--format json`.
+        let key: String
+        /// Every field a record may have, for `--format csv`.
+        let columns: [String]
+        /// The fields shown in a table.
+        var tableColumns: [String]?
+    }
+
+    private let console: Console
+    private let format: OutputFormat
+    private let shape: Shape
+    private var table: Table
+    private var writer = JSONWriter()
+
+    /// How many records were printed.
+    private(set) var count = 0
+
+    init(_ shape: Shape, _ arguments: ParsedArguments, _ console: Console) throws {
+        self.console = console
+        self.shape = shape
+        format = arguments.format
+        table = Table(columns: shape.tableColumns ?? shape.columns, isStyled: console.isStyled)
+        switch format {
+        case .json:
+            writer.beginObject()
+            writer.fields(Listing.envelope(arguments.verb.name))
+            writer.key(shape.key)
+            writer.beginArray()
+        case .csv: try console.write(CSV.line(shape.columns))
+        case .table, .jsonl: break
+        }
+    }
+
+    /// The fields that begin every JSON answer.
+    static func envelope(_ verb: String) -> [JSONValue.Field] {
+        [.init("kvinspect", .integer(Tool.contractVersion)), .init("verb", .string(verb))]
+    }
+
+    mutating func append(_ record: JSONValue) throws {
+        try append {
+            $0.value(record)
+        } tree: {
+            record
+        }
+    }
+
+    /// Appends a record that knows how to write itself.
+    mutating func append(_ record: some JSONRecord) throws {
+        try append {
+            record.write(to: &$0)
+        } tree: {
+            var builder = JSONTreeBuilder()
+            record.write(to: &builder)
+            return builder.value
+        }
+    }
+
+    private mutating func append(_ write: (inout JSONWriter) -> Void, tree: () -> JSONValue) throws {
+        count += 1
+        switch format {
+        case .json: write(&writer)
+        case .jsonl:
+            write(&writer)
+            writer.newline()
+        case .csv: try console.write(CSV.line(row(tree(), shape.columns).map(\.cell)))
+        case .table:
+            for line in table.append(row(tree(), shape.tableColumns ?? shape.columns)) { try console.print(line) }
+        }
+        if writer.bytes.count >= 1 << 15 { try drain() }
+    }
+
+    /// Ends the list. `trailer` follows it in the envelope.
+    mutating func finish(_ trailer: [JSONValue.Field] = []) throws {
+        if format == .json {
+            writer.endArray()
+            writer.fields(trailer)
+            writer.endObject()
+            writer.newline()
+        }
+        for line in table.finish() { try console.print(line) }
+        try drain()
+    }
+
+    private mutating func drain() throws {
+        try console.write(writer.bytes)
+        writer.removeAll()
+    }
+
+    private func row(_ record: JSONValue, _ columns: [String]) -> [JSONValue] {
+        let fields = record.flattened
+        return columns.map { name in
+            fields.first { $0.key == name }?.value ?? record[name] ?? .null
+        }
+    }
+}
+
+/// Something that is printed as one JSON object.
+protocol JSONRecord {
+    func write(to sink: inout some JSONSink)
+}
+
+/// Prints the one object that is a verb's whole answer.
+enum Answer {
+    static func print(
+        _ fields: [JSONValue.Field], _ arguments: ParsedArguments, _ console: Console, table: () -> [String]
+    ) throws {
+        var writer = JSONWriter()
+        switch arguments.format {
+        case .json:
+            writer.value(.object(Listing.envelope(arguments.verb.name) + fields))
+            writer.newline()
+            try console.write(writer.bytes)
+        case .jsonl:
+            writer.value(.object(fields))
+            writer.newline()
+            try console.write(writer.bytes)
+        case .csv:
+            let cells = JSONValue.object(fields).flattened
+            try console.write(CSV.line(cells.map(\.key)))
+            try console.write(CSV.line(cells.map(\.value.cell)))
+        case .table: for line in table() { try console.print(line) }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// Where progress is shown.
+enum ProgressMode: String, CaseIterable {
+    /// A bar on a terminal, nothing elsewhere.
+    case auto
+    case bar
+    /// One JSON object a line.
+    case json
+    case none
+}
+
+/// Shows how far long work is: a bar after one second, or events from the beginning on.
+final class Progress {
+    private static let interval = Duration.milliseconds(250)
+
+    private let console: Console
+    private let mode: ProgressMode
+    private let verb: String
+    private let unit: String
+    private let clock = ContinuousClock()
+    private let start: ContinuousClock.Instant
+    private var next: ContinuousClock.Instant
+
+    /// How much is done, in units.
+    private(set) var done = 0
+    var total: Int?
+
+    init(_ arguments: ParsedArguments, _ console: Console, unit: String, total: Int? = nil) {
+        self.console = console
+        self.unit = unit
+        self.total = total
+        verb = arguments.verb.name
+        let mode = arguments.progress
+        self.mode = mode == .auto ? (console.isErrorTerminal ? .bar : .none) : mode
+        start = clock.now
+        next = start + .seconds(1)
+        if self.mode == .json { report("start") }
+    }
+
+    /// Counts `count` units more; also the place where Ctrl-C is noticed.
+    func advance(by count: Int = 1) throws { try advance(to: done + count) }
+
+    func advance(to count: Int) throws {
+        try Interruption.check()
+        done = count
+        if mode == .none || clock.now < next { return }
+        next = clock.now + Progress.interval
+        if mode == .json { report("progress") } else { console.showBar(bar) }
+    }
+
+    /// The work is complete.
+    func finish() {
+        if mode == .json { report("done") }
+        console.clearBar()
+    }
+
+    private var seconds: Double {
+        let parts = (clock.now - start).components
+        return Double(parts.seconds) + Double(parts.attoseconds / 1_000_000_000_000_000) / 1000
+    }
+
+    private func report(_ event: String) {
+        var writer = JSONWriter()
+        writer.value(
+            .object([
+                .init("event", .string(event)), .init("verb", .string(verb)), .init("done", .count(done)),
+                .init("total", .optional(total)), .init("unit", .string(unit)), .init("seconds", .double(seconds)),
+            ]))
+        console.say(String(decoding: writer.bytes, as: UTF8.self))
+    }
+
+    private var bar: String {
+        let rate = seconds > 0 ? Int(Double(done) / seconds) : 0
+        guard let total, total > 0 else { return "\(verb): \(done) \(unit), \(rate) a second" }
+        let share = min(Double(done) / Double(total), 1)
+        let width = max(10, min(40, console.width - 50))
+        let filled = Int(share * Double(width))
+        let line = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
+        return "\(verb) [\(line)] \(Int(share * 100)) % \(done)/\(total) \(unit)"
+    }
+}

@@ -1,0 +1,45 @@
+import HealthKV
+
+/// `kvinspect backup STORE DEST`
+enum BackupVerb: Verb {
+    static let description = VerbDescription(
+        name: "backup", abstract: "Copy a store while others use it.",
+        discussion: "The copy is one snapshot, synced before the verb ends.",
+        arguments: [.store, .destination], options: [.format, .progress])
+
+    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        try StoreCopy.run(arguments, console, what: "a copy") { try $0.backup(to: $1) }
+    }
+}
+
+extension ArgumentDescription {
+    static let destination = ArgumentDescription(name: "dest", help: "The folder for the copy; it is made.")
+}
+
+/// What backup and compact share: say what is written, write it, say how large it is.
+enum StoreCopy {
+    static func run(
+        _ arguments: ParsedArguments, _ console: Console, what: String,
+        _ copy: (SampleStore, String) throws -> Void
+    ) throws -> ExitCode {
+        let store = try StoreAccess.openForReading(arguments.store)
+        let destination = arguments.argument(ArgumentDescription.destination.name)
+        if StoreAccess.holdsStore(destination) {
+            throw Failure("There is a store in \(destination) already. Pass a folder that does not exist yet.")
+        }
+        console.say("Writing \(what) of \(arguments.store) to \(destination).")
+        let progress = Progress(arguments, console, unit: "bytes")
+        try copy(store, destination)
+        let before = try store.info().fileBytes
+        let after = try StoreAccess.openForReading(destination).info().fileBytes
+        try progress.advance(to: after)
+        progress.finish()
+        try Answer.print(
+            [
+                .init("store", .string(arguments.store)), .init("destination", .string(destination)),
+                .init("bytes_before", .count(before)), .init("bytes", .count(after)),
+            ], arguments, console
+        ) { ["\(destination): \(after) bytes, the store has \(before)."] }
+        return .clean
+    }
+}

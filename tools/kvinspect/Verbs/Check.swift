@@ -1,0 +1,59 @@
+import HealthKV
+
+/// `kvinspect check STORE`
+enum CheckVerb: Verb {
+    static let description = VerbDescription(
+        name: "check", abstract: "Check pages, checksums, records and indexes.",
+        discussion: "Ends with code 2 when the store is damaged. No finding shows a health value.", arguments: [.store],
+        options: [
+            OptionDescription(name: "limit", value: "count", help: "At most so many findings.", defaultValue: "1000"),
+            .format, .progress,
+        ])
+
+    private static let shape = Listing.Shape(key: "findings", columns: ["code", "table", "detail"])
+
+    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let limit = try arguments.count("limit") ?? 1000
+        let progress = Progress(arguments, console, unit: "%", total: 100)
+        let result = try check(arguments.store, limit: limit, progress)
+        progress.finish()
+        var listing = try Listing(shape, arguments, console)
+        for finding in result.findings {
+            try listing.append(
+                .object([
+                    .init("code", .string(finding.code)), .init("table", .optional(finding.table)),
+                    .init("detail", .string(finding.detail)),
+                ]))
+        }
+        let count = result.findings.count + result.omitted
+        try listing.finish([
+            .init("clean", .bool(count == 0)), .init("omitted", .count(result.omitted)),
+            .init("samples", .optional(result.samples)),
+        ])
+        console.say(
+            count == 0 ? "The store is clean." : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
+        return count == 0 ? .clean : .damage
+    }
+
+    private struct Result {
+        var findings: [(code: String, table: String?, detail: String)]
+        var omitted = 0
+        var samples: Int?
+    }
+
+    /// What the store finds; a store too damaged to be opened is a finding of its own.
+    private static func check(_ folder: String, limit: Int, _ progress: Progress) throws -> Result {
+        do {
+            let store = try StoreAccess.openForReading(folder)
+            let report = try store.check(limit: limit) { share in
+                (try? progress.advance(to: Int(share * 100))) != nil
+            }
+            try Interruption.check()
+            return Result(
+                findings: report.findings.map { ($0.kind.rawValue, $0.table, $0.detail) }, omitted: report.omitted,
+                samples: report.samples)
+        } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
+            return Result(findings: [(error.code.rawValue, nil, error.description)])
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import HealthKV
+
+/// `kvinspect dump STORE`
+enum DumpVerb: Verb {
+    static let description = VerbDescription(
+        name: "dump", abstract: "Print the whole store as JSON Lines that 'load' reads back.",
+        discussion: "One live sample a line with all its fields, ordered by type, start, end and id; times are in UTC.",
+        arguments: [.store],
+        options: [.progress])
+
+    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let store = try StoreAccess.openForReading(arguments.store)
+        let progress = Progress(arguments, console, unit: "samples")
+        try store.read { transaction in
+            progress.total = try transaction.count()
+            var writer = JSONWriter()
+            var head: DumpHead? = DumpHead(sources: try transaction.sources())
+            try transaction.forEachLiveSample { sample in
+                writer.beginObject()
+                SampleRecord(sample: sample, detail: .lossless).writeFields(to: &writer)
+                head?.write(to: &writer)
+                head = nil
+                writer.endObject()
+                writer.newline()
+                try progress.advance()
+                if writer.bytes.count >= 1 << 15 {
+                    try console.write(writer.bytes)
+                    writer.removeAll()
+                }
+            }
+            try console.write(writer.bytes)
+        }
+        progress.finish()
+        return .clean
+    }
+}
+
+/// What concerns a whole dump. It stands in the field `dump` of the first line, so that every line is a sample.
+struct DumpHead {
+    /// The version of the lines. A greater one is refused.
+    static let version: Int64 = 1
+    /// Far more than any history has, and fewer than one batch may name.
+    static let sourceLimit = 16_384
+
+    /// Those with live samples, in the order in which the store first saw them, which ranks them.
+    let sources: [Source]
+
+    init(sources: [SourceSummary]) {
+        self.sources = sources.filter { $0.samples > 0 }.map { summary in
+            summary.revisions.first ?? Source(bundle: summary.source.bundle, name: summary.source.name)
+        }
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.key("dump")
+        writer.beginObject()
+        writer.field("version", DumpHead.version)
+        writer.key("sources")
+        writer.beginArray()
+        for source in sources.prefix(DumpHead.sourceLimit) {
+            SampleRecord.write(source, to: &writer)
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+}

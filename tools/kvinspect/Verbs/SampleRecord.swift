@@ -1,0 +1,140 @@
+import HealthKV
+
+/// A sample as the tool prints it.
+struct SampleRecord: JSONRecord {
+    /// How much is told, and in which form.
+    enum Detail {
+        /// What people read: the source by its name, dates in a zone.
+        case listed(Zone, HealthUnit?)
+        /// The same, and all the rest.
+        case full(Zone)
+        /// Everything, in the form that `load` reads back: dates in UTC, the source whole.
+        case lossless
+    }
+
+    let sample: Sample
+    let detail: Detail
+
+    /// Every field that ``Detail/listed(_:_:)`` may give; the order of columns.
+    static let columns = [
+        "id", "type", "start", "end", "value", "unit", "source", "syncIdentifier", "syncVersion", "modified", "origin",
+        "userEntered", "shadowed", "count", "device", "metadata", "group",
+    ]
+
+    func write(to sink: inout some JSONSink) {
+        sink.beginObject()
+        writeFields(to: &sink)
+        sink.endObject()
+    }
+
+    /// The fields without the braces, so that others may add theirs.
+    func writeFields(to sink: inout some JSONSink) {
+        sink.field("id", sample.id.description)
+        sink.field("type", sample.type.identifier)
+        sink.field("start", sample.start, in: zone)
+        sink.field("end", sample.end, in: zone)
+        sink.field("value", quantity.value)
+        sink.field("unit", quantity.unit.symbol)
+        writeSource(to: &sink)
+        sink.field("syncIdentifier", optional: sample.syncIdentifier)
+        if sample.version > 1 || sample.syncIdentifier != nil { sink.field("syncVersion", sample.version) }
+        if let modified = sample.modified {
+            sink.field("modified", modified.time, in: zone)
+            if !isListed { sink.field("replica", Int64(modified.replica)) }
+        }
+        if sample.origin == .authored { sink.field("origin", sample.origin.rawValue) }
+        if sample.isUserEntered { sink.field("userEntered", true) }
+        if sample.isShadowed, !isLossless { sink.field("shadowed", true) }
+        if sample.count != 1 { sink.field("count", Int64(sample.count)) }
+        if sample.multiplicity != 0, !isListed { sink.field("multiplicity", Int64(sample.multiplicity)) }
+        if let device = sample.device { write(device, to: &sink) }
+        if !sample.metadata.isEmpty { writeMetadata(to: &sink) }
+        sink.field("group", optional: sample.group)
+    }
+
+    private var zone: Zone {
+        switch detail {
+        case .listed(let zone, _), .full(let zone): zone
+        case .lossless: .utc
+        }
+    }
+
+    private var isListed: Bool { if case .listed = detail { true } else { false } }
+    private var isLossless: Bool { if case .lossless = detail { true } else { false } }
+
+    /// Value and unit; converted where that was asked for, which the verb has seen to be possible.
+    private var quantity: Quantity {
+        if case .listed(_, let unit?) = detail, let value = try? sample.value(in: unit) { return Quantity(value, unit) }
+        return sample.quantity
+    }
+
+    private func writeSource(to sink: inout some JSONSink) {
+        let source = sample.source
+        switch detail {
+        case .listed: sink.field("source", source.name)
+        case .full:
+            sink.field("source", source.name)
+            sink.key("sourceRevision")
+            sink.beginObject()
+            SampleRecord.writeRevision(of: source, to: &sink)
+            sink.endObject()
+        case .lossless:
+            sink.key("source")
+            SampleRecord.write(source, to: &sink)
+        }
+    }
+
+    /// A source with bundle and revision, as ``JSONScanner/source()`` reads it.
+    static func write(_ source: Source, to sink: inout some JSONSink) {
+        sink.beginObject()
+        sink.field("name", source.name)
+        writeRevision(of: source, to: &sink)
+        sink.endObject()
+    }
+
+    private static func writeRevision(of source: Source, to sink: inout some JSONSink) {
+        if !source.bundle.isEmpty { sink.field("bundle", source.bundle) }
+        sink.field("version", optional: source.version)
+        sink.field("product", optional: source.product)
+        sink.field("system", optional: source.system)
+    }
+
+    private func write(_ device: Device, to sink: inout some JSONSink) {
+        sink.key("device")
+        sink.beginObject()
+        for (name, text) in zip(DeviceFields.names, device.fields) { sink.field(name, optional: text) }
+        sink.endObject()
+    }
+
+    /// Metadata by the order of its keys. A date and a quantity are objects, so that each kind reads back as itself.
+    private func writeMetadata(to sink: inout some JSONSink) {
+        sink.key("metadata")
+        sink.beginObject()
+        for key in sample.metadata.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            sink.key(key)
+            switch sample.metadata[key]! {
+            case .string(let text): sink.string(text)
+            case .number(let number): sink.double(number)
+            case .bool(let flag): sink.bool(flag)
+            case .date(let date):
+                sink.beginObject()
+                sink.field("date", date, in: zone)
+                sink.endObject()
+            case .quantity(let quantity):
+                sink.beginObject()
+                sink.field("value", quantity.value)
+                sink.field("unit", quantity.unit.symbol)
+                sink.endObject()
+            }
+        }
+        sink.endObject()
+    }
+}
+
+/// The fields of a device, in the order of ``Device/fields``.
+enum DeviceFields {
+    static let names = [
+        "name", "manufacturer", "model", "hardwareVersion", "firmwareVersion", "softwareVersion", "localIdentifier",
+        "udiDeviceIdentifier",
+    ]
+}

@@ -1,0 +1,104 @@
+import HealthKV
+
+/// `kvinspect scan STORE --type T`
+enum ScanVerb: Verb {
+    private static let orders = ["asc", "desc"]
+    private static let rules = ["overlap", "start", "end"]
+
+    static let description = VerbDescription(
+        name: "scan", abstract: "Print the samples of a type in a range of time.",
+        discussion: "The range is half open: a sample at its end is not in it.", arguments: [.store],
+        options: [
+            .type, .from, .to,
+            OptionDescription(name: "source", value: "source", help: "Only samples of this source, by name or bundle."),
+            OptionDescription(name: "limit", value: "count", help: "At most so many samples."),
+            OptionDescription(
+                name: "order", value: "order", help: "Earliest or latest first.", choices: orders, defaultValue: "asc"),
+            OptionDescription(
+                name: "rule", value: "rule", help: "Samples that overlap the range, or that start or end in it.",
+                choices: rules, defaultValue: "overlap"),
+            OptionDescription(name: "unit", value: "unit", help: "Convert the values to this unit."),
+            OptionDescription(name: "shadowed", help: "Also samples that a newer one of the same time hides."),
+            .format, .zone, .progress,
+        ])
+
+    private static let shape = Listing.Shape(
+        key: "samples", columns: SampleRecord.columns,
+        tableColumns: ["start", "end", "value", "unit", "source", "id"])
+
+    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let query = try Query(arguments)
+        let store = try StoreAccess.openForReading(arguments.store)
+        let progress = Progress(arguments, console, unit: "samples")
+        var listing = try Listing(shape, arguments, console)
+        try store.read { transaction in
+            try query.forEachSample(in: transaction) { sample in
+                try listing.append(SampleRecord(sample: sample, detail: .listed(query.zone, query.unit)))
+                try progress.advance()
+            }
+        }
+        try listing.finish()
+        progress.finish()
+        if listing.count == 0 { console.say("No sample matches.") }
+        return .clean
+    }
+
+    /// What is asked for.
+    private struct Query {
+        let type: SampleType
+        let zone: Zone
+        let unit: HealthUnit?
+        let from: Instant
+        let to: Instant
+        let order: SampleOrder
+        let rule: RangeRule
+        let limit: Int?
+        let source: String?
+        let includeShadowed: Bool
+
+        init(_ arguments: ParsedArguments) throws {
+            zone = try arguments.zone()
+            type = SampleType(arguments.text("type") ?? "")
+            from = try arguments.bound("from", in: zone) ?? .distantPast
+            to = try arguments.bound("to", in: zone) ?? .distantFuture
+            order = arguments.text("order") == "desc" ? .descending : .ascending
+            rule =
+                switch arguments.text("rule") {
+                case "start": .strictStart
+                case "end": .strictEnd
+                default: .overlap
+                }
+            limit = try arguments.count("limit")
+            source = arguments.text("source")
+            includeShadowed = arguments.flag("shadowed")
+            let known = HealthUnit.catalog.map(\.symbol).joined(separator: ", ")
+            unit = try arguments.convert("unit", reason: "Please provide one of \(known).") {
+                try? HealthUnit(symbol: $0)
+            }
+            if let unit, let canonical = type.canonicalUnit, !unit.isCompatible(with: canonical) {
+                throw arguments.invalid("unit", reason: "Values of \(type) are measured in \(canonical).")
+            }
+        }
+
+        func forEachSample(in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Void) throws {
+            // Several sources may share a name: each is asked for only where one has it.
+            let sources = try source.map { name in
+                try transaction.sources().map(\.source).filter { $0.name == name || $0.bundle == name }
+            }
+            if sources?.isEmpty ?? false || limit == 0 { return }
+            let only = sources?.count == 1 ? sources?.first : nil
+            var rest = limit ?? .max
+            try transaction.forEachSample(
+                of: type, from: from, to: to, rule: rule, order: order, source: only, includeShadowed: includeShadowed
+            ) { sample in
+                if let sources, only == nil, !sources.contains(sample.source.identity) { return true }
+                if let unit, !unit.isCompatible(with: sample.quantity.unit) {
+                    throw Failure("A sample in \(sample.quantity.unit) cannot be converted to \(unit).")
+                }
+                try body(sample)
+                rest -= 1
+                return rest > 0
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import HealthKV
+
+/// `kvinspect sources STORE`
+enum SourcesVerb: Verb {
+    static let description = VerbDescription(
+        name: "sources", abstract: "List the apps and devices that the samples came from, in the order first seen.",
+        arguments: [.store], options: [.format, .zone, .progress])
+
+    private static let shape = Listing.Shape(
+        key: "sources", columns: ["source", "bundle", "samples", "first", "last", "types", "revisions", "bytes"])
+
+    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let zone = try arguments.zone()
+        let store = try StoreAccess.openForReading(arguments.store)
+        var listing = try Listing(shape, arguments, console)
+        for source in try store.read({ try $0.sources() }) {
+            try listing.append(
+                .object([
+                    .init("source", .string(source.source.name)), .init("bundle", .string(source.source.bundle)),
+                    .init("samples", .count(source.samples)), .init("first", .optional(source.first, in: zone)),
+                    .init("last", .optional(source.last, in: zone)), .init("types", .count(source.types.count)),
+                    .init("revisions", .count(source.revisions.count)), .init("bytes", .count(source.bytes)),
+                ]))
+        }
+        try listing.finish()
+        return .clean
+    }
+}
