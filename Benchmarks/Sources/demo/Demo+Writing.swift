@@ -5,7 +5,7 @@ import Histories
 extension Demo {
     /// Stores ten years, batch by batch, each committed durably.
     mutating func showImport() throws {
-        let weights = options.samples >= 100_000 ? 3_250 : 200
+        let weights = 3_250
         let total = options.samples + weights
         var (seconds, done, batches, inserted) = (0.0, 0, 0, 0)
         let histories = [History(.plain, samples: options.samples), History(.weight, samples: weights)]
