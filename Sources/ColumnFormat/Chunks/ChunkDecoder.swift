@@ -16,61 +16,69 @@ public struct ChunkDecoder: ~Escapable {
 
     /// All rows, everything verified: checksums, order, bounds, and that each row lies in the owned span.
     public func rows(_ resolver: some DerivedIDResolver) throws(FormatError) -> [StoredRow] {
-        try hot.verify()
         try details.verify()
-        let count = hot.rows
-        guard count > 0 else { return [] }
-        var columns = try RowColumns(hot, details)
+        return try rows(0..<hot.rows, resolver)
+    }
+
+    /// Some rows, as thoroughly verified, with no more of the details read than they need.
+    public func rows(_ range: Range<Int>, _ resolver: some DerivedIDResolver) throws(FormatError) -> [StoredRow] {
+        try hot.verify()
+        guard range.lowerBound >= 0, range.upperBound <= hot.rows else { throw FormatError(.invalid, "row") }
+        guard !range.isEmpty else { return [] }
+        var columns = try RowColumns(hot, details, range)
         var rows: [StoredRow] = []
-        rows.reserveCapacity(count)
-        for index in 0..<count {
+        rows.reserveCapacity(range.count)
+        var last = hot.key.lower
+        for index in range {
             let row = try columns.row(index, hot, details, resolver)
             let point = row.point
-            guard rows.last.map({ $0.point < point }) ?? (hot.key.lower <= point), point < hot.upper,
+            guard index == range.lowerBound ? last <= point : last < point, point < hot.upper,
                 row.durationClass == hot.key.lane.duration
             else { throw FormatError(.invalid, "order of rows") }
             rows.append(row)
+            last = point
         }
         return rows
     }
 
-    /// One row, with no more verified and decoded than it needs.
+    /// One row, with no more decoded than it needs. The hot value must have been verified, as finding the row does.
     public func row(at index: Int, _ resolver: some DerivedIDResolver) throws(FormatError) -> StoredRow {
         guard index >= 0, index < hot.rows else { throw FormatError(.invalid, "row") }
-        try hot.verify()
-        var columns = try RowColumns(hot, details)
+        var columns = try RowColumns(hot, details, index..<index + 1)
         return try columns.row(index, hot, details, resolver)
     }
 }
 
-/// The opened columns of one chunk, read row by row. Starts and texts are decoded once, on first use.
+/// The opened columns of one chunk, read row by row.
 private struct RowColumns {
-    private let starts, durations, units, revisions: IntColumn
+    private var starts: SteppedColumn
+    private let durations, units, revisions: IntColumn
     private let flags: IntColumn?
     private let values: ValueColumn
     private let ids: IDColumn
-    private let versions, clockTimes, clockReplicas, commits, ordinals, devices, counts, multiplicities: IntColumn?
+    private var clockTimes, ordinals: SteppedColumn?
+    private let versions, clockReplicas, commits, devices, counts, multiplicities: IntColumn?
     private let metadata, groups, syncIdentifiers: [[UInt8]?]?
-    /// The last start that was read, so that rows in ascending order cost one step each.
-    private var position = -1
-    private var start: Int64 = 0
 
-    init(_ hot: borrowing HotChunk, _ details: borrowing DetailsChunk) throws(FormatError) {
-        starts = try hot.required(.start)
+    /// Opens the columns for reading `range`; the ids of these rows are verified, and every other column of the details.
+    init(_ hot: borrowing HotChunk, _ details: borrowing DetailsChunk, _ range: Range<Int>) throws(FormatError) {
+        try details.verifyBesideIDs()
+        starts = SteppedColumn(try hot.required(.start))
         durations = try hot.required(.duration)
         units = try hot.required(.unit)
         revisions = try hot.required(.revision)
         flags = try hot.integers(.flags)
         values = try hot.values()
         ids = try details.ids()
-        versions = try details.integers(.version)
-        clockTimes = try details.integers(.clockTime)
-        clockReplicas = try details.integers(.clockReplica)
-        commits = try details.integers(.commit)
-        ordinals = try details.integers(.ordinal)
-        devices = try details.integers(.device)
-        counts = try details.integers(.count)
-        multiplicities = try details.integers(.multiplicity)
+        try details.value.verify(ids.storedRange(rows: range))
+        versions = try details.unverifiedIntegers(.version)
+        clockTimes = try details.unverifiedIntegers(.clockTime).map { SteppedColumn($0) }
+        clockReplicas = try details.unverifiedIntegers(.clockReplica)
+        commits = try details.unverifiedIntegers(.commit)
+        ordinals = try details.unverifiedIntegers(.ordinal).map { SteppedColumn($0) }
+        devices = try details.unverifiedIntegers(.device)
+        counts = try details.unverifiedIntegers(.count)
+        multiplicities = try details.unverifiedIntegers(.multiplicity)
         metadata = try RowColumns.texts(.metadata, details)
         groups = try RowColumns.texts(.group, details)
         syncIdentifiers = try RowColumns.texts(.syncIdentifier, details)
@@ -78,7 +86,6 @@ private struct RowColumns {
 
     private static func texts(_ tag: ColumnTag, _ details: borrowing DetailsChunk) throws(FormatError) -> [[UInt8]?]? {
         guard let range = try details.value.column(tag.rawValue) else { return nil }
-        try details.value.verify(range)
         return try TextColumn.decode(details.value.span, range, rows: details.rows)
     }
 
@@ -87,8 +94,7 @@ private struct RowColumns {
     ) throws(FormatError) -> StoredRow {
         let span = hot.value.span
         let cold = details.value.span
-        start = starts.value(span, at: index, after: position, start)
-        position = index
+        let start = starts.value(span, at: index)
         let duration = durations.value(span, at: index)
         guard duration >= -1 else { throw FormatError(.invalid, "duration") }
         let end = duration == -1 ? Int64.max : start &+ duration
@@ -112,7 +118,6 @@ private struct RowColumns {
         row.rare = RareFields(
             syncIdentifier: syncIdentifiers?[index].map { String(decoding: $0, as: UTF8.self) },
             group: groups?[index].map { String(decoding: $0, as: UTF8.self) }, metadata: metadata?[index])
-        try details.value.verify(ids.storedRange(rows: index..<index + 1))
         try setID(&row, ids.id(cold, at: index), hot.key.lane.type, resolver)
         return row
     }
@@ -134,11 +139,20 @@ private struct RowColumns {
     }
 }
 
-extension IntColumn {
-    /// A row's value, given that of an earlier row: differences are summed from there.
+/// A column that is read row after row: differences are summed from the row that was read last, not from the first.
+private struct SteppedColumn {
+    private let column: IntColumn
+    private var position = -1
+    private var latest: Int64 = 0
+
+    init(_ column: IntColumn) { self.column = column }
+
     @inline(__always)
-    fileprivate func value(_ span: RawSpan, at row: Int, after known: Int, _ value: Int64) -> Int64 {
-        guard encoding == .differences, known >= 0, row >= known else { return self.value(span, at: row) }
-        return step(span, from: known, value, to: row)
+    mutating func value(_ span: RawSpan, at row: Int) -> Int64 {
+        guard column.encoding == .differences else { return column.value(span, at: row) }
+        let isBehind = position >= 0 && row >= position
+        latest = isBehind ? column.step(span, from: position, latest, to: row) : column.value(span, at: row)
+        position = row
+        return latest
     }
 }

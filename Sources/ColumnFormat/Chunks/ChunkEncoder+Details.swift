@@ -89,9 +89,7 @@ struct IDColumn {
         case .stored: return load(span, row)
         case .derived: return nil
         case .mixed:
-            var before = 0
-            for earlier in 0..<row where !isDerived(span, earlier) { before += 1 }
-            return isDerived(span, row) ? nil : load(span, before)
+            return isDerived(span, row) ? nil : load(span, row - derivedRows(span, before: row))
         }
     }
 
@@ -109,6 +107,14 @@ struct IDColumn {
         SampleID(
             high: span.loadBigEndian(stored + 16 * index, as: UInt64.self),
             low: span.loadBigEndian(stored + 16 * index + 8, as: UInt64.self))
+    }
+
+    /// How many rows before `row` are derived. The loads may reach past the bits, but not past the value's slack.
+    private func derivedRows(_ span: RawSpan, before row: Int) -> Int {
+        var count = 0
+        for word in 0..<row / 64 { count += span.load(bits + 8 * word, as: UInt64.self).nonzeroBitCount }
+        let rest = span.load(bits + row / 64 * 8, as: UInt64.self) & (1 << UInt64(row % 64) - 1)
+        return count + rest.nonzeroBitCount
     }
 
     private func isDerived(_ span: RawSpan, _ row: Int) -> Bool {

@@ -8,10 +8,15 @@ public struct ChunkEncoder: Sendable {
     /// More rows than this never share a chunk: it bounds what an edit rewrites.
     public static let rowLimit = 2_048
 
+    /// More than the header and the fixed parts of columns take in a hot value.
+    public static let hotOverhead = 320
+
     static let hotBlockShift = 12
     static let detailsBlockShift = 10
 
-    public init(pageSize: Int) { hotBudget = pageSize - 16 }
+    public init(pageSize: Int) { self.init(hotBudget: pageSize - 16) }
+
+    public init(hotBudget: Int) { self.hotBudget = hotBudget }
 
     /// The hot columns of some rows, planned but not written, so that the number of rows can be chosen by size.
     public struct HotPlan {

@@ -23,6 +23,16 @@ enum ColumnTag: UInt8 {
     case multiplicity = 27
     // Reserved: 28 note, 29 zone, 30 payload, 31 overlay.
 
-    static let hot: Set<UInt8> = [1, 2, 3, 4, 5, 6]
-    static let details: Set<UInt8> = [16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27]
+    /// A set of tags, which are all below 64.
+    struct Mask {
+        private let bits: UInt64
+
+        init(_ tags: ClosedRange<UInt64>...) { bits = tags.joined().reduce(0) { $0 | 1 << $1 } }
+
+        @inline(__always)
+        func contains(_ tag: UInt8) -> Bool { tag < 64 && bits >> UInt64(tag) & 1 == 1 }
+    }
+
+    static let hot = Mask(1...6)
+    static let details = Mask(16...27)
 }

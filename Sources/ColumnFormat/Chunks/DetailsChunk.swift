@@ -19,8 +19,18 @@ public struct DetailsChunk: ~Escapable {
 
     func integers(_ tag: ColumnTag) throws(FormatError) -> IntColumn? {
         guard let range = try value.column(tag.rawValue) else { return nil }
-        // A constant is one block; what varies is verified as it is needed.
         try value.verify(range)
+        return try IntColumn(value.span, range, rows: rows)
+    }
+
+    /// Verifies all columns but the ids, once for the columns that ``unverifiedIntegers(_:)`` opens.
+    func verifyBesideIDs() throws(FormatError) {
+        guard let ids = try value.column(ColumnTag.id.rawValue) else { throw FormatError(.invalid, "directory") }
+        try value.verifyAll(from: ids.upperBound)
+    }
+
+    func unverifiedIntegers(_ tag: ColumnTag) throws(FormatError) -> IntColumn? {
+        guard let range = try value.column(tag.rawValue) else { return nil }
         return try IntColumn(value.span, range, rows: rows)
     }
 

@@ -14,7 +14,9 @@ public struct HotChunk: ~Escapable {
         (self.key, upper) = try HotChunk.bounds(value, key, tags: ColumnTag.hot)
     }
 
-    static func bounds(_ value: borrowing StoredValue, _ key: RawSpan, tags: Set<UInt8>) throws(FormatError) -> (ChunkKey, Point) {
+    static func bounds(
+        _ value: borrowing StoredValue, _ key: RawSpan, tags: ColumnTag.Mask
+    ) throws(FormatError) -> (ChunkKey, Point) {
         let own = try ChunkKey(value.key)
         guard try ChunkKey(key) == own else { throw FormatError(.misplaced, "key") }
         let upper = try Point(bound: value.upper)
@@ -101,11 +103,14 @@ public struct HotChunk: ~Escapable {
     }
 
     /// The numbers of all revisions that rows name.
-    public func distinctRevisions() throws(FormatError) -> Set<UInt32> {
-        let column = try required(.revision)
-        var numbers: Set<UInt32> = []
-        for row in 0..<rows { numbers.insert(UInt32(truncatingIfNeeded: column.value(value.span, at: row))) }
-        return numbers
+    public func distinctRevisions() throws(FormatError) -> [UInt32] {
+        try required(.revision).distinctValues(value.span).map { UInt32(truncatingIfNeeded: $0) }
+    }
+
+    /// The number of the revision of one row. The body must have been verified.
+    public func revision(at row: Int) throws(FormatError) -> UInt32 {
+        guard row >= 0, row < rows else { throw FormatError(.invalid, "row") }
+        return UInt32(truncatingIfNeeded: try required(.revision).value(value.span, at: row))
     }
 }
 
@@ -113,14 +118,25 @@ extension HotChunk {
     /// The rows that start within a stretch of time. Only the column of starts is read; the body is verified.
     public func rows(startingIn starts: ClosedRange<Int64>) throws(FormatError) -> Range<Int> {
         try verify()
-        let column = try required(.start)
-        var first: Int?
-        var start: Int64 = 0
-        for row in 0..<rows {
-            start = row == 0 ? column.value(value.span, at: 0) : column.step(value.span, from: row - 1, start, to: row)
-            if start > starts.upperBound { return (first ?? row)..<row }
-            if start >= starts.lowerBound, first == nil { first = row }
+        guard rows > 0 else { return 0..<0 }
+        return try required(.start).rows(value.span, in: starts)
+    }
+
+    /// Some rows without the first ones that end before an instant. The body must have been verified.
+    public func rows(_ range: Range<Int>, endingFrom instant: Int64) throws(FormatError) -> Range<Int> {
+        guard !range.isEmpty, range.lowerBound >= 0, range.upperBound <= rows else { return range }
+        let starts = try required(.start)
+        let durations = try required(.duration)
+        var row = range.lowerBound
+        var start = starts.value(value.span, at: row)
+        while true {
+            let duration = durations.value(value.span, at: row)
+            // A negative duration stands for an open end.
+            if duration < 0 || start &+ duration >= instant { break }
+            row += 1
+            guard row < range.upperBound else { break }
+            start = starts.step(value.span, from: row - 1, start, to: row)
         }
-        return (first ?? rows)..<rows
+        return row..<range.upperBound
     }
 }

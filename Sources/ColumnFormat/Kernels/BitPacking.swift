@@ -61,29 +61,30 @@ enum BitPacking {
         return span.load(offset + bit >> 3, as: UInt64.self) >> UInt64(bit & 7) & mask(width)
     }
 
-    /// Calls `body` with each of `count` words in turn. The bounds are checked once for all.
+    /// Calls `body` with each word of `range` in turn. The bounds are checked once for all.
     @inline(__always)
     static func forEach(
-        _ span: RawSpan, offset: Int, width: Int, count: Int, _ body: (Int, UInt64) -> Void
+        _ span: RawSpan, offset: Int, width: Int, _ range: Range<Int>, _ body: (Int, UInt64) -> Void
     ) {
-        precondition(isValid(width: width) && count >= 0 && offset >= 0)
+        precondition(isValid(width: width) && range.lowerBound >= 0 && offset >= 0)
         guard width > 0 else {
-            for index in 0..<count { body(index, 0) }
+            for index in range { body(index, 0) }
             return
         }
-        precondition(offset + byteCount(words: count, width: width) + slack <= span.byteCount)
+        precondition(offset + byteCount(words: range.upperBound, width: width) + slack <= span.byteCount)
         // Safe: the precondition above covers every load, the slack included.
         unsafe span.withUnsafeBytes { buffer in
             let base = unsafe buffer.baseAddress! + offset
             if width == 64 {
-                for index in 0..<count {
-                    body(index, UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)))
+                for index in range {
+                    let word = unsafe base.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)
+                    body(index, UInt64(littleEndian: word))
                 }
                 return
             }
             let mask = mask(width)
-            var bit = 0
-            for index in 0..<count {
+            var bit = range.lowerBound * width
+            for index in range {
                 let word = UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: bit >> 3, as: UInt64.self))
                 body(index, word >> UInt64(truncatingIfNeeded: bit & 7) & mask)
                 bit &+= width

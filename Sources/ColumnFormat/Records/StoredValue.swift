@@ -98,6 +98,9 @@ public struct StoredValue: ~Escapable {
     /// Verifies the checksums of all blocks.
     public func verify() throws(FormatError) { try verify(body..<end) }
 
+    /// Verifies the blocks from `offset` to the end.
+    func verifyAll(from offset: Int) throws(FormatError) { try verify(offset..<end) }
+
     /// Verifies the blocks that hold `range`.
     public func verify(_ range: Range<Int>) throws(FormatError) {
         guard range.lowerBound >= body, range.upperBound <= end, !range.isEmpty else { return }

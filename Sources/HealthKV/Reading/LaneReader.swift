@@ -2,7 +2,7 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Reads the picked rows of one lane in order, a chunk at a time.
+/// Reads the picked rows of one lane in order, a part of a chunk at a time.
 struct LaneReader {
     let lane: Lane
     private let query: SampleQuery
@@ -12,22 +12,29 @@ struct LaneReader {
     /// Where the next chunk begins (ascending) or ends (descending); `nil` at the end.
     private var next: Point?
     private let limit: Point
+    /// The starts that rows can have to be picked.
+    private let starts: ClosedRange<Int64>
+    /// What is left of the chunk that was read last.
+    private var rest: (key: ChunkKey, rows: Range<Int>)?
+    /// How many rows to decode at once: few at first, since many readers want one sample, then more and more.
+    private var step = 16
 
     /// - Parameter sources: numbers of sources to give; `nil` for all.
     init(_ lane: Lane, _ query: SampleQuery, sources: Set<UInt32>?) {
         self.lane = lane
         self.query = query
         self.sources = sources
-        let starts = query.starts(of: lane.duration)
-        next = query.order == .ascending ? starts.from : starts.to
-        limit = query.order == .ascending ? starts.to : starts.from
-        if starts.from >= starts.to || query.range.isEmpty { next = nil }
+        let bounds = query.starts(of: lane.duration)
+        next = query.order == .ascending ? bounds.from : bounds.to
+        limit = query.order == .ascending ? bounds.to : bounds.from
+        starts = bounds.from.start...max(bounds.from.start, bounds.to.start)
+        if bounds.from >= bounds.to || query.range.isEmpty { next = nil }
     }
 
     /// The row that comes next; `nil` when there is none.
     mutating func peek(_ snapshot: borrowing Snapshot) throws -> StoredRow? {
         while position >= buffer.count {
-            guard next != nil else { return nil }
+            guard rest != nil || next != nil else { return nil }
             try fill(snapshot)
         }
         return buffer[position]
@@ -38,24 +45,42 @@ struct LaneReader {
     private mutating func fill(_ snapshot: borrowing Snapshot) throws {
         buffer = []
         position = 0
+        if let (key, rows) = rest {
+            rest = nil
+            try snapshot.withChunk(key) { chunk in try pick(rows, of: chunk, snapshot) }
+            return
+        }
         let from = next!
         let ascending = query.order == .ascending
         next = nil
-        var picked: [StoredRow] = []
         var follow: Point?
         try snapshot.forEachChunk(
             lane, from: ascending ? from : limit, to: ascending ? limit : from, descending: !ascending
         ) { chunk in
             follow = ascending ? chunk.upper : chunk.key.lower
-            if try !snapshot.mayHold(chunk, sources) { return true }
-            for row in try snapshot.visibleRows(chunk) where query.picks(row) {
-                if let sources, !sources.contains(try snapshot.revision(row.revision).sourceNumber) { continue }
-                picked.append(row)
-            }
-            return picked.isEmpty
+            guard try snapshot.mayHold(chunk, sources) else { return true }
+            // A range read looks back as far as samples can reach: most that begin there end there too.
+            let rows = try chunk.rows(chunk.rows(startingIn: starts), endingFrom: query.range.from.nanoseconds)
+            try pick(rows, of: chunk, snapshot)
+            return buffer.isEmpty
         }
-        if let follow, !picked.isEmpty, ascending ? follow < limit : follow > limit { next = follow }
-        buffer = ascending ? picked : picked.reversed()
+        if let follow, !buffer.isEmpty, ascending ? follow < limit : follow > limit { next = follow }
+    }
+
+    /// Fills the buffer with the next picked rows among some rows of a chunk, and remembers what is left of them.
+    private mutating func pick(_ rows: Range<Int>, of chunk: HotChunk, _ snapshot: borrowing Snapshot) throws {
+        var left = rows
+        while buffer.isEmpty, !left.isEmpty {
+            let part = query.order == .ascending ? left.prefix(step) : left.suffix(step)
+            left = query.order == .ascending ? part.upperBound..<left.upperBound : left.lowerBound..<part.lowerBound
+            step = min(4 * step, ChunkEncoder.rowLimit)
+            for row in try snapshot.visibleRows(chunk, part) where query.picks(row) {
+                if let sources, !sources.contains(try snapshot.revision(row.revision).sourceNumber) { continue }
+                buffer.append(row)
+            }
+        }
+        if query.order == .descending { buffer.reverse() }
+        if !left.isEmpty { rest = (chunk.key, left) }
     }
 }
 

@@ -9,21 +9,28 @@ struct ChunkBounds: Sendable {
 }
 
 extension Snapshot {
-    /// All visible rows of the chunk that a cursor over `chunks` stands on: verified, and without what unfinished mass
-    /// operations take away.
-    func visibleRows(_ chunk: HotChunk) throws -> [StoredRow] {
-        let rows = try allRows(chunk)
+    /// The visible rows of a chunk, or those in `range` of them: verified, and without what unfinished mass operations
+    /// take away.
+    func visibleRows(_ chunk: HotChunk, _ range: Range<Int>? = nil) throws -> [StoredRow] {
+        let rows = try allRows(chunk, range)
         return try hidden(rows, chunk.key.lane).map { hides in rows.filter { !hides($0) } } ?? rows
     }
 
-    /// All rows of a chunk, hidden ones included.
-    func allRows(_ chunk: HotChunk) throws -> [StoredRow] {
+    /// The rows of a chunk, hidden ones included.
+    func allRows(_ chunk: HotChunk, _ range: Range<Int>? = nil) throws -> [StoredRow] {
         guard chunk.rows > 0 else { return [] }
         try loadNames(of: chunk)
         let keyBytes = chunk.key.bytes
         guard let span = try view.get(tables[.details], keyBytes) else { throw damaged("a chunk has no details") }
-        let details = try DetailsChunk(span, key: keyBytes.rawBytes)
-        return try ChunkDecoder(hot: chunk, details: details).rows(context)
+        let decoder = try ChunkDecoder(hot: chunk, details: DetailsChunk(span, key: keyBytes.rawBytes))
+        return try range.map { try decoder.rows($0, context) } ?? decoder.rows(context)
+    }
+
+    /// Calls `body` with the chunk of a key, which this snapshot is known to hold.
+    func withChunk(_ key: ChunkKey, _ body: (HotChunk) throws -> Void) throws {
+        let bytes = key.bytes
+        guard let span = try view.get(tables[.chunks], bytes) else { throw damaged("a chunk is missing") }
+        try body(HotChunk(span, key: bytes.rawBytes))
     }
 
     /// A test for rows that unfinished mass operations hide; `nil` when none of them touches these rows.

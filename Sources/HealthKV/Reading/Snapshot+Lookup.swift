@@ -47,9 +47,10 @@ extension Snapshot {
     }
 
     private func found(_ chunk: HotChunk, _ details: DetailsChunk, at index: Int) throws -> FoundRow {
-        try loadNames(of: chunk)
+        _ = try type(chunk.key.lane.type)
+        _ = try revision(chunk.revision(at: index))
         let row = try ChunkDecoder(hot: chunk, details: details).row(at: index, context)
-        let isHidden = try hidden([row], chunk.key.lane)?(row) ?? false
+        let isHidden = try !context.intents.isEmpty && hidden([row], chunk.key.lane)?(row) ?? false
         return FoundRow(lane: chunk.key.lane, row: row, isHidden: isHidden)
     }
 
