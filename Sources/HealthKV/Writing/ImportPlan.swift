@@ -48,6 +48,8 @@ struct ImportPlan {
     var hashes: [HashedRow] = []
     /// Rows that may be known already, or meet each other: saved one by one.
     var careful: [Bool]
+    /// Careful rows that the store holds already, as they are.
+    var settled: [Bool]
     /// Numbers given to identical twins without a UUID: 0 is the first and is not listed.
     var multiplicities: [Int: Int] = [:]
 }

@@ -12,9 +12,11 @@ extension WriteTransaction {
         var plan = try plan(batch)
         try markKnown(batch, &plan)
         var report = ImportReport()
+        try settleUnchanged(batch, &plan, &report)
+        if report.unchanged == batch.count { return report }
         let clock = tick()
         try insertPlain(batch, &plan, clock, &report)
-        for row in 0..<batch.count where plan.careful[row] {
+        for row in 0..<batch.count where plan.careful[row] && !plan.settled[row] {
             var sample = batch.sample(at: row)
             sample.id = plan.ids[row]
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
@@ -37,7 +39,8 @@ extension WriteTransaction {
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
-        return ImportPlan(kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count))
+        return ImportPlan(kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count),
+            settled: [Bool](repeating: false, count: batch.count))
     }
 
     /// Marks rows whose identity the index may know, and rows of one batch that share an identity.
