@@ -38,7 +38,8 @@ extension SampleReading where Self: ~Copyable {
     /// Calls `body` with each sample in turn until it answers false; memory stays flat.
     public func forEachSample(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
-        order: SampleOrder = .ascending, limit: Int? = nil, source: SourceIdentity? = nil, includeShadowed: Bool = false,
+        order: SampleOrder = .ascending, limit: Int? = nil, source: SourceIdentity? = nil,
+        includeShadowed: Bool = false,
         _ body: (Sample) throws -> Bool
     ) throws {
         var left = limit ?? .max

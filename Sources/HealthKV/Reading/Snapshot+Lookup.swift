@@ -69,7 +69,9 @@ extension Snapshot {
                     let range = try chunk.rows(startingIn: start...start)
                     if range.isEmpty { return true }
                     let key = chunk.key.bytes
-                    guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+                    guard let span = try view.get(tables[.details], key) else {
+                        throw damaged("a chunk has no details")
+                    }
                     let details = try DetailsChunk(span, key: key.rawBytes)
                     for index in range {
                         let candidate = try self.found(chunk, details, at: index)
@@ -103,7 +105,9 @@ extension Snapshot {
 
     /// The rows with a sync identifier, whatever their type and source.
     func find(syncIdentifier text: String) throws -> [FoundRow] {
-        var found = try findAll(IdentityHash.of(syncIdentifier: text, header.hashKey)) { $0.rare?.syncIdentifier == text }
+        var found = try findAll(IdentityHash.of(syncIdentifier: text, header.hashKey)) {
+            $0.rare?.syncIdentifier == text
+        }
         // The default sync identifier is the text of the id, which needs no entry of its own.
         if let id = SampleID(text), id.description == text, let row = try find(id), row.row.flags.contains(.syncIsID) {
             found.append(row)

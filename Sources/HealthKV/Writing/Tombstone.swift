@@ -56,7 +56,10 @@ struct Tombstone: Sendable, Equatable {
         return record.value(table: .tombstones, key: key, commit: writing)
     }
 
-    init(of row: StoredRow, type: UInt32, source: UInt32, clock: ChangeClock, commit: UInt64, ordinal: UInt32, time: Int64) {
+    init(
+        of row: StoredRow, type: UInt32, source: UInt32, clock: ChangeClock, commit: UInt64, ordinal: UInt32,
+        time: Int64
+    ) {
         id = row.id
         self.type = type
         self.source = source

@@ -15,7 +15,9 @@ extension WriteTransaction {
     public mutating func delete(
         syncIdentifier: String, type: SampleType, source: SourceIdentity
     ) throws -> Bool {
-        guard let type = try snapshot.number(of: type), let source = try snapshot.number(of: source) else { return false }
+        guard let type = try snapshot.number(of: type), let source = try snapshot.number(of: source) else {
+            return false
+        }
         let found = try snapshot.find(syncIdentifier: syncIdentifier).filter { candidate in
             try candidate.lane.type == type && snapshot.revision(candidate.row.revision).sourceNumber == source
         }
@@ -38,7 +40,8 @@ extension WriteTransaction {
             try apply(item.lane, inserts: [], removals: [item.row.point])
             let ordinal = state.takeOrdinal()
             try bury(
-                item.row, item.lane, clock: tick(), commit: commit, ordinal: ordinal, time: environment.now().nanoseconds)
+                item.row, item.lane, clock: tick(), commit: commit, ordinal: ordinal,
+                time: environment.now().nanoseconds)
             try reindex(from: (item.row, item.lane), to: nil)
             state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: item.row.id, type: item.lane.type))
         }
@@ -65,7 +68,8 @@ extension WriteTransaction {
         let isNew = try snapshot.tombstone(sync) == nil
         try put(.tombstones, syncKey, tombstone.value(key: syncKey, commit: commit))
         guard isNew else { return }
-        try addRecent(IdentityEntry(tombstone: IdentityHash.of(syncIdentifier: sync.identifier, state.header.hashKey)), 1)
+        try addRecent(
+            IdentityEntry(tombstone: IdentityHash.of(syncIdentifier: sync.identifier, state.header.hashKey)), 1)
     }
 
     /// Takes a tombstone back: its sample lives again, or it is old enough to forget.

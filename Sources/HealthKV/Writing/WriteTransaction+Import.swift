@@ -90,7 +90,11 @@ extension WriteTransaction {
                 }
             }
         }
-        if !batch.derivesIDs { try index(batch, plan, extraEntries.sorted()) } else { try addRuns(extraEntries.sorted()) }
+        if !batch.derivesIDs {
+            try index(batch, plan, extraEntries.sorted())
+        } else {
+            try addRuns(extraEntries.sorted())
+        }
     }
 
     private func appendRareEntries(_ row: StoredRow, _ lane: Lane, _ entries: inout [IdentityEntry]) {
@@ -128,7 +132,8 @@ extension WriteTransaction {
         var row = StoredRow(
             start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
             unit: kind.unit, revision: kind.revision, flags: kind.flags, version: 1,
-            clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal())
+            clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal()
+        )
         if batch.derivesIDs {
             row.flags.insert(.derivedID)
             row.multiplicity = Int32(batch.extras[index]?.multiplicity ?? 0)

@@ -126,7 +126,8 @@ extension WriteTransaction {
         let source = try number(of: sample.source.identity)
         sample.version = max(1, sample.version)
         let sync = sample.syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
-        let tombstones = [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }].compactMap(\.self)
+        let tombstones = [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }]
+            .compactMap(\.self)
         // All must agree before any is taken back.
         for tombstone in tombstones where vetoes(tombstone, sample, rule) { return .vetoed }
         for tombstone in tombstones { try removeTombstone(tombstone) }
@@ -168,7 +169,8 @@ extension WriteTransaction {
             syncIdentifier: ownSync ? nil : sample.syncIdentifier, group: sample.group,
             metadata: MetadataCoding.encode(sample.metadata))
         // A derived id is left to its content as long as it follows from it; an edit stores it.
-        if old == nil || old!.flags.contains(.derivedID), DerivedID.isDerived(sample.id), followsFromContent(row, type) {
+        if old == nil || old!.flags.contains(.derivedID), DerivedID.isDerived(sample.id), followsFromContent(row, type)
+        {
             row.flags.insert(.derivedID)
         }
         return row
