@@ -134,8 +134,7 @@ extension Snapshot {
         DeletedSample(
             id: tombstone.id, type: try type(tombstone.type), source: try source(tombstone.source),
             syncIdentifier: tombstone.syncIdentifier, version: tombstone.version,
-            modified: ChangeClock(
-                time: Instant(nanoseconds: tombstone.clockTime), replica: tombstone.clockReplica))
+            modified: tombstone.clock)
     }
 
     private func rangeRemoval(_ scope: Intent.Scope, _ types: Set<UInt32>?) throws -> RangeRemoval? {

@@ -113,11 +113,7 @@ extension Snapshot {
         while try cursor.next() {
             let key = cursor.key.copied()
             let tombstone = try Tombstone(cursor.value, key: key)
-            let hash =
-                key.first == 1
-                ? IdentityHash.of(tombstone.id, header.hashKey)
-                : IdentityHash.of(syncIdentifier: tombstone.syncIdentifier ?? "", header.hashKey)
-            entries.append(IdentityEntry(tombstone: hash))
+            entries.append(tombstone.entry(key: key, header.hashKey))
         }
         return entries
     }
