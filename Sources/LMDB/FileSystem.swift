@@ -38,7 +38,27 @@ public enum FileSystem {
         if let slash = path.lastIndex(of: "/"), slash > path.startIndex, !makeFolder(String(path[..<slash])) {
             return false
         }
-        return unsafe mkdir(path, 0o700) == 0 || isFolder(path)
+        guard unsafe mkdir(path, 0o700) == 0 else { return isFolder(path) }
+        // A parent that may not be read cannot be flushed; then the name becomes durable when the system sees fit.
+        _ = flush(folder: parent(of: path))
+        return true
+    }
+
+    /// The folder that a file or folder is in.
+    public static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Gives a file a second name; answers false when that fails, so when the name is taken.
+    public static func link(_ from: String, to: String) -> Bool {
+        #if canImport(Glibc)
+            unsafe Glibc.link(from, to) == 0
+        #elseif canImport(Musl)
+            unsafe Musl.link(from, to) == 0
+        #else
+            unsafe Darwin.link(from, to) == 0
+        #endif
     }
 
     /// Removes a file; answers false when there is none or it cannot be removed.

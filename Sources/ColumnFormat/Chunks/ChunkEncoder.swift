@@ -14,7 +14,9 @@ public struct ChunkEncoder: Sendable {
     static let hotBlockShift = 12
     static let detailsBlockShift = 10
 
-    public init(pageSize: Int) { hotBudget = pageSize - 16 }
+    public init(pageSize: Int) { self.init(hotBudget: pageSize - 16) }
+
+    public init(hotBudget: Int) { self.hotBudget = hotBudget }
 
     /// The hot columns of some rows, planned but not written, so that the number of rows can be chosen by size.
     public struct HotPlan {

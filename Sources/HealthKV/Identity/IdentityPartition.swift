@@ -19,8 +19,6 @@ struct IdentityPartition: Sendable, Equatable {
     var nextRun: UInt32 = 1
 
     static let hashLimit: UInt64 = 1 << 40
-    /// More entries than this split a partition: about 1 MB, the most that one merge moves.
-    static let entryLimit: UInt64 = 200_000
 
     var entries: UInt64 { runs.reduce(0) { $0 + $1.entries } }
 

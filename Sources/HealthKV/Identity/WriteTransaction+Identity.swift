@@ -67,7 +67,7 @@ extension WriteTransaction {
 
     /// Adds a run, and merges runs of like size, so that an entry is moved a few times in all and a lookup tries few runs.
     private mutating func addRun(_ entries: [IdentityEntry], to partition: IdentityPartition) throws {
-        if partition.entries + UInt64(entries.count) > IdentityPartition.entryLimit {
+        if partition.entries + UInt64(entries.count) > environment.limits.partitionEntries {
             return try split(partition, entries)
         }
         var partition = partition
@@ -91,7 +91,7 @@ extension WriteTransaction {
         let number = partition.nextRun
         partition.nextRun += 1
         partition.runs.append(IdentityPartition.Run(number: number, entries: UInt64(entries.count)))
-        var encoder = IdentityBlockEncoder(pageSize: environment.pageSize)
+        var encoder = IdentityBlockEncoder(pageSize: environment.limits.identityBlockBytes ?? environment.pageSize)
         var from = 0
         var index: UInt16 = 0
         var last: UInt64?
@@ -113,7 +113,7 @@ extension WriteTransaction {
         for run in partition.runs.reversed() { merged = try IdentityMerge.union(read(partition, run), merged) }
         for run in partition.runs { try removeBlocks(partition.lower, run.number) }
         merged = IdentityMerge.settle(merged, keepingRemovals: false)
-        let parts = max(1, (merged.count * 2 + Int(IdentityPartition.entryLimit) - 1) / Int(IdentityPartition.entryLimit))
+        let parts = max(1, (merged.count * 2 + Int(environment.limits.partitionEntries) - 1) / Int(environment.limits.partitionEntries))
         var lower = partition.lower
         var from = 0
         for part in 1...parts {

@@ -31,7 +31,7 @@ extension SampleStore {
             guard FileSystem.rename(partial, to: folder) else {
                 throw StoreError(.storage, path: folder, "The copy cannot be given its name")
             }
-            _ = FileSystem.flush(folder: SampleStore.parent(of: folder))
+            _ = FileSystem.flush(folder: FileSystem.parent(of: folder))
         } catch {
             FileSystem.remove(partial + "/data.mdb")
             FileSystem.remove(partial + "/lock.mdb")
@@ -61,10 +61,5 @@ extension SampleStore {
         guard let tables = try Tables(in: transaction, environment),
             try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
         else { throw StoreError(.damaged, path: folder, "The copy does not agree with itself") }
-    }
-
-    private static func parent(of folder: String) -> String {
-        guard let slash = folder.lastIndex(of: "/") else { return "." }
-        return slash == folder.startIndex ? "/" : String(folder[..<slash])
     }
 }

@@ -46,6 +46,8 @@ public final class SampleStore: Sendable {
         /// Whether unfinished work goes on by itself when the writer is idle. Without it, call ``SampleStore/maintain(budget:)``.
         public var maintainsWhenIdle = true
 
+        var limits = EngineLimits()
+
         public init() {}
     }
 

@@ -138,7 +138,7 @@ extension StoreCore {
     }
 
     /// Runs the members in one transaction and tells each, once all is durable, how it went.
-    private func commit(_ members: [WriteMember]) {
+    func commit(_ members: [WriteMember]) {
         var failures = [(any Error)?](repeating: nil, count: members.count)
         do {
             let changed = try transact { transaction in
@@ -174,7 +174,8 @@ extension StoreCore {
         var state = WriteState(header: context.header)
         state.header.commit += 1
         let writing = WriteEnvironment(
-            now: options.clock, source: options.source, encoder: encoder, pageSize: environment.pageSize, path: path)
+            now: options.clock, source: options.source, encoder: encoder, pageSize: environment.pageSize, path: path,
+            limits: options.limits)
         var transaction = WriteTransaction(lmdb, context: context, state: state, environment: writing)
         try body(&transaction)
         guard transaction.state.isChanged else { return false }

@@ -28,8 +28,7 @@ final class StoreCore: Sendable {
         path = folder
         self.options = options
         self.registry = registry
-        let exists = FileSystem.size(of: folder + "/data.mdb") != nil
-        if !exists {
+        if FileSystem.size(of: folder + "/data.mdb") == nil {
             guard options.createIfMissing, !options.readOnly else {
                 throw StoreError(.noStore, path: folder, "There is no store in this folder")
             }
@@ -40,20 +39,23 @@ final class StoreCore: Sendable {
         var lmdb = Environment.Options()
         lmdb.mapSize = options.mapSize
         lmdb.readOnly = options.readOnly
+        lmdb.scratch = options.limits.skipsSync
         do {
+            if FileSystem.size(of: folder + "/data.mdb") == nil { try StoreCore.create(in: folder, options) }
+            if !options.readOnly { StoreCore.removeLeftovers(in: folder) }
             environment = try Environment(folder: folder, options: lmdb)
-            encoder = ChunkEncoder(pageSize: environment.pageSize)
-            if exists, let tables = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly) {
+            encoder = options.limits.encoder(pageSize: environment.pageSize)
+            if let tables = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly) {
                 self.tables = tables
             } else {
-                tables = try StoreCore.create(environment, now: options.clock())
+                tables = try StoreCore.create(environment, options)
             }
         } catch {
             throw StoreError.wrap(error, path: folder)
         }
     }
 
-    /// The tables of a store that exists; `nil` for an empty file, which a crash during creation leaves.
+    /// The tables of a store that exists; `nil` for an LMDB file without any, which others may have made.
     private static func openExisting(_ environment: Environment, _ path: String, readOnly: Bool) throws -> Tables? {
         let transaction = try environment.beginRead()
         let names = try transaction.view.tableNames()
@@ -74,17 +76,6 @@ final class StoreCore: Sendable {
             throw StoreError(
                 .damaged, path: path, "The store's header belongs to another transaction than the file's meta page")
         }
-        return tables
-    }
-
-    private static func create(_ environment: Environment, now: Instant) throws -> Tables {
-        var transaction = try environment.beginWrite()
-        let tables = try Tables(creatingIn: &transaction, environment)
-        var header = StoreHeader()
-        header.prunedAt = now.nanoseconds
-        header.transaction = UInt64(transaction.id)
-        try transaction.put(tables[.meta], StoreHeader.key, header.value)
-        try transaction.commit()
         return tables
     }
 

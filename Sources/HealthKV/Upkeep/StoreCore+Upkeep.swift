@@ -3,22 +3,15 @@ import HealthModel
 import LMDB
 
 extension StoreCore {
-    /// Recent identity entries beyond this are folded into runs.
-    static let recentLimit: UInt32 = 4_096
-    /// Chunks that one step of a mass operation looks at: about 5 ms.
-    static let chunksPerStep = 32
-    /// Tombstones that one step of pruning looks at.
-    static let tombstonesPerStep = 2_000
-
     /// Does one step of unfinished work; answers true when more remains. Runs on the writing thread.
     func maintainStep() throws -> Bool {
         guard !isPoisoned.load(ordering: .acquiring) else { return false }
         let header = try read { $0.context.header }
         if header.intents > 0 {
-            try transact { try $0.advanceFirstIntent(chunks: StoreCore.chunksPerStep) }
+            try transact { try $0.advanceFirstIntent(chunks: options.limits.chunksPerStep) }
             return true
         }
-        if header.recentEntries > StoreCore.recentLimit {
+        if header.recentEntries > options.limits.recentEntries {
             try transact { try $0.foldRecentEntries() }
             return true
         }
@@ -35,7 +28,7 @@ extension StoreCore {
         var next: [UInt8]?
         try transact { transaction in
             next = try transaction.prune(
-                before: horizon, from: position ?? [], count: StoreCore.tombstonesPerStep, now: now)
+                before: horizon, from: position ?? [], count: options.limits.tombstonesPerStep, now: now)
         }
         pruning.withLock { $0 = next }
         return next != nil

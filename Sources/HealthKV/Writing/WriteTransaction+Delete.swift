@@ -37,7 +37,8 @@ extension WriteTransaction {
         for item in found {
             try apply(item.lane, inserts: [], removals: [item.row.point])
             let ordinal = state.takeOrdinal()
-            try bury(item.row, item.lane, clock: tick(), commit: commit, ordinal: ordinal)
+            try bury(
+                item.row, item.lane, clock: tick(), commit: commit, ordinal: ordinal, time: environment.now().nanoseconds)
             try reindex(from: (item.row, item.lane), to: nil)
             state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: item.row.id, type: item.lane.type))
         }
@@ -45,12 +46,11 @@ extension WriteTransaction {
 
     /// Leaves a tombstone for a row under its id, and under its sync identity if it has one of its own.
     mutating func bury(
-        _ row: StoredRow, _ lane: Lane, clock: ChangeClock, commit: UInt64, ordinal: UInt32
+        _ row: StoredRow, _ lane: Lane, clock: ChangeClock, commit: UInt64, ordinal: UInt32, time: Int64
     ) throws {
         let source = try snapshot.revision(row.revision).sourceNumber
         let tombstone = Tombstone(
-            of: row, type: lane.type, source: source, clock: clock, commit: commit, ordinal: ordinal,
-            time: environment.now().nanoseconds)
+            of: row, type: lane.type, source: source, clock: clock, commit: commit, ordinal: ordinal, time: time)
         if let older = try snapshot.tombstone(row.id) { try removeTombstone(older) }
         try store(tombstone)
     }

@@ -61,15 +61,14 @@ extension WriteTransaction {
             plan.careful[Int(plan.hashes[index - 1].row)] = true
             plan.careful[Int(plan.hashes[index].row)] = true
         }
-        try snapshot.markIndexed(plan.hashes, &plan.careful)
+        try snapshot.markIndexed(plan.hashes, &plan.careful, lookups: environment.limits.importLookups)
     }
 
     /// Brings the rows that nothing knows into their lanes, and their identities into the index.
     private mutating func insertPlain(
         _ batch: SampleBatch, _ plan: inout ImportPlan, _ clock: ChangeClock, _ report: inout ImportReport
     ) throws {
-        // Enough rows at a time to fill many chunks, few enough to bound memory.
-        let window = 32_768
+        let window = environment.limits.importWindow
         var extraEntries: [IdentityEntry] = []
         for (lane, rows) in plan.lanes(batch) {
             var from = 0
@@ -184,8 +183,8 @@ extension Snapshot {
     }
 
     /// Marks the rows whose hash stands in the index: in one pass over it, or by lookups when there are few.
-    func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool]) throws {
-        if hashes.count < 512 {
+    func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool], lookups: Int) throws {
+        if hashes.count < lookups {
             for hashed in hashes where !careful[Int(hashed.row)] {
                 if try !hints(hashed.hash << IdentityEntry.quantumBits).isEmpty { careful[Int(hashed.row)] = true }
             }

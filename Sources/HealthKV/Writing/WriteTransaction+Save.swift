@@ -102,8 +102,9 @@ extension WriteTransaction {
             sample.version = version
             clock = sample.modified ?? tick()
         }
-        let row = try self.row(sample, clock: clock, keepingDerivedID: found.row, type: found.lane.type)
-        try replaceRow(found, by: row, type: try number(of: sample.type))
+        let type = try number(of: sample.type)
+        let row = try self.row(sample, clock: clock, keepingDerivedID: found.row, type: type)
+        try replaceRow(found, by: row, type: type)
         return .replaced
     }
 

@@ -70,4 +70,5 @@ struct WriteEnvironment: Sendable {
     var encoder: ChunkEncoder
     var pageSize: Int
     var path: String
+    var limits: EngineLimits
 }

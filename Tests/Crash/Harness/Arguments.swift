@@ -6,7 +6,7 @@ struct Arguments: Sendable {
 
     private var values: [String: String] = [:]
     private var flags: Set<String> = []
-    private static let flagNames: Set<String> = ["mass", "lie", "drop", "keep-going"]
+    private static let flagNames: Set<String> = ["mass", "lie", "import", "keep-going"]
 
     init(_ words: ArraySlice<String>) throws {
         var words = words
@@ -24,6 +24,9 @@ struct Arguments: Sendable {
     }
 
     func has(_ flag: String) -> Bool { flags.contains(flag) }
+
+    /// Whether this process judges a part of the images for another.
+    var isShard: Bool { values["shard"] != nil }
 
     func text(_ name: String) throws -> String {
         guard let value = values[name] else { throw Misuse(description: "--\(name) is missing") }

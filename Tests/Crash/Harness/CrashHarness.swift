@@ -4,7 +4,11 @@ import Foundation
 @main
 enum CrashHarness {
     private static let usage = """
-        usage: CrashHarness work --store FOLDER --acks FILE --seed N --transactions N [--mass] [--lie]
+        usage: CrashHarness work --store FOLDER --acks FILE --seed N --transactions N [--mass] [--copies FOLDER] [--lie]
+               CrashHarness import --store FOLDER --acks FILE --seed N --batches N
+               CrashHarness images --log FILE --store FOLDER --scratch FOLDER --count N --seed N [--jobs N] [--import]
+                                   [--keep-going] [--keep FOLDER]
+               CrashHarness kill --scratch FOLDER --count N --seed N [--jobs N] [--lie]
         """
 
     static func main() {
@@ -13,7 +17,10 @@ enum CrashHarness {
             let arguments = try Arguments(words.dropFirst())
             switch words.first {
             case "work": try Worker.run(arguments)
-            case "images": try ImageRun.run(arguments)
+            case "import": try Importer.run(arguments)
+            case "kill": try Kills.run(arguments)
+            case "images" where arguments.isShard: try ImageRun(arguments).judgeAll()
+            case "images": try ImageShards.run(arguments, Array(words.dropFirst()))
             default: throw Arguments.Misuse(description: usage)
             }
         } catch let misuse as Arguments.Misuse {

@@ -14,13 +14,17 @@ struct Disk {
     private(set) var isNamed = false
     private(set) var nameIsDurable = false
 
-    /// Whether a power cut now could leave different files.
-    var isOpen: Bool { !pending.isEmpty || isNamed && !nameIsDurable }
+    /// Whether a power cut now could leave different files. Without a name nobody finds the file, whatever it holds.
+    var isOpen: Bool { isNamed && (!pending.isEmpty || !nameIsDurable) }
 
     mutating func apply(_ event: Timeline.Event) {
         switch event {
         case .write(let offset, let bytes, let isSynced):
-            if isSynced { Disk.put(bytes, offset, into: &durable) } else { pending.append(Pending(offset: offset, bytes: bytes)) }
+            if isSynced {
+                Disk.put(bytes, offset, into: &durable)
+            } else {
+                pending.append(Pending(offset: offset, bytes: bytes))
+            }
         case .truncate(let size):
             // Taken as durable at once: no store shortens its file.
             durable.removeLast(max(0, durable.count - size))
@@ -49,7 +53,7 @@ struct Disk {
 
     /// A file that a power cut may leave: of what was written since the last sync, any sectors. `nil`: no file at all.
     func cut(_ generator: inout SeededGenerator) -> [UInt8]? {
-        if isNamed, !nameIsDurable, generator.chance(50) { return nil }
+        if !isNamed || !nameIsDurable && generator.chance(50) { return nil }
         let pieces = pieces(of: generator.chance(25) ? Disk.pageBytes : Disk.sectorBytes)
         let kept = Disk.choose(pieces.count, &generator)
         var image = durable

@@ -3,11 +3,6 @@ import HealthKV
 
 /// Builds the files that crashes at each moment of a recorded run may leave, and judges each.
 struct ImageRun {
-    struct Tally {
-        var images = 0
-        var losses: [Loss: Int] = [:]
-    }
-
     private let timeline: Timeline
     private let seed: UInt64
     private let count: Int
@@ -17,7 +12,7 @@ struct ImageRun {
     private let folder: String
     private let keep: String
     private let keepsGoing: Bool
-    private var tally = Tally()
+    private let job: String?
 
     init(_ arguments: Arguments) throws {
         let log = try RecordedLog(path: try arguments.text("log"))
@@ -30,6 +25,7 @@ struct ImageRun {
         folder = try arguments.text("scratch") + "/image-\(shard)"
         keep = arguments.text("keep", default: "")
         keepsGoing = arguments.has("keep-going")
+        job = arguments.has("import") ? ImportHistory.job : nil
     }
 
     /// Where a crash is worth an image: after each event that changes the disk, with all that was told before the next.
@@ -54,14 +50,7 @@ struct ImageRun {
         }
     }
 
-    static func run(_ arguments: Arguments) throws {
-        var run = try ImageRun(arguments)
-        try run.judgeAll()
-        print(
-            "done \(run.tally.images)", Loss.allCases.map { "\($0.rawValue) \(run.tally.losses[$0] ?? 0)" }.joined(separator: " "))
-    }
-
-    private mutating func judgeAll() throws {
+    func judgeAll() throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let moments = moments
@@ -80,7 +69,7 @@ struct ImageRun {
                 next += 1
             }
             guard number >= first, number % shards == shard else { continue }
-            print("at \(number)")
+            say("at \(number) \(shares[number])")
             for pick in 0..<shares[number] {
                 var generator = SeededGenerator(seed: seed, part: number << 20 + pick)
                 let image = pick == 0 ? (disk.isNamed ? disk.whole : nil) : disk.cut(&generator)
@@ -94,22 +83,27 @@ struct ImageRun {
         if case .line(let line) = timeline.events[event] { history.note(line) }
     }
 
-    private mutating func judge(
+    private func judge(
         _ image: [UInt8]?, _ history: History, _ name: String, _ generator: inout SeededGenerator
     ) throws {
         let path = folder + "/data.mdb"
-        if let image { try RawFile(path).replace(with: image) } else { try? FileManager.default.removeItem(atPath: path) }
-        tally.images += 1
+        if let image {
+            try RawFile(path).replace(with: image)
+        } else {
+            try? FileManager.default.removeItem(atPath: path)
+        }
         do {
-            try Judge(folder: folder).judge(history, probe: Judge.probe(&generator))
+            try Judge(folder: folder, job: job).judge(history, probe: Judge.probe(&generator))
         } catch let verdict as Verdict {
-            tally.losses[verdict.loss, default: 0] += 1
-            print("loss \(name): \(verdict)")
+            say("loss \(name): \(verdict)")
             if !keep.isEmpty, let image {
                 try FileManager.default.createDirectory(atPath: keep, withIntermediateDirectories: true)
                 try RawFile(keep + "/" + name.replacingOccurrences(of: " ", with: "-") + ".mdb").replace(with: image)
             }
-            if !keepsGoing { throw verdict }
+            if !keepsGoing { exit(1) }
         }
     }
 }
+
+/// Tells at once: a signal must not take along what was printed before.
+private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -32,6 +32,8 @@ enum JournalLine {
 
 /// What the lines of a journal, read up to some place, allow a store to contain.
 struct History {
+    /// What the store contained before the journal began.
+    var before = ContentDigest()
     private(set) var contents: [ContentDigest] = []
     private var groups: [UInt64] = []
     /// The greatest change that was acknowledged; -1 for none, not even that the store was opened.
@@ -62,6 +64,13 @@ struct History {
         }
     }
 
+    /// Reads all whole lines of a text.
+    mutating func read(_ text: String) {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+            if let line = JournalLine(line) { read(line) }
+        }
+    }
+
     mutating func rewind() { (acknowledged, announced) = (-1, -1) }
 
     /// Whether a commit ends with a change.
@@ -72,7 +81,7 @@ struct History {
     /// The contents that a store may have: the ends of all commits from the last acknowledged on. A member of the last
     /// announced commit that was not announced yet has done nothing.
     var legal: [ContentDigest] {
-        var legal: [ContentDigest] = acknowledged < 0 ? [ContentDigest()] : []
+        var legal: [ContentDigest] = acknowledged < 0 ? [before] : []
         guard announced >= 0 else { return legal }
         for number in max(0, acknowledged)...announced where endsCommit(number) || number == announced {
             legal.append(contents[number])

@@ -20,8 +20,8 @@ struct Verdict: Error, CustomStringConvertible {
 /// Opens a store after a crash as an app would, and demands what was promised.
 struct Judge {
     let folder: String
-    /// Whether tables are compared with each other too, which costs most of the time.
-    var checks = true
+    /// The name of an import whose recorded position must fit the content.
+    var job: String?
 
     private func attempt<Result>(_ loss: Loss, _ what: String, _ body: () throws -> Result) throws -> Result {
         do {
@@ -38,7 +38,7 @@ struct Judge {
     func judge(_ history: History, probe: Sample) throws -> ContentDigest {
         var options = Vocabulary.options(maintains: false)
         // Once opening was acknowledged the store is there.
-        options.createIfMissing = history.acknowledged < 0
+        options.createIfMissing = history.acknowledged < 0 && history.before.count == 0
         let store = try attempt(.lost, "opening") { try SampleStore.open(at: folder, options: options) }
         do {
             var known: Sample?
@@ -46,9 +46,12 @@ struct Judge {
                 try store.read { try $0.content { if known == nil || $0.id.low < known!.id.low { known = $0 } } }
             }
             if !history.legal.contains(content) {
-                throw Verdict(loss: history.contents.contains(content) ? .lost : .half, detail: history.describe(content))
+                throw Verdict(
+                    loss: history.contents.contains(content) ? .lost : .half, detail: history.describe(content))
             }
             try attempt(.half, "reading by index and counts") { try compare(store, content, known) }
+            try attempt(.half, "comparing with what was written along") { try compareMarks(store, content, history) }
+            try attempt(.half, "checking") { try check(store) }
             try attempt(.unwritable, "writing") { try write(probe, store, content) }
             try attempt(.unwritable, "closing") { try store.close() }
             return content
@@ -60,9 +63,38 @@ struct Judge {
 
     private func compare(_ store: SampleStore, _ content: ContentDigest, _ known: Sample?) throws {
         try store.read { transaction in
-            guard try transaction.count() == content.count else { throw Mismatch("count", store: "another", model: "\(content)") }
+            guard try transaction.count() == content.count else {
+                throw Mismatch("count", store: "another", model: "\(content)")
+            }
             guard let known else { return }
-            guard try transaction.sample(id: known.id) == known else { throw Mismatch("id", store: "none", model: "one") }
+            guard try transaction.sample(id: known.id) == known else {
+                throw Mismatch("id", store: "none", model: "one")
+            }
+        }
+    }
+
+    /// Compares content and what the same commits wrote to other tables.
+    private func compareMarks(_ store: SampleStore, _ content: ContentDigest, _ history: History) throws {
+        if let job {
+            let position = try store.importPosition(of: job)
+            // A finished import is forgotten, and only a finished one may be.
+            let all = history.contents.count - 1
+            let fits = position == 0 && history.announced >= all && content == history.contents[all]
+            if !fits, history.contents[position] != content {
+                throw Mismatch("importPosition", store: position, model: history.contents.firstIndex(of: content) ?? -1)
+            }
+        } else if let anchor = try store.read({ try $0.anchor(peer: "crash", type: .stepCount) }) {
+            guard anchor.token == Worker.anchor(content).token else {
+                throw Verdict(loss: .half, detail: "the anchor is not that of the content")
+            }
+        }
+    }
+
+    private func check(_ store: SampleStore) throws {
+        let report = try store.check(limit: 5)
+        guard report.isClean else {
+            let findings = report.findings.map { "\($0.kind) in \($0.table): \($0.detail)" }
+            throw Verdict(loss: .half, detail: "the tables do not agree: " + findings.joined(separator: "; "))
         }
     }
 

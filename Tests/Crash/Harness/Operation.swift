@@ -54,6 +54,8 @@ extension Operation {
 /// Draws operations. What it draws follows from its generator and the model alone.
 struct OperationSource {
     var generator: SeededGenerator
+    /// Batches that come again are those of one run: of earlier ones nobody knows what was deleted.
+    var run: UInt64 = 0
     /// Whether thousands of samples come and go at once, so that mass operations do not fit one commit.
     var isMass = false
     /// The content is held about here, so that an image is judged quickly.
@@ -70,7 +72,8 @@ struct OperationSource {
         case 32..<40:
             return .save((0..<generator.number(2..<12)).map { _ in Vocabulary.sample(&generator, model: model) })
         case 40..<60: return .save((0..<generator.number(1..<5)).compactMap { _ in edit(model) })
-        case 60..<65: return model.deleted(near: SampleID(using: &generator)).map { .save([revival($0)]) } ?? next(model)
+        case 60..<65:
+            return model.deleted(near: SampleID(using: &generator)).map { .save([revival($0)]) } ?? next(model)
         case 65..<84: return deletion(model)
         case 84..<91: return .importBatch(namedBatch(model))
         case 91..<97: return .importBatch(derivedBatch())
@@ -122,7 +125,8 @@ struct OperationSource {
 
     private mutating func massDeletion(_ model: Model) -> Operation {
         if generator.chance(40) {
-            let source = generator.chance(50) ? Vocabulary.bulkSource : Vocabulary.sources.randomElement(using: &generator)!
+            let source =
+                generator.chance(50) ? Vocabulary.bulkSource : Vocabulary.sources.randomElement(using: &generator)!
             return .deleteSource(source.identity, leavingTombstones: generator.chance(50))
         }
         let from = Vocabulary.instant(&generator)
@@ -132,7 +136,7 @@ struct OperationSource {
     }
 
     /// Rows with ids: most new, some known.
-    private mutating func namedBatch(_ model: Model) -> SampleBatch {
+    mutating func namedBatch(_ model: Model) -> SampleBatch {
         var batch = SampleBatch()
         var used: Set<SampleID> = []
         for _ in 0..<generator.number(2..<30) {
@@ -147,11 +151,11 @@ struct OperationSource {
 
     private mutating func derivedBatch() -> SampleBatch {
         // Some batches come again, after parts of them were edited or deleted.
-        var seed = SeededGenerator(seed: UInt64(generator.number(0..<8)), part: 99)
-        var own = generator.chance(40) ? seed : SeededGenerator(seed: generator.next())
-        _ = seed.next()
+        let known = SeededGenerator(seed: run, part: -1 - generator.number(0..<8))
+        var own = generator.chance(40) ? known : SeededGenerator(seed: generator.next())
         let rows = isMass ? own.number(1_000..<3_500) : own.number(5..<50)
-        return Vocabulary.derivedBatch(&own, rows: rows, source: own.chance(70) ? Vocabulary.bulkSource : Vocabulary.sources[2])
+        return Vocabulary.derivedBatch(
+            &own, rows: rows, source: own.chance(70) ? Vocabulary.bulkSource : Vocabulary.sources[2])
     }
 }
 

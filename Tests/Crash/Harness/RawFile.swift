@@ -36,7 +36,9 @@ final class RawFile: Sendable {
     /// Makes the file hold these bytes and no more.
     func replace(with bytes: [UInt8]) throws {
         let written = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
-        guard written == bytes.count, ftruncate(descriptor, off_t(bytes.count)) == 0 else { throw Failure("pwrite", path) }
+        guard written == bytes.count, ftruncate(descriptor, off_t(bytes.count)) == 0 else {
+            throw Failure("pwrite", path)
+        }
     }
 
     static func bytes(of path: String) throws -> [UInt8] {

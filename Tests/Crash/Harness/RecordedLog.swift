@@ -38,7 +38,8 @@ struct RecordedLog {
             guard end <= bytes.count else { throw Damaged(description: "cut in a record") }
             records.append(
                 Record(
-                    kind: kind, file: word(8 - RecordedLog.headerBytes, 8), offset: Int(word(16 - RecordedLog.headerBytes, 8)),
+                    kind: kind, file: word(8 - RecordedLog.headerBytes, 8),
+                    offset: Int(word(16 - RecordedLog.headerBytes, 8)),
                     bytes: bytes[place..<end], length: length))
             place = end
         }

@@ -18,12 +18,15 @@ final class Worker: Sendable {
     private let isMass: Bool
     /// A planted fault: acknowledges before it commits.
     private let lies: Bool
+    /// Where to copy the store to now and then; empty for nowhere.
+    private let copies: String
     private let state = Mutex(State())
 
     init(_ arguments: Arguments) throws {
         seed = try arguments.number("seed", default: 1)
         isMass = arguments.has("mass")
         lies = arguments.has("lie")
+        copies = arguments.text("copies", default: "")
         journal = try RawFile(try arguments.text("acks"), appends: true)
         store = try SampleStore.open(at: try arguments.text("store"), options: Vocabulary.options())
         try state.withLock { state in
@@ -59,7 +62,10 @@ final class Worker: Sendable {
         case 0..<66: try acknowledge(store.write(change(generator)))
         case 66..<76: try failing(generator)
         case 76..<88: try threads(&generator)
-        case 88..<96: try tasks(&generator)
+        case 88..<94: try tasks(&generator)
+        case 94: _ = try store.maintain(budget: .milliseconds(2))
+        case 95: try store.rebuild()
+        case 96: try copy(compacting: generator.chance(50))
         // Time for the writer to go on with unfinished mass operations.
         default: pause(microseconds: generator.number(0..<2_000))
         }
@@ -71,18 +77,24 @@ final class Worker: Sendable {
         { [self] transaction in
             try state.withLock { state in
                 let before = state.model.digest
-                var source = OperationSource(generator: generator, isMass: isMass)
+                var source = OperationSource(generator: generator, run: seed, isMass: isMass)
                 for operation in source.transaction(state.model) {
                     try operation.perform(&transaction, &state.model)
                 }
                 // What changes nothing commits nothing, so it is durable with what came before.
                 if state.model.digest != before {
                     state.number += 1
+                    try transaction.setAnchor(Worker.anchor(state.model.digest))
                     try announce(&state)
                 }
                 return state.number
             }
         }
+    }
+
+    /// Stands in another table of the same commit, and names the content that belongs to it.
+    static func anchor(_ digest: ContentDigest) -> Anchor {
+        Anchor(peer: "crash", type: .stepCount, token: Array(digest.description.utf8), time: Instant(nanoseconds: 0))
     }
 
     /// A transaction that gives up after its changes: nothing of it may stay.
@@ -96,7 +108,7 @@ final class Worker: Sendable {
     private func givingUp(_ generator: SeededGenerator) -> @Sendable (inout WriteTransaction) throws -> Void {
         { [self] transaction in
             var model = state.withLock { $0.model }
-            var source = OperationSource(generator: generator, isMass: isMass)
+            var source = OperationSource(generator: generator, run: seed, isMass: isMass)
             for operation in source.transaction(model) { try operation.perform(&transaction, &model) }
             throw Planned()
         }
@@ -135,6 +147,12 @@ final class Worker: Sendable {
             }
         }
         group.wait()
+    }
+
+    private func copy(compacting: Bool) throws {
+        guard !copies.isEmpty else { return }
+        try? FileManager.default.removeItem(atPath: copies)
+        if compacting { try store.compact(to: copies) } else { try store.backup(to: copies) }
     }
 
     private func keep(_ body: () throws -> Void) {

@@ -1,24 +1,17 @@
-import CMalloc
-import Foundation
 import HealthKV
 import Histories
 
 extension Session {
-    /// Reads each type's whole history into fresh arrays, once malloc keeps the memory that it has.
-    ///
-    /// With its defaults malloc asks the system for each large array and gives it back afterwards, so that touching fresh pages
-    /// is most of what `read_all` measures. Here an array is as fresh to the caller, but its pages were used before.
-    func measureRecycled(_ read: (SampleType) throws -> Columns) throws {
-        #if canImport(Glibc)
-            mallopt(M_MMAP_MAX, 0)
-            mallopt(M_TRIM_THRESHOLD, Int32.max)
-            try measureReadAll(.readAllRecycled, read)
-        #endif
-    }
-
     /// Reads each type's whole history into fresh arrays.
+    ///
+    /// What malloc keeps by chance would decide about the figure, so it is told: every array anew from the system, or all of
+    /// them from memory that was used before.
     func measureReadAll(_ work: Work, _ read: (SampleType) throws -> Columns) throws {
         note(work.rawValue)
+        let isTold = MallocSetting.set(work == .readAll ? .freshPages : .recycledPages)
+        // Elsewhere malloc cannot be told, and there is one figure only.
+        if !isTold && work == .readAllRecycled { return }
+        defer { _ = MallocSetting.set(.usual) }
         var digest = Digest()
         var times = TypeTimes()
         for type in history.types {
@@ -140,7 +133,7 @@ extension Session {
         let copies = MemoryCopy(history)
         if wants(.readAll) { try measureReadAll(.readAll) { copies.readAll($0) } }
         if wants(.foldAll) { try measureFoldAll(copies) }
-        if wants(.readAllRecycled) { try measureRecycled { copies.readAll($0) } }
+        if wants(.readAllRecycled) { try measureReadAll(.readAllRecycled) { copies.readAll($0) } }
     }
 
     private func measureFoldAll(_ copies: MemoryCopy) throws {

@@ -26,7 +26,6 @@ final class Session {
         if settings.only.isSubset(of: [.derived]) { return }
         try measureImport()
         if wants(.compacted) { try measureCompacted() }
-        if wants(.readAll) { try measureReadAll(.readAll) { try self.store.readAll($0) } }
         if wants(.foldAll) { try measureFoldAll { try self.store.foldAll($0) } }
         if wants(.lookup) { try measureLookups() }
         if wants(.rangeDay) { try measureRanges(.rangeDay, days: 1, count: 1_000) }
@@ -35,7 +34,9 @@ final class Session {
         if wants(.reimport) { try measureReimport() }
         if wants(.open) { try measureOpen(.open, times: 21) }
         // After all that asks malloc for memory in its usual way, before anything is written.
-        if wants(.readAllRecycled) { try measureRecycled { try self.store.readAll($0) } }
+        for work in [Work.readAll, .readAllRecycled] where wants(work) {
+            try measureReadAll(work) { try self.store.readAll($0) }
+        }
         if wants(.openUnclean) { try measureOpen(.openUnclean, times: 5) }
         if wants(.durableWrite) || wants(.edit) || wants(.delete) { try measureWrites() }
         try store.check()

@@ -1,0 +1,56 @@
+import HealthModel
+import LMDB
+
+/// Making the data file of a store. LMDB writes a new file's first pages without a sync, and a crash in between leaves a
+/// file that it refuses for ever. So the file is made under another name and gets its own when it is whole: whoever
+/// finds it finds a store.
+extension StoreCore {
+    private static let unfinishedPrefix = "unfinished-"
+
+    /// Makes the data file in a folder that exists; one that another process made meanwhile is left as it is.
+    static func create(in folder: String, _ options: SampleStore.Options) throws {
+        let made = folder + "/" + unfinishedPrefix + SampleID().description
+        guard FileSystem.makeFolder(made) else {
+            throw StoreError(.storage, path: made, "The folder cannot be made")
+        }
+        defer { removeUnfinished(made) }
+        var lmdb = Environment.Options()
+        lmdb.mapSize = options.mapSize
+        let environment = try Environment(folder: made, options: lmdb)
+        defer { environment.close() }
+        _ = try create(environment, options)
+        let file = folder + "/data.mdb"
+        // A link, since a rename would take the place of a file that another process made.
+        guard FileSystem.link(made + "/data.mdb", to: file) || FileSystem.size(of: file) != nil else {
+            throw StoreError(.storage, path: folder, "The data file cannot be given its name")
+        }
+        guard FileSystem.flush(folder: folder) else {
+            throw StoreError(.storage, path: folder, "The name of the data file cannot be made durable")
+        }
+    }
+
+    /// Fills an empty environment with the tables and the header.
+    static func create(_ environment: Environment, _ options: SampleStore.Options) throws -> Tables {
+        var transaction = try environment.beginWrite()
+        let tables = try Tables(creatingIn: &transaction, environment)
+        var header = options.limits.header ?? StoreHeader()
+        header.prunedAt = options.clock().nanoseconds
+        header.transaction = UInt64(transaction.id)
+        try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        try transaction.commit()
+        return tables
+    }
+
+    /// Removes what processes that were killed while they made a store left in its folder.
+    static func removeLeftovers(in folder: String) {
+        for name in FileSystem.names(in: folder) ?? [] where name.hasPrefix(unfinishedPrefix) {
+            removeUnfinished(folder + "/" + name)
+        }
+    }
+
+    private static func removeUnfinished(_ folder: String) {
+        FileSystem.remove(folder + "/data.mdb")
+        FileSystem.remove(folder + "/lock.mdb")
+        FileSystem.removeFolder(folder)
+    }
+}

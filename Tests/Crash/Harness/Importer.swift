@@ -1,0 +1,78 @@
+import Foundation
+import HealthKV
+
+/// A history that is imported batch by batch, and what the store contains after each.
+struct ImportHistory {
+    static let job = "history"
+
+    let batches: [SampleBatch]
+
+    /// Batches with and without ids; rows of earlier batches come again, and some samples come anew with other content.
+    init(seed: UInt64, count: Int) {
+        var generator = SeededGenerator(seed: seed, part: -1)
+        var batches: [SampleBatch] = []
+        var model = Model()
+        for _ in 0..<count {
+            var batch = SampleBatch()
+            if !batches.isEmpty, generator.chance(10) {
+                batch = batches.randomElement(using: &generator)!
+            } else if generator.chance(40) {
+                // An id that is derived names the source, so not the one that the store fills in.
+                let source = Vocabulary.sources.dropFirst().randomElement(using: &generator)!
+                batch = Vocabulary.derivedBatch(&generator, rows: generator.number(10..<80), source: source)
+            } else {
+                var source = OperationSource(generator: generator)
+                batch = source.namedBatch(model)
+                generator = source.generator
+            }
+            batches.append(batch)
+            _ = model.importBatch(batch)
+        }
+        self.batches = batches
+    }
+
+    var contents: [ContentDigest] {
+        var model = Model()
+        return [model.digest]
+            + batches.map { batch in
+                _ = model.importBatch(batch)
+                return model.digest
+            }
+    }
+}
+
+/// Imports a history, going on where an earlier process was killed, and keeps a journal: change N is batch N.
+enum Importer {
+    static func run(_ arguments: Arguments) throws {
+        let history = ImportHistory(
+            seed: try arguments.number("seed", default: 1), count: Int(try arguments.number("batches", default: 60)))
+        let journal = try RawFile(try arguments.text("acks"), appends: true)
+        let contents = history.contents
+        for (number, content) in contents.enumerated() {
+            try journal.append(JournalLine.content(number: number, group: UInt64(number), content).text)
+        }
+        let store = try SampleStore.open(at: try arguments.text("store"), options: Vocabulary.options())
+        let report = try store.importAll(
+            Acknowledging(batches: history.batches, journal: journal), job: ImportHistory.job)
+        try journal.append(JournalLine.acknowledged(history.batches.count).text)
+        try store.close()
+        print("imported \(report.total)")
+    }
+
+    /// Gives the batches; who asks for one has stored those before it.
+    private struct Acknowledging: Sequence {
+        let batches: [SampleBatch]
+        let journal: RawFile
+
+        func makeIterator() -> AnyIterator<SampleBatch> {
+            var place = 0
+            return AnyIterator {
+                guard place < batches.count else { return nil }
+                // A line that is lost says less, never more.
+                try? journal.append(JournalLine.acknowledged(place).text)
+                place += 1
+                return batches[place - 1]
+            }
+        }
+    }
+}

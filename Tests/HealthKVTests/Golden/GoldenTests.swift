@@ -1,0 +1,77 @@
+import ColumnFormat
+import Foundation
+import HealthKV
+import Testing
+
+/// The golden file was written by the release that introduced its format. It must be read for ever.
+///
+/// `HEALTHKV_MAKE_GOLDEN=1` writes the file of the current version anew: only for a version that was never released.
+@Suite("Golden files")
+struct GoldenTests {
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("v1")
+        .path
+
+    private func options() -> SampleStore.Options {
+        var options = SampleStore.Options()
+        options.clock = GoldenHistory.clock
+        options.maintainsWhenIdle = false
+        return options
+    }
+
+    /// All samples as canonical bytes: content, identity, version; without clocks' replica, which differs between stores.
+    private func digest(_ store: SampleStore) throws -> [UInt8] {
+        var hash = SHA256()
+        try store.read { transaction in
+            for type in try transaction.types() {
+                try transaction.forEachSample(of: type.type, includeShadowed: true) { sample in
+                    var sample = sample
+                    sample.modified = sample.modified.map { ChangeClock(time: $0.time, replica: 0) }
+                    var encoder = CanonicalEncoder()
+                    encoder.encode(sample)
+                    hash.update(encoder.bytes)
+                    return true
+                }
+            }
+        }
+        return hash.finalize()
+    }
+
+    @Test("A store of format 1 is read, is clean, and holds what was written")
+    func readsVersion1() throws {
+        let fresh = try SampleStore.temporary(options: options())
+        try GoldenHistory.fill(fresh)
+        if ProcessInfo.processInfo.environment["HEALTHKV_MAKE_GOLDEN"] == "1" {
+            try? FileManager.default.removeItem(atPath: Self.folder)
+            try fresh.compact(to: Self.folder)
+        }
+        // A copy: opening may touch lock.mdb.
+        let copy = FileManager.default.temporaryDirectory.appendingPathComponent(SampleID().description)
+        try FileManager.default.copyItem(atPath: Self.folder, toPath: copy.path)
+        defer { try? FileManager.default.removeItem(at: copy) }
+        var readOnly = options()
+        readOnly.readOnly = true
+        let golden = try SampleStore.open(at: copy, options: readOnly)
+        #expect(try golden.check().findings == [])
+        #expect(try digest(golden) == digest(fresh))
+        #expect(try golden.read { try $0.count() } == fresh.read { try $0.count() })
+        #expect(try golden.read { try $0.pending() }.count == 1)
+        #expect(try golden.read { try $0.anchors() }.first?.token == [1, 2, 3])
+        #expect(try golden.read { try $0.deletedSample(id: GoldenHistory.id(50)) }?.version == 1)
+        #expect(try fresh.check().findings == [])
+        try golden.close()
+        try fresh.close()
+    }
+
+    @Test("A store of format 1 can be written to")
+    func writesVersion1() throws {
+        let copy = FileManager.default.temporaryDirectory.appendingPathComponent(SampleID().description)
+        try FileManager.default.copyItem(atPath: Self.folder, toPath: copy.path)
+        defer { try? FileManager.default.removeItem(at: copy) }
+        let golden = try SampleStore.open(at: copy, options: options())
+        let before = try golden.read { try $0.count() }
+        try golden.write { try $0.save(Sample(.stepCount, 1, .count, at: Instant(nanoseconds: 5))) }
+        #expect(try golden.read { try $0.count() } == before + 1)
+        #expect(try golden.check().findings == [])
+        try golden.close()
+    }
+}
