@@ -75,6 +75,7 @@ CLEAN = {
     "Sources/HealthKV/Sharing.swift": "// Only the writer's thread touches it.\nfinal class A: @unchecked Sendable {}\n"
                                       "nonisolated(unsafe) let b = 1  // written once\n",
     "tools/kvinspect/Main.swift": "import HealthKV\n",
+    "tools/lib/examples-prelude.swift": "import HealthKV\nimport LMDB\n",
     "tools/run": "#!/usr/bin/env bash\ntrue\n",
     "Tests/HealthKVTests/Long.swift": "import Foundation\n@testable import HealthKV\n" + function(120),
     "Tests/HealthKVTests/Requirement.swift": "protocol P {\n    func f()\n    mutating func g()\n}\n" + lines(120),

@@ -5,7 +5,7 @@ import Histories
 extension Demo {
     /// Stores ten years, batch by batch, each committed durably.
     mutating func showImport() throws {
-        let weights = options.samples >= 100_000 ? 3_250 : 200
+        let weights = 3_250
         let total = options.samples + weights
         var (seconds, done, batches, inserted) = (0.0, 0, 0, 0)
         let histories = [History(.plain, samples: options.samples), History(.weight, samples: weights)]
@@ -49,7 +49,7 @@ extension Demo {
                 for (id, value) in edits {
                     guard var sample = try txn.sample(id: id) else { throw DemoFailure("a sample is missing") }
                     sample.quantity.value = value
-                    _ = try txn.save(sample)
+                    try txn.save(sample)
                 }
             }
         }.seconds
@@ -102,7 +102,7 @@ extension Demo {
     private mutating func showOneWrite() throws {
         let before = try store.read { try $0.latest(of: .bodyMass) }
         let sample = Sample(.bodyMass, 77.7, .kilogram, at: History.end, isUserEntered: true)
-        let seconds = try timed { try store.write { txn in _ = try txn.save(sample) } }.seconds
+        let seconds = try timed { try store.write { txn in try txn.save(sample) } }.seconds
         let after = try store.read { try $0.latest(of: .bodyMass) }
         let removed = try store.write { try $0.delete(id: sample.id) }
         let restored = try store.read { try $0.latest(of: .bodyMass) }

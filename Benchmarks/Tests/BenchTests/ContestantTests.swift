@@ -12,7 +12,7 @@ struct ContestantTests {
         arguments: stores, History.Profile.allCases)
     func givesBack(name: ContestantName, profile: History.Profile) throws {
         try withStore(name) { store in
-            let history = History(profile, samples: 3_000, batchRows: 700)
+            let history = History(profile, samples: 1_500, batchRows: 400)
             let samples = try load(history, into: store)
             var found: [SampleID: Sample] = [:]
             try store.lookUp(samples.map(\.id) + [SampleID.max]) { _, _, sample in
@@ -34,7 +34,7 @@ struct ContestantTests {
     @Test("A contestant's columns and sums are those of the limit", arguments: stores, History.Profile.allCases)
     func columns(name: ContestantName, profile: History.Profile) throws {
         try withStore(name) { store in
-            let history = History(profile, samples: 5_000, batchRows: 999)
+            let history = History(profile, samples: 2_000, batchRows: 666)
             try load(history, into: store)
             let copies = MemoryCopy(history)
             for type in history.types {
@@ -54,7 +54,7 @@ struct ContestantTests {
         print("seed \(seed)")
         var random = SplitMix64(seed: seed)
         try withStore(name) { store in
-            let samples = try load(History(profile, samples: 20_000, seed: seed), into: store)
+            let samples = try load(History(profile, samples: 4_000, seed: seed), into: store)
             for _ in 0..<40 {
                 let type = samples[random.below(samples.count)].type
                 let from = History.start + Int64(random.below(History.days)) * History.day

@@ -49,40 +49,63 @@ public struct ChunkDecoder: ~Escapable {
     }
 }
 
-/// The opened columns of one chunk, read row by row. Starts and texts are decoded once, on first use.
+/// The opened columns of one chunk, read row by row. What all rows share is read once, into `common`.
 private struct RowColumns {
-    private let starts, durations, units, revisions: IntColumn
-    private let flags: IntColumn?
+    private var common: StoredRow
+    private var starts: SteppedColumn
+    private let durations: IntColumn
     private let values: ValueColumn
     private let ids: IDColumn
-    private let versions, clockTimes, clockReplicas, commits, ordinals, devices, counts, multiplicities: IntColumn?
+    // These are nil where all rows share one value.
+    private var clockTimes, ordinals: SteppedColumn?
+    private let units, revisions, flags, versions, clockReplicas, commits, devices, counts, multiplicities: IntColumn?
     private let metadata, groups, syncIdentifiers: [[UInt8]?]?
-    /// The last start that was read, so that rows in ascending order cost one step each.
-    private var position = -1
-    private var start: Int64 = 0
+    private let hasTexts: Bool
 
     /// Opens the columns for reading `range`; the ids of these rows are verified, and every other column of the details.
     init(_ hot: borrowing HotChunk, _ details: borrowing DetailsChunk, _ range: Range<Int>) throws(FormatError) {
         try details.verifyBesideIDs()
-        starts = try hot.required(.start)
+        starts = SteppedColumn(try hot.required(.start))
         durations = try hot.required(.duration)
-        units = try hot.required(.unit)
-        revisions = try hot.required(.revision)
-        flags = try hot.integers(.flags)
         values = try hot.values()
         ids = try details.ids()
         try details.value.verify(ids.storedRange(rows: range))
-        versions = try details.unverifiedIntegers(.version)
-        clockTimes = try details.unverifiedIntegers(.clockTime)
-        clockReplicas = try details.unverifiedIntegers(.clockReplica)
-        commits = try details.unverifiedIntegers(.commit)
-        ordinals = try details.unverifiedIntegers(.ordinal)
-        devices = try details.unverifiedIntegers(.device)
-        counts = try details.unverifiedIntegers(.count)
-        multiplicities = try details.unverifiedIntegers(.multiplicity)
+        var row = StoredRow(
+            start: 0, end: 0, id: .zero, value: 0, unit: 0, revision: 0, flags: [], version: 0, clockTime: 0,
+            clockReplica: 0, commit: 0, ordinal: 0)
+        units = RowColumns.varying(try hot.required(.unit), 0) { row.setUnit($0) }
+        revisions = RowColumns.varying(try hot.required(.revision), 0) { row.setRevision($0) }
+        var bits: Int64 = 0
+        flags = RowColumns.varying(try hot.integers(.flags), 0) { bits = $0 }
+        try row.setFlags(bits)
+        versions = RowColumns.varying(try details.unverifiedIntegers(.version), 1) { row.version = $0 }
+        clockTimes = RowColumns.varying(try details.unverifiedIntegers(.clockTime), 0) { row.clockTime = $0 }
+            .map { SteppedColumn($0) }
+        clockReplicas = RowColumns.varying(try details.unverifiedIntegers(.clockReplica), 0) { row.setClockReplica($0) }
+        commits = RowColumns.varying(try details.unverifiedIntegers(.commit), 0) { row.setCommit($0) }
+        ordinals = RowColumns.varying(try details.unverifiedIntegers(.ordinal), 0) { row.setOrdinal($0) }
+            .map { SteppedColumn($0) }
+        devices = RowColumns.varying(try details.unverifiedIntegers(.device), 0) { row.setDevice($0) }
+        counts = RowColumns.varying(try details.unverifiedIntegers(.count), 1) { row.setCount($0) }
+        multiplicities = RowColumns.varying(try details.unverifiedIntegers(.multiplicity), 0) {
+            row.setMultiplicity($0)
+        }
+        common = row
         metadata = try RowColumns.texts(.metadata, details)
         groups = try RowColumns.texts(.group, details)
         syncIdentifiers = try RowColumns.texts(.syncIdentifier, details)
+        hasTexts = metadata != nil || groups != nil || syncIdentifiers != nil
+    }
+
+    /// The column if its rows differ; else tells `set` what they all hold.
+    private static func varying(_ column: IntColumn?, _ usual: Int64, _ set: (Int64) -> Void) -> IntColumn? {
+        guard let column else {
+            set(usual)
+            return nil
+        }
+        guard column.encoding == .constant else { return column }
+        set(column.base)
+        return nil
     }
 
     private static func texts(_ tag: ColumnTag, _ details: borrowing DetailsChunk) throws(FormatError) -> [[UInt8]?]? {
@@ -95,31 +118,29 @@ private struct RowColumns {
     ) throws(FormatError) -> StoredRow {
         let span = hot.value.span
         let cold = details.value.span
-        start = starts.value(span, at: index, after: position, start)
-        position = index
+        var row = common
+        row.start = starts.value(span, at: index)
         let duration = durations.value(span, at: index)
         guard duration >= -1 else { throw FormatError(.invalid, "duration") }
-        let end = duration == -1 ? Int64.max : start &+ duration
-        guard end >= start else { throw FormatError(.invalid, "duration") }
-        let bits = UInt16(truncatingIfNeeded: flags?.value(span, at: index) ?? 0)
-        guard StoredRow.Flags.known.isSuperset(of: StoredRow.Flags(rawValue: bits)) else {
-            throw FormatError(.unknown, "flags")
+        row.end = duration == -1 ? Int64.max : row.start &+ duration
+        guard row.end >= row.start else { throw FormatError(.invalid, "duration") }
+        row.value = values.value(span, at: index)
+        if let units { row.setUnit(units.value(span, at: index)) }
+        if let revisions { row.setRevision(revisions.value(span, at: index)) }
+        if let flags { try row.setFlags(flags.value(span, at: index)) }
+        if let versions { row.version = versions.value(cold, at: index) }
+        if let time = clockTimes?.value(cold, at: index) { row.clockTime = time }
+        if let clockReplicas { row.setClockReplica(clockReplicas.value(cold, at: index)) }
+        if let commits { row.setCommit(commits.value(cold, at: index)) }
+        if let ordinal = ordinals?.value(cold, at: index) { row.setOrdinal(ordinal) }
+        if let devices { row.setDevice(devices.value(cold, at: index)) }
+        if let counts { row.setCount(counts.value(cold, at: index)) }
+        if let multiplicities { row.setMultiplicity(multiplicities.value(cold, at: index)) }
+        if hasTexts {
+            row.rare = RareFields(
+                syncIdentifier: syncIdentifiers?[index].map { String(decoding: $0, as: UTF8.self) },
+                group: groups?[index].map { String(decoding: $0, as: UTF8.self) }, metadata: metadata?[index])
         }
-        var row = StoredRow(
-            start: start, end: end, id: .zero, value: values.value(span, at: index),
-            unit: UInt32(truncatingIfNeeded: units.value(span, at: index)),
-            revision: UInt32(truncatingIfNeeded: revisions.value(span, at: index)),
-            flags: StoredRow.Flags(rawValue: bits), version: versions?.value(cold, at: index) ?? 1,
-            clockTime: clockTimes?.value(cold, at: index) ?? 0,
-            clockReplica: UInt32(truncatingIfNeeded: clockReplicas?.value(cold, at: index) ?? 0),
-            commit: UInt64(bitPattern: commits?.value(cold, at: index) ?? 0),
-            ordinal: UInt32(truncatingIfNeeded: ordinals?.value(cold, at: index) ?? 0))
-        row.device = UInt32(truncatingIfNeeded: devices?.value(cold, at: index) ?? 0)
-        row.count = Int32(truncatingIfNeeded: counts?.value(cold, at: index) ?? 1)
-        row.multiplicity = Int32(truncatingIfNeeded: multiplicities?.value(cold, at: index) ?? 0)
-        row.rare = RareFields(
-            syncIdentifier: syncIdentifiers?[index].map { String(decoding: $0, as: UTF8.self) },
-            group: groups?[index].map { String(decoding: $0, as: UTF8.self) }, metadata: metadata?[index])
         try setID(&row, ids.id(cold, at: index), hot.key.lane.type, resolver)
         return row
     }
@@ -141,11 +162,37 @@ private struct RowColumns {
     }
 }
 
-extension IntColumn {
-    /// A row's value, given that of an earlier row: differences are summed from there.
+/// A column that is read row after row: differences are summed from the row that was read last, not from the first.
+private struct SteppedColumn {
+    private let column: IntColumn
+    private var position = -1
+    private var latest: Int64 = 0
+
+    init(_ column: IntColumn) { self.column = column }
+
     @inline(__always)
-    fileprivate func value(_ span: RawSpan, at row: Int, after known: Int, _ value: Int64) -> Int64 {
-        guard encoding == .differences, known >= 0, row >= known else { return self.value(span, at: row) }
-        return step(span, from: known, value, to: row)
+    mutating func value(_ span: RawSpan, at row: Int) -> Int64 {
+        guard column.encoding == .differences else { return column.value(span, at: row) }
+        let isBehind = position >= 0 && row >= position
+        latest = isBehind ? column.step(span, from: position, latest, to: row) : column.value(span, at: row)
+        position = row
+        return latest
+    }
+}
+
+/// Fields from the integers of their columns. What does not fit was never written, and damage is found by checksums.
+extension StoredRow {
+    fileprivate mutating func setUnit(_ number: Int64) { unit = UInt32(truncatingIfNeeded: number) }
+    fileprivate mutating func setRevision(_ number: Int64) { revision = UInt32(truncatingIfNeeded: number) }
+    fileprivate mutating func setClockReplica(_ number: Int64) { clockReplica = UInt32(truncatingIfNeeded: number) }
+    fileprivate mutating func setCommit(_ number: Int64) { commit = UInt64(bitPattern: number) }
+    fileprivate mutating func setOrdinal(_ number: Int64) { ordinal = UInt32(truncatingIfNeeded: number) }
+    fileprivate mutating func setDevice(_ number: Int64) { device = UInt32(truncatingIfNeeded: number) }
+    fileprivate mutating func setCount(_ number: Int64) { count = Int32(truncatingIfNeeded: number) }
+    fileprivate mutating func setMultiplicity(_ number: Int64) { multiplicity = Int32(truncatingIfNeeded: number) }
+
+    fileprivate mutating func setFlags(_ bits: Int64) throws(FormatError) {
+        flags = Flags(rawValue: UInt16(truncatingIfNeeded: bits))
+        guard Flags.known.isSuperset(of: flags) else { throw FormatError(.unknown, "flags") }
     }
 }

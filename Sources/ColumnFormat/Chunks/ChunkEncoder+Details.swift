@@ -12,7 +12,9 @@ extension ChunkEncoder {
         var scratch: [Int64] = []
         scratch.reserveCapacity(rows.count)
         @inline(__always)
-        func add(_ tag: ColumnTag, _ hints: IntColumn.Hints, usually value: Int64, _ field: (borrowing StoredRow) -> Int64) {
+        func add(
+            _ tag: ColumnTag, _ hints: IntColumn.Hints, usually value: Int64, _ field: (borrowing StoredRow) -> Int64
+        ) {
             let plan = ChunkEncoder.plan(rows.span, hints, &scratch, field)
             if plan.encoding == .constant && plan.base == value { return }
             builder.column(tag.rawValue) { IntColumn.write(plan, into: &$0) }
@@ -77,7 +79,9 @@ struct IDColumn {
         guard stored <= range.upperBound else { throw FormatError(.truncated, "column of ids") }
         var count = encoding == .stored ? rows : 0
         if encoding == .mixed {
-            for row in 0..<rows where span.load(bits + row / 8, as: UInt8.self) >> UInt8(row % 8) & 1 == 0 { count += 1 }
+            for row in 0..<rows where span.load(bits + row / 8, as: UInt8.self) >> UInt8(row % 8) & 1 == 0 {
+                count += 1
+            }
         }
         guard stored + 16 * count <= range.upperBound else { throw FormatError(.truncated, "column of ids") }
     }
@@ -89,9 +93,7 @@ struct IDColumn {
         case .stored: return load(span, row)
         case .derived: return nil
         case .mixed:
-            var before = 0
-            for earlier in 0..<row where !isDerived(span, earlier) { before += 1 }
-            return isDerived(span, row) ? nil : load(span, before)
+            return isDerived(span, row) ? nil : load(span, row - derivedRows(span, before: row))
         }
     }
 
@@ -111,6 +113,14 @@ struct IDColumn {
             low: span.loadBigEndian(stored + 16 * index + 8, as: UInt64.self))
     }
 
+    /// How many rows before `row` are derived. The loads may reach past the bits, but not past the value's slack.
+    private func derivedRows(_ span: RawSpan, before row: Int) -> Int {
+        var count = 0
+        for word in 0..<row / 64 { count += span.load(bits + 8 * word, as: UInt64.self).nonzeroBitCount }
+        let rest = span.load(bits + row / 64 * 8, as: UInt64.self) & (1 << UInt64(row % 64) - 1)
+        return count + rest.nonzeroBitCount
+    }
+
     private func isDerived(_ span: RawSpan, _ row: Int) -> Bool {
         span.load(bits + row / 8, as: UInt8.self) >> UInt8(row % 8) & 1 == 1
     }
@@ -120,7 +130,9 @@ struct IDColumn {
         let derived = ChunkEncoder.count(span) { $0.flags.contains(.derivedID) }
         let encoding: Encoding = derived == 0 ? .stored : derived == rows.count ? .derived : .mixed
         writer.append(UInt64(encoding.rawValue))
-        if encoding == .stored { writer.bytes.appendBigEndian(pairs: span.count) { (span[$0].id.high, span[$0].id.low) } }
+        if encoding == .stored {
+            writer.bytes.appendBigEndian(pairs: span.count) { (span[$0].id.high, span[$0].id.low) }
+        }
         guard encoding == .mixed else { return }
         var byte: UInt8 = 0
         for (position, row) in rows.enumerated() {

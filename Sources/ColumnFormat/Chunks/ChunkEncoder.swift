@@ -8,6 +8,9 @@ public struct ChunkEncoder: Sendable {
     /// More rows than this never share a chunk: it bounds what an edit rewrites.
     public static let rowLimit = 2_048
 
+    /// More than the header and the fixed parts of columns take in a hot value.
+    public static let hotOverhead = 320
+
     static let hotBlockShift = 12
     static let detailsBlockShift = 10
 

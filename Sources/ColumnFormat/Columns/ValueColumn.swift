@@ -45,11 +45,20 @@ public struct ValueColumn: Sendable {
 
     /// One row's value.
     func value(_ span: RawSpan, at row: Int) -> Double {
-        for index in 0..<exceptions where Int(span.load(exceptionRows + 2 * index, as: UInt16.self)) == row {
-            return Double(bitPattern: span.load(exceptionBits + 8 * index, as: UInt64.self))
-        }
+        if exceptions > 0, let bits = exception(span, row) { return Double(bitPattern: bits) }
         let integer = integers.value(span, at: row)
         return isDecimal ? Double(integer) / power : Double(bitPattern: UInt64(bitPattern: integer))
+    }
+
+    private func exception(_ span: RawSpan, _ row: Int) -> UInt64? {
+        var (low, high) = (0, exceptions)
+        while low < high {
+            let middle = (low + high) / 2
+            let found = Int(span.load(exceptionRows + 2 * middle, as: UInt16.self))
+            if found == row { return span.load(exceptionBits + 8 * middle, as: UInt64.self) }
+            if found < row { low = middle + 1 } else { high = middle }
+        }
+        return nil
     }
 }
 

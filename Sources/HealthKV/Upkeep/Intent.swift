@@ -15,6 +15,9 @@ struct Intent: Sendable, Hashable {
     /// Only samples last changed before this place are meant.
     var commit: UInt64
     var ordinal: UInt32
+    /// When it was: what it removes is stamped so, however late a step gets there.
+    var clock: ChangeClock
+    var time: Int64
     /// Whether each removed sample leaves a tombstone, so that no peer or import brings it back.
     var leavesTombstones: Bool
     /// Chunks before this key are done.
@@ -34,6 +37,9 @@ struct Intent: Sendable, Hashable {
         var record = RecordWriter()
         record.append(commit)
         record.append(ordinal)
+        record.append(clock.time.nanoseconds)
+        record.append(clock.replica)
+        record.append(time)
         record.append(leavesTombstones ? 1 : 0 as UInt8)
         record.append(position.bytes)
         switch scope {
@@ -49,10 +55,12 @@ struct Intent: Sendable, Hashable {
         return record.value(table: .upkeep, key: key, commit: writing)
     }
 
-    init(scope: Scope, commit: UInt64, ordinal: UInt32, leavesTombstones: Bool) {
+    init(scope: Scope, commit: UInt64, ordinal: UInt32, clock: ChangeClock, time: Int64, leavesTombstones: Bool) {
         self.scope = scope
         self.commit = commit
         self.ordinal = ordinal
+        self.clock = clock
+        self.time = time
         self.leavesTombstones = leavesTombstones
         position = ChunkKey(lane: Lane(type: 0, duration: .hour), lower: .least)
         if case .range(let type, let from, _) = scope {
@@ -64,6 +72,9 @@ struct Intent: Sendable, Hashable {
         var record = try RecordReader(span, table: .upkeep, key: key)
         commit = try record.read(UInt64.self)
         ordinal = try record.read(UInt32.self)
+        clock = ChangeClock(
+            time: Instant(nanoseconds: try record.read(Int64.self)), replica: try record.read(UInt32.self))
+        time = try record.read(Int64.self)
         leavesTombstones = try record.read(UInt8.self) != 0
         let positionBytes = try record.readBytes()
         position = try ChunkKey(positionBytes.rawBytes)

@@ -33,8 +33,8 @@ extension Snapshot {
             bounds: bounds, rows: rows.filter { !hides($0) }, purged: rows.filter(hides), exists: true)
     }
 
-    /// The chunk before or behind another in its lane.
-    func neighbour(of bounds: ChunkBounds, before: Bool) throws -> LoadedChunk? {
+    /// The chunk before or behind another in its lane, if its hot value is no longer than `limit`.
+    func neighbour(of bounds: ChunkBounds, before: Bool, limit: Int) throws -> LoadedChunk? {
         var cursor = try view.cursor(tables[.chunks])
         guard try cursor.seekExact(bounds.key.bytes), try before ? cursor.previous() : cursor.next() else { return nil }
         let chunk = try HotChunk(cursor.value, key: cursor.key)
@@ -42,7 +42,7 @@ extension Snapshot {
         guard before ? chunk.upper == bounds.key.lower : chunk.key.lower == bounds.upper else {
             throw damaged("a chunk is missing")
         }
-        return try load(chunk)
+        return cursor.value.byteCount > limit ? nil : try load(chunk)
     }
 }
 
@@ -68,7 +68,9 @@ extension WriteTransaction {
         let encoder = environment.encoder
         var plan = rows.isEmpty ? nil : encoder.plan(rows.prefix(ChunkEncoder.rowLimit))
         if exists, plan.map({ $0.byteCount * 4 < encoder.hotBudget }) ?? true, rows.count < ChunkEncoder.rowLimit / 4 {
-            if try join(&bounds, &rows) { plan = rows.isEmpty ? nil : encoder.plan(rows[...]) }
+            if try join(&bounds, &rows, hotBytes: plan?.byteCount ?? 0) {
+                plan = rows.isEmpty ? nil : encoder.plan(rows[...])
+            }
         }
         guard let plan else {
             let empty = encoder.encodeEmpty(key: bounds.key, upper: bounds.upper, commit: commit)
@@ -81,9 +83,16 @@ extension WriteTransaction {
     }
 
     /// Joins a small chunk with a neighbour that has room, so that deletions do not leave crumbs.
-    private mutating func join(_ bounds: inout ChunkBounds, _ rows: inout [StoredRow]) throws -> Bool {
+    private mutating func join(
+        _ bounds: inout ChunkBounds, _ rows: inout [StoredRow], hotBytes: Int
+    ) throws -> Bool {
+        // Two values share one header once they are joined: what is too long for certain is not even decoded.
+        let limit = environment.encoder.hotBudget * 3 / 4 + ChunkEncoder.hotOverhead - hotBytes
         for before in [true, false] {
-            guard let other = try snapshot.neighbour(of: bounds, before: before), other.purged.isEmpty else { continue }
+            guard let other = try snapshot.neighbour(of: bounds, before: before, limit: limit), other.purged.isEmpty
+            else {
+                continue
+            }
             guard other.rows.count + rows.count <= ChunkEncoder.rowLimit else { continue }
             let joined = before ? other.rows + rows : rows + other.rows
             if !joined.isEmpty,

@@ -33,7 +33,9 @@ extension WriteTransaction {
 
     private mutating func remove(_ scope: Intent.Scope, leavingTombstones: Bool) throws -> Int {
         let ordinal = state.takeOrdinal()
-        var intent = Intent(scope: scope, commit: commit, ordinal: ordinal, leavesTombstones: leavingTombstones)
+        var intent = Intent(
+            scope: scope, commit: commit, ordinal: ordinal, clock: tick(), time: environment.now().nanoseconds,
+            leavesTombstones: leavingTombstones)
         let total = try countAndHide(intent)
         guard total > 0 else { return 0 }
         state.isChanged = true
@@ -102,8 +104,8 @@ extension WriteTransaction {
             let source = try snapshot.revision(row.revision).sourceNumber
             let intent = context.intents.first { $0.hides(row, type: lane.type, source: source) }
             if let intent, intent.leavesTombstones {
-                let clock = ChangeClock(time: Instant(nanoseconds: state.header.clock), replica: state.header.replica)
-                try bury(row, lane, clock: clock, commit: intent.commit, ordinal: intent.ordinal)
+                try bury(
+                    row, lane, clock: intent.clock, commit: intent.commit, ordinal: intent.ordinal, time: intent.time)
             }
             appendEntries(of: row, lane, to: &entries)
         }

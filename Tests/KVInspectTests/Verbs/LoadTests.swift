@@ -64,13 +64,13 @@ struct LoadTests {
 
     @Test("Batches before the one with the bad line stay")
     func earlierBatches() throws {
-        let lines = (0..<LoadVerb.batchRows).map {
+        let lines = (0..<Loader.batchRows).map {
             #"{"type":"stepCount","start":"2024-01-01T00:00:00.\#(String(format: "%09d", $0))Z","value":1,"unit":"count"}"#
         }
         let run = try bench.run("load", "S", input: lines.joined(separator: "\n") + "\n\(step)\nnonsense\n")
         #expect(run.code == 1)
-        #expect(run.errors.contains("Line \(LoadVerb.batchRows + 2): "), "\(run.errors)")
-        #expect(try samples("S") == LoadVerb.batchRows)
+        #expect(run.errors.contains("Line \(Loader.batchRows + 2): "), "\(run.errors)")
+        #expect(try samples("S") == Loader.batchRows)
         try bench.expectClean("S")
     }
 

@@ -4,8 +4,30 @@ import HealthKV
 extension JSONScanner {
     @_lifetime(self: copy self)
     mutating func sampleID() throws(JSONError) -> SampleID {
-        guard let id = SampleID(try string()) else { throw JSONError(ModelError.malformedIdentifier) }
-        return id
+        let text = try rawString()
+        var words: (high: UInt64, low: UInt64) = (0, 0)
+        var isWrong = text.count != 36
+        for index in 0..<min(text.count, 36) {
+            let byte = bytes[text.lowerBound + index]
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                if byte != 0x2D { isWrong = true }
+                continue
+            }
+            let digit = JSONScanner.hexDigits[Int(byte)]
+            if digit > 15 { isWrong = true }
+            if index < 18 {
+                words.high = words.high << 4 | UInt64(digit)
+            } else {
+                words.low = words.low << 4 | UInt64(digit)
+            }
+        }
+        if isWrong { throw JSONError(ModelError.malformedIdentifier) }
+        return SampleID(high: words.high, low: words.low)
+    }
+
+    /// The value of a hexadecimal digit by its byte; 255 for what is none.
+    private static let hexDigits: [UInt8] = (0...255).map { byte in
+        Character(Unicode.Scalar(byte as UInt8)).hexDigitValue.map { UInt8($0) } ?? 255
     }
 
     @_lifetime(self: copy self)

@@ -5,9 +5,11 @@ enum LineField: Int, CaseIterable {
     /// What concerns the whole dump, on its first line.
     case dump
 
-    var name: String { "\(self)" }
+    /// Every name, by number of the field.
+    static let names = allCases.map { "\($0)" }
+    static let nameBytes = names.map { Array($0.utf8) }
 
-    static let names = allCases.map { Array($0.name.utf8) }
+    var name: String { LineField.names[rawValue] }
 }
 
 /// Finds the fields of a line by their names, and expects them in the order of the line before.
@@ -26,7 +28,7 @@ struct LineFieldFinder {
     }
 
     private static func isName(_ key: Span<UInt8>, of field: LineField) -> Bool {
-        let name = LineField.names[field.rawValue]
+        let name = LineField.nameBytes[field.rawValue]
         guard key.count == name.count else { return false }
         for index in name.indices where key[index] != name[index] { return false }
         return true

@@ -13,7 +13,7 @@ struct LineReader {
     private var units = TextCache<HealthUnit>()
     private var sources = TextCache<Source>()
     private var devices = TextCache<Device>()
-    private var kinds: [KindKey: Int] = [:]
+    private var kinds: [UInt64: Int] = [:]
 
     init(zone: Zone) { self.zone = zone }
 
@@ -22,13 +22,19 @@ struct LineReader {
         types.values.count + sources.values.count + devices.values.count + kinds.count > LineReader.cacheLimit
     }
 
-    /// What the rows of one kind share, by numbers of the caches.
-    private struct KindKey: Hashable {
+    /// What the rows of one kind share, by numbers of the caches; below 0 where nothing was said.
+    private struct KindKey {
         var type = -1
         var unit = -1
         var source = -1
         var isAuthored = false
         var isUserEntered = false
+
+        /// One number for all of it. A batch cannot bring more texts than fit.
+        var packed: UInt64 {
+            UInt64(type + 1) << 42 | UInt64(unit + 1) << 22 | UInt64(source + 1) << 2 | (isAuthored ? 2 : 0)
+                | (isUserEntered ? 1 : 0)
+        }
     }
 
     /// The fields of one line.
@@ -155,7 +161,7 @@ struct LineReader {
 
     /// The batch's number for a kind, which is validated once.
     private mutating func kindNumber(_ key: KindKey, in batch: inout SampleBatch) throws(JSONError) -> Int {
-        if let number = kinds[key] { return number }
+        if let number = kinds[key.packed] { return number }
         let type = types.values[key.type]
         let unit = units.values[key.unit]
         let source = key.source < 0 ? LineReader.defaultSource : sources.values[key.source]
@@ -163,7 +169,7 @@ struct LineReader {
         let number = batch.kind(
             type, unit, source: source, origin: key.isAuthored ? .authored : .imported, isUserEntered: key.isUserEntered
         )
-        kinds[key] = number
+        kinds[key.packed] = number
         return number
     }
 

@@ -12,6 +12,10 @@ protocol JSONSink {
     mutating func integer(_ number: Int64)
     mutating func bool(_ flag: Bool)
     mutating func instant(_ instant: Instant, in zone: Zone)
+    mutating func id(_ id: SampleID)
+    /// A source with bundle and revision.
+    mutating func source(_ source: Source)
+    mutating func key(_ field: LineField)
 }
 
 extension JSONSink {
@@ -23,11 +27,6 @@ extension JSONSink {
     /// A field that is left out where there is nothing to say.
     mutating func field(_ name: String, optional text: String?) {
         if let text { field(name, text) }
-    }
-
-    mutating func field(_ name: String, _ number: Double) {
-        key(name)
-        double(number)
     }
 
     mutating func field(_ name: String, _ number: Int64) {
@@ -43,6 +42,25 @@ extension JSONSink {
     mutating func field(_ name: String, _ date: Instant, in zone: Zone) {
         key(name)
         instant(date, in: zone)
+    }
+
+    mutating func id(_ id: SampleID) { string(id.description) }
+
+    mutating func key(_ field: LineField) { key(field.name) }
+
+    mutating func source(_ source: Source) {
+        beginObject()
+        field("name", source.name)
+        revision(of: source)
+        endObject()
+    }
+
+    /// What a source has besides its name.
+    mutating func revision(of source: Source) {
+        if !source.bundle.isEmpty { field("bundle", source.bundle) }
+        field("version", optional: source.version)
+        field("product", optional: source.product)
+        field("system", optional: source.system)
     }
 }
 

@@ -4,7 +4,12 @@ import HealthKV
 struct JSONWriter: JSONSink {
     private(set) var bytes: [UInt8] = []
     private var needsComma = false
+    private var dates = DateWriter()
+    /// Sources written of late and their JSON: the same few alternate.
+    private var sources: [(source: Source, json: [UInt8])] = []
+    private let fieldKeys = JSONWriter.fieldKeys
 
+    private static let fieldKeys = LineField.names.map { "\"\($0)\":" }
     private static let digits = Array("0123456789abcdef".utf8)
 
     mutating func beginObject() {
@@ -75,13 +80,47 @@ struct JSONWriter: JSONSink {
     mutating func instant(_ instant: Instant, in zone: Zone) {
         separate()
         bytes.append(0x22)
-        DateText.append(instant, in: zone, to: &bytes)
+        dates.append(instant, in: zone, to: &bytes)
         bytes.append(0x22)
         needsComma = true
     }
 
+    mutating func key(_ field: LineField) {
+        separate()
+        bytes.append(contentsOf: fieldKeys[field.rawValue].utf8)
+        needsComma = false
+    }
+
+    mutating func id(_ id: SampleID) {
+        separate()
+        bytes.append(0x22)
+        for position in 0..<16 {
+            if position == 4 || position == 6 || position == 8 || position == 10 { bytes.append(0x2D) }
+            let word = position < 8 ? id.high : id.low
+            let byte = UInt8(truncatingIfNeeded: word >> UInt64((7 - position % 8) * 8))
+            bytes.append(JSONWriter.capital(byte >> 4))
+            bytes.append(JSONWriter.capital(byte & 15))
+        }
+        bytes.append(0x22)
+        needsComma = true
+    }
+
+    private static func capital(_ digit: UInt8) -> UInt8 { digit < 10 ? 0x30 + digit : 0x37 + digit }
+
+    mutating func source(_ source: Source) {
+        if let known = sources.first(where: { $0.source == source }) { return raw(known.json) }
+        var inner = JSONWriter()
+        inner.beginObject()
+        inner.field("name", source.name)
+        inner.revision(of: source)
+        inner.endObject()
+        if sources.count == 8 { sources.removeFirst() }
+        sources.append((source, inner.bytes))
+        raw(inner.bytes)
+    }
+
     /// JSON that is already written.
-    mutating func raw(_ json: [UInt8]) {
+    private mutating func raw(_ json: [UInt8]) {
         separate()
         bytes.append(contentsOf: json)
         needsComma = true
@@ -148,8 +187,14 @@ struct JSONWriter: JSONSink {
         bytes.append(0x22)
         let start = bytes.count
         bytes.append(contentsOf: text.utf8)
-        if bytes[start...].contains(where: JSONWriter.mustEscape) { escape(from: start) }
+        if needsEscape(from: start) { escape(from: start) }
         bytes.append(0x22)
+    }
+
+    private func needsEscape(from start: Int) -> Bool {
+        let span = bytes.span
+        for index in start..<span.count where JSONWriter.mustEscape(span[index]) { return true }
+        return false
     }
 
     private static func mustEscape(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C }

@@ -58,7 +58,7 @@ struct DumpHead {
         writer.key("sources")
         writer.beginArray()
         for source in sources.prefix(DumpHead.sourceLimit) {
-            SampleRecord.write(source, to: &writer)
+            writer.source(source)
         }
         writer.endArray()
         writer.endObject()

@@ -2,11 +2,6 @@ import HealthKV
 
 /// `kvinspect load STORE [FILE]`
 enum LoadVerb: Verb {
-    /// Lines that one durable commit takes: many enough to be fast, few enough to be held twice.
-    static let batchRows = 32_768
-    /// Bad lines that are named one by one.
-    static let namedLines = 20
-
     static let description = VerbDescription(
         name: "load", abstract: "Store what 'dump' wrote, or lines written by hand; make the store if there is none.",
         discussion:
@@ -31,15 +26,16 @@ enum LoadVerb: Verb {
         let store = try StoreAccess.openForLoading(arguments.store)
         let progress = Progress(arguments, console, unit: "bytes", total: input.size)
         var loader = Loader(store: store, input: input, zone: zone)
-        while try loader.loadBatch(skipBad: arguments.flag("skip-bad")) { try progress.advance(to: loader.bytesRead) }
+        let counts = try loader.loadAll(skipBad: arguments.flag("skip-bad"), progress)
         progress.finish()
-        try report(loader, arguments, console)
+        try report(counts, loader, arguments, console)
         return .clean
     }
 
-    private static func report(_ loader: Loader, _ arguments: ParsedArguments, _ console: Console) throws {
+    private static func report(
+        _ counts: ImportReport, _ loader: Loader, _ arguments: ParsedArguments, _ console: Console
+    ) throws {
         for bad in loader.named { console.say("Line \(bad.line) was left out: \(bad.reason).") }
-        let counts = loader.report
         let fields: [(String, Int)] = [
             ("lines", loader.lines), ("inserted", counts.inserted), ("replaced", counts.replaced),
             ("unchanged", counts.unchanged), ("older", counts.older), ("vetoed", counts.vetoed), ("bad", loader.bad),
@@ -49,59 +45,6 @@ enum LoadVerb: Verb {
                 fields.filter { $0.0 != "lines" && $0.1 > 0 || $0.0 == "inserted" }.map { "\($0.1) \($0.0)" }
                     .joined(separator: ", ")
             ]
-        }
-    }
-}
-
-/// Stores lines batch by batch.
-private struct Loader {
-    private let store: SampleStore
-    private let zone: Zone
-    private var input: InputLines
-    private var reader: LineReader
-    private var batch = SampleBatch()
-
-    private(set) var report = ImportReport()
-    /// How many lines were left out, and the first of them.
-    private(set) var bad = 0
-    private(set) var named: [(line: Int, reason: String)] = []
-
-    init(store: SampleStore, input: InputPieces, zone: Zone) {
-        self.store = store
-        self.zone = zone
-        self.input = InputLines(input)
-        reader = LineReader(zone: zone)
-    }
-
-    var lines: Int { input.number }
-    var bytesRead: Int { input.bytesRead }
-
-    /// Reads and stores the next batch; `false` when there was none.
-    mutating func loadBatch(skipBad: Bool) throws -> Bool {
-        batch.removeAll()
-        if reader.isFull {
-            reader = LineReader(zone: zone)
-            batch = SampleBatch()
-        }
-        var sawLine = false
-        while batch.count < LoadVerb.batchRows, try readLine(skipBad: skipBad) { sawLine = true }
-        try Interruption.check()
-        if !batch.isEmpty { report += try store.importBatch(batch) }
-        return sawLine
-    }
-
-    private mutating func readLine(skipBad: Bool) throws -> Bool {
-        do {
-            return try input.next { try reader.read($0, into: &batch) } != nil
-        } catch let error as JSONError {
-            guard skipBad else {
-                throw Failure(
-                    "Line \(input.number): \(error.reason). Nothing of its batch was stored; \(report.inserted) samples of earlier ones were inserted. Correct the line, or pass --skip-bad."
-                )
-            }
-            bad += 1
-            if named.count < LoadVerb.namedLines { named.append((input.number, error.reason)) }
-            return true
         }
     }
 }

@@ -29,19 +29,41 @@ struct SampleRecord: JSONRecord {
 
     /// The fields without the braces, so that others may add theirs.
     func writeFields(to sink: inout some JSONSink) {
-        sink.field("id", sample.id.description)
-        sink.field("type", sample.type.identifier)
-        sink.field("start", sample.start, in: zone)
-        sink.field("end", sample.end, in: zone)
-        sink.field("value", quantity.value)
-        sink.field("unit", quantity.unit.symbol)
+        sink.key(.id)
+        sink.id(sample.id)
+        sink.key(.type)
+        sink.string(sample.type.identifier)
+        sink.key(.start)
+        sink.instant(sample.start, in: zone)
+        sink.key(.end)
+        sink.instant(sample.end, in: zone)
+        let quantity = quantity
+        sink.key(.value)
+        sink.double(quantity.value)
+        sink.key(.unit)
+        sink.string(quantity.unit.symbol)
         writeSource(to: &sink)
-        sink.field("syncIdentifier", optional: sample.syncIdentifier)
-        if sample.version > 1 || sample.syncIdentifier != nil { sink.field("syncVersion", sample.version) }
-        if let modified = sample.modified {
-            sink.field("modified", modified.time, in: zone)
-            if !isListed { sink.field("replica", Int64(modified.replica)) }
+        if let identifier = sample.syncIdentifier {
+            sink.key(.syncIdentifier)
+            sink.string(identifier)
         }
+        if sample.version > 1 || sample.syncIdentifier != nil {
+            sink.key(.syncVersion)
+            sink.integer(sample.version)
+        }
+        if let modified = sample.modified {
+            sink.key(.modified)
+            sink.instant(modified.time, in: zone)
+            if !isListed {
+                sink.key(.replica)
+                sink.integer(Int64(modified.replica))
+            }
+        }
+        writeRareFields(to: &sink)
+    }
+
+    /// What most samples have as everybody expects it; that is left out.
+    private func writeRareFields(to sink: inout some JSONSink) {
         if sample.origin == .authored { sink.field("origin", sample.origin.rawValue) }
         if sample.isUserEntered { sink.field("userEntered", true) }
         if sample.isShadowed, !isLossless { sink.field("shadowed", true) }
@@ -69,34 +91,14 @@ struct SampleRecord: JSONRecord {
     }
 
     private func writeSource(to sink: inout some JSONSink) {
-        let source = sample.source
-        switch detail {
-        case .listed: sink.field("source", source.name)
-        case .full:
-            sink.field("source", source.name)
-            sink.key("sourceRevision")
-            sink.beginObject()
-            SampleRecord.writeRevision(of: source, to: &sink)
-            sink.endObject()
-        case .lossless:
-            sink.key("source")
-            SampleRecord.write(source, to: &sink)
-        }
-    }
-
-    /// A source with bundle and revision, as ``JSONScanner/source()`` reads it.
-    static func write(_ source: Source, to sink: inout some JSONSink) {
+        sink.key(.source)
+        if isLossless { return sink.source(sample.source) }
+        sink.string(sample.source.name)
+        guard !isListed else { return }
+        sink.key("sourceRevision")
         sink.beginObject()
-        sink.field("name", source.name)
-        writeRevision(of: source, to: &sink)
+        sink.revision(of: sample.source)
         sink.endObject()
-    }
-
-    private static func writeRevision(of source: Source, to sink: inout some JSONSink) {
-        if !source.bundle.isEmpty { sink.field("bundle", source.bundle) }
-        sink.field("version", optional: source.version)
-        sink.field("product", optional: source.product)
-        sink.field("system", optional: source.system)
     }
 
     private func write(_ device: Device, to sink: inout some JSONSink) {
@@ -122,7 +124,8 @@ struct SampleRecord: JSONRecord {
                 sink.endObject()
             case .quantity(let quantity):
                 sink.beginObject()
-                sink.field("value", quantity.value)
+                sink.key(.value)
+                sink.double(quantity.value)
                 sink.field("unit", quantity.unit.symbol)
                 sink.endObject()
             }

@@ -26,7 +26,7 @@ protocol Contestant: AnyObject {
     func latest(_ type: SampleType) throws -> Sample?
     func count() throws -> Int
 
-    /// Saves a new sample durably; with an operation that waits for a peer, where the store has such.
+    /// Saves a new sample durably, with an operation that waits for a peer.
     func save(_ sample: Sample) throws
     /// Gives a sample another value, durably.
     func edit(_ id: SampleID, value: Double) throws

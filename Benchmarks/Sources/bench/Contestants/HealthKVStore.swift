@@ -67,14 +67,17 @@ final class HealthKVStore: Contestant {
     func count() throws -> Int { try store.read { try $0.count() } }
 
     func save(_ sample: Sample) throws {
-        try store.write { txn in _ = try txn.save(sample) }
+        try store.write { txn in
+            try txn.save(sample)
+            try txn.enqueue(PendingOperation(peer: "peer", kind: .save, sample: sample.id, version: 1))
+        }
     }
 
     func edit(_ id: SampleID, value: Double) throws {
         try store.write { txn in
             guard var sample = try txn.sample(id: id) else { throw BenchFailure("edit: a sample is missing") }
             sample.quantity.value = value
-            _ = try txn.save(sample)
+            try txn.save(sample)
         }
     }
 
@@ -83,7 +86,7 @@ final class HealthKVStore: Contestant {
     func check() throws {
         let findings = try store.check().findings
         if let first = findings.first {
-            throw BenchFailure("HealthKV: \(findings.count) findings, first \(first.code)")
+            throw BenchFailure("HealthKV: \(findings.count) findings, first \(first.kind)")
         }
     }
 }

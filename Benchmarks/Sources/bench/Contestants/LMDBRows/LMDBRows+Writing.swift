@@ -28,7 +28,7 @@ extension LMDBRows {
         if place.start != row.start || place.kind != row.kind { try unsafe index(row, txn) }
     }
 
-    /// Saves one sample durably.
+    /// Saves one sample durably, with an operation that waits for a peer.
     func save(_ sample: Sample) throws {
         try unsafe writing { txn in
             let kind = try unsafe number(of: RowKind(sample), txn)
@@ -44,6 +44,23 @@ extension LMDBRows {
                 var key = unsafe MDB_val(mv_size: 24, mv_data: keyBuffer.base)
                 try unsafe LMDBFailure.check(mdb_put(txn, tables[sample.type]!, &key, &value, 0))
             }
+            try unsafe enqueue(sample.id, txn)
+        }
+    }
+
+    /// Puts an operation behind the last one.
+    private func enqueue(_ id: SampleID, _ txn: OpaquePointer) throws {
+        try unsafe scanning(pending, txn) { cursor in
+            var (key, value) = unsafe (MDB_val(), MDB_val())
+            var next: UInt64 = 1
+            if unsafe mdb_cursor_get(cursor, &key, &value, MDB_LAST) == MDB_SUCCESS {
+                next = unsafe UInt64(bigEndian: key.mv_data.loadUnaligned(as: UInt64.self)) + 1
+            }
+            keyBuffer.setSequence(next)
+            valueBuffer.setID(id)
+            unsafe key = unsafe MDB_val(mv_size: 8, mv_data: keyBuffer.base)
+            unsafe value = unsafe MDB_val(mv_size: 16, mv_data: valueBuffer.base)
+            try unsafe LMDBFailure.check(mdb_cursor_put(cursor, &key, &value, UInt32(MDB_APPEND)))
         }
     }
 

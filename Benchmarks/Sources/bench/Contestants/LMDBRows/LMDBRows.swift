@@ -14,6 +14,8 @@ import HealthKV
     private let reader: OpaquePointer
     let ids: MDB_dbi
     private let names: MDB_dbi
+    /// Ids of samples that wait for a peer, by the order of their saving.
+    let pending: MDB_dbi
     private(set) var tables: [SampleType: MDB_dbi] = [:]
     private(set) var kinds: [RowKind] = []
     /// The unit that columns of a kind are converted to; `nil` if there is nothing to convert.
@@ -37,6 +39,7 @@ import HealthKV
         try unsafe LMDBFailure.check(mdb_txn_begin(environment, nil, 0, &writer))
         ids = try unsafe LMDBRows.table("ids", writer!)
         names = try unsafe LMDBRows.table("names", writer!)
+        pending = try unsafe LMDBRows.table("pending", writer!)
         try unsafe LMDBFailure.check(mdb_txn_commit(writer))
         var snapshot: OpaquePointer?
         try unsafe LMDBFailure.check(mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &snapshot))

@@ -42,6 +42,8 @@ enum RowLayout {
         unsafe base.storeBytes(of: id.low.bigEndian, toByteOffset: 8, as: UInt64.self)
     }
 
+    func setSequence(_ number: UInt64) { unsafe base.storeBytes(of: number.bigEndian, as: UInt64.self) }
+
     @inline(__always)
     func setPlace(kind: UInt16, start: Int64) {
         unsafe base.storeBytes(of: start, as: Int64.self)

@@ -1,0 +1,46 @@
+// What the examples of the documentation take as given. tools/examples compiles each of them as a method of `Given`,
+// together with this file, and runs none. A name that several examples use belongs here; a name that one example
+// uses is better declared in that example.
+import HealthKV
+import LMDB
+
+/// What examples change, or borrow and cannot copy. The rest is global, so that closures may capture it.
+struct Given: ~Copyable {
+    var token: ChangeToken?
+    var transaction: LMDB.WriteTransaction
+}
+
+let store: SampleStore = unspecified()
+let folder = ""
+let now = Instant(nanoseconds: 0)
+let a = now
+let b = now
+
+/// A history that makes itself batch by batch.
+struct History {
+    func batches() -> [SampleBatch] { unspecified() }
+}
+
+let history = History()
+
+func show(_ sample: Sample) {}
+func upload(_ samples: [Sample]) {}
+
+let environment: LMDB.Environment = unspecified()
+let table: LMDB.Table = unspecified()
+
+struct PersonID: KeyCodec {
+    var keyBytes: [UInt8] { unspecified() }
+    init(keyBytes: RawSpan) throws { unspecified() }
+}
+
+struct Person: RecordCodec {
+    var recordBytes: [UInt8] { unspecified() }
+    init(recordBytes: RawSpan) throws { unspecified() }
+}
+
+let id: PersonID = unspecified()
+let person: Person = unspecified()
+
+func unspecified() -> Never { fatalError("Examples are compiled and never run.") }
+func unspecified<Value>() -> Value { fatalError("Examples are compiled and never run.") }
