@@ -143,6 +143,13 @@ extension WriteTransaction {
             try apply(lane, inserts: [row])
         }
         try reindex(from: (found.row, found.lane), to: (row, lane))
+        let isMoved =
+            try row.start != found.row.start || lane.type != found.lane.type
+            || snapshot.revision(row.revision).sourceNumber != snapshot.revision(found.row.revision).sourceNumber
+        guard isMoved else { return }
+        // A mass operation may take it from its new place: who knows the old one only is told that it left.
+        state.deletions.append(
+            ChangeRecord.Deletion(ordinal: state.takeOrdinal(), id: found.row.id, type: found.lane.type))
     }
 
     private mutating func insert(_ sample: Sample, _ rule: StoreRule, mayBeDead: Bool) throws -> SaveOutcome {
