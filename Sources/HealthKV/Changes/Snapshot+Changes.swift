@@ -123,13 +123,45 @@ extension Snapshot {
             return try rows[candidate.ordinal].map { .saved(try sample($0.row, $0.type)) }
         }
         if let deletion = deletions[candidate.ordinal] {
-            guard types?.contains(deletion.type) ?? true, let tombstone = try tombstone(deletion.id),
-                tombstone.commit == record.commit, tombstone.ordinal == deletion.ordinal
-            else { return nil }
-            return .deleted(try deletedSample(tombstone))
+            guard types?.contains(deletion.type) ?? true else { return nil }
+            return try departed(deletion, record.commit, types).map { .deleted($0) }
         }
         guard let removal = record.removals.first(where: { $0.ordinal == candidate.ordinal }) else { return nil }
         return try rangeRemoval(removal.scope, types).map { .removedRange($0) }
+    }
+
+    /// What to tell of a sample that left its place: by a deletion, or by an edit that moved it. Whoever holds it as it was
+    /// there cannot know whether a mass operation covered it where it went.
+    private func departed(
+        _ deletion: ChangeRecord.Deletion, _ commit: UInt64, _ types: Set<UInt32>?
+    ) throws -> DeletedSample? {
+        let tombstone = try tombstone(deletion.id)
+        if let tombstone, (tombstone.commit, tombstone.ordinal) == (commit, deletion.ordinal) {
+            return try deletedSample(tombstone)
+        }
+        if let found = try find(deletion.id), !found.isHidden {
+            // It lives: elsewhere in the feed, unless the reader does not follow its type.
+            guard let types, !types.contains(found.lane.type) else { return nil }
+        } else if let tombstone, try isDeletedAlone(tombstone) {
+            return nil
+        } else if commit <= header.prunedCommit {
+            // Forgotten, and never seen by whoever still reads here.
+            return nil
+        }
+        let source = try tombstone.map { try self.source($0.source) } ?? SourceIdentity(name: "")
+        return DeletedSample(
+            id: deletion.id, type: try type(deletion.type), source: source,
+            syncIdentifier: tombstone?.syncIdentifier, version: tombstone?.version ?? 0,
+            modified: tombstone?.clock ?? ChangeClock(time: .distantPast, replica: 0))
+    }
+
+    /// Whether the feed tells of a deletion in its own place, and not by the removal of a mass operation.
+    private func isDeletedAlone(_ tombstone: Tombstone) throws -> Bool {
+        let key = ChangeRecord.key(tombstone.commit)
+        guard let span = try view.get(tables[.changes], key) else { return false }
+        return try ChangeRecord(span, key: key).deletions.contains {
+            $0.ordinal == tombstone.ordinal && $0.id == tombstone.id
+        }
     }
 
     func deletedSample(_ tombstone: Tombstone) throws -> DeletedSample {
