@@ -74,7 +74,8 @@ public struct IdentityBlockEncoder: Sendable {
                 + BitPacking.byteCount(words: count, width: placeWidth)
                 + BitPacking.byteCount(words: count, width: kindWidth)
             byteCount =
-                body + StoredValueBuilder.overhead(
+                body
+                + StoredValueBuilder.overhead(
                     key: key, upper: 0, columns: 1, body: body, blockShift: IdentityBlock.blockShift)
         }
 
@@ -87,14 +88,17 @@ public struct IdentityBlockEncoder: Sendable {
             var low: [UInt64] = []
             var places: [UInt64] = []
             var numbers: [UInt64] = []
-            let numberOf = Dictionary(uniqueKeysWithValues: kinds.enumerated().map { ($1, UInt64($0)) })
+            low.reserveCapacity(entries.count)
+            places.reserveCapacity(entries.count)
+            numbers.reserveCapacity(kinds.count > 1 ? entries.count : 0)
             for (index, entry) in entries.enumerated() {
                 let distance = entry.hash - first
                 let bit = Int(distance >> UInt64(lowWidth)) + index
                 upper[bit >> 6] |= 1 << UInt64(bit & 63)
                 low.append(distance)
                 places.append(entry.key & mask - leastPlace)
-                if kinds.count > 1 { numbers.append(numberOf[entry.kind]!) }
+                // There are a few kinds: as many as lanes in one import.
+                if kinds.count > 1 { numbers.append(UInt64(kinds.firstIndex(of: entry.kind)!)) }
             }
             var builder = StoredValueBuilder(table: .identity, key: key, reserving: byteCount)
             builder.rows = entries.count
@@ -134,7 +138,9 @@ public enum IdentityMerge {
             var end = index + 1
             while end < entries.count, entries[end].key == entries[index].key { end += 1 }
             var balance: [IdentityEntry.Kind: Int] = [:]
-            for entry in entries[index..<end] { balance[entry.kind.addition, default: 0] += entry.kind.isRemoval ? -1 : 1 }
+            for entry in entries[index..<end] {
+                balance[entry.kind.addition, default: 0] += entry.kind.isRemoval ? -1 : 1
+            }
             for (kind, count) in balance.sorted(by: { $0.key < $1.key }) {
                 let entry = IdentityEntry(key: entries[index].key, kind: count > 0 ? kind : kind.removal)
                 if count > 0 || keepingRemovals { settled.append(contentsOf: repeatElement(entry, count: abs(count))) }

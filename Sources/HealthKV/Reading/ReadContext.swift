@@ -34,7 +34,8 @@ extension ReadContext: DerivedIDResolver {
     func derivedPrefix(type: UInt32, revision: UInt32) -> DerivedID.Prefix? {
         let key = UInt64(type) << 32 | UInt64(revision)
         if let prefix = names.prefixes[key] { return prefix }
-        guard let type = names.types[type] ?? SampleType(catalogNumber: type), let name = names.revisions[revision] else {
+        guard let type = names.types[type] ?? SampleType(catalogNumber: type), let name = names.revisions[revision]
+        else {
             return nil
         }
         let prefix = DerivedID.Prefix(type: type, source: name.source.identity)
@@ -43,7 +44,8 @@ extension ReadContext: DerivedIDResolver {
     }
 
     func canonicalValue(_ value: Double, unit: UInt32, type: UInt32) -> Double {
-        guard let unit = HealthUnit(number: unit), let type = names.types[type] ?? SampleType(catalogNumber: type) else {
+        guard let unit = HealthUnit(number: unit), let type = names.types[type] ?? SampleType(catalogNumber: type)
+        else {
             return value
         }
         return DerivedID.canonical(value, unit, of: type)
@@ -90,7 +92,9 @@ extension Snapshot {
 
     func source(_ number: UInt32) throws -> SourceIdentity {
         if let source = context.names.sources[number] { return source }
-        guard let bytes = try NameLookup.bytes(.source, number, view, tables) else { throw damaged("a source has no name") }
+        guard let bytes = try NameLookup.bytes(.source, number, view, tables) else {
+            throw damaged("a source has no name")
+        }
         let source = try NameCoding.source(bytes)
         context.names.add(source: source, number)
         return source
@@ -123,7 +127,9 @@ extension Snapshot {
     func device(_ number: UInt32) throws -> Device? {
         if number == 0 { return nil }
         if let device = context.names.devices[number] { return device }
-        guard let bytes = try NameLookup.bytes(.device, number, view, tables) else { throw damaged("a device has no name") }
+        guard let bytes = try NameLookup.bytes(.device, number, view, tables) else {
+            throw damaged("a device has no name")
+        }
         let device = try NameCoding.device(bytes)
         context.names.add(device: device, number)
         return device

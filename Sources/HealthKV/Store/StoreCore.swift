@@ -70,7 +70,8 @@ final class StoreCore: Sendable {
         do {
             header = try StoreHeader.read(transaction.view, tables)
         } catch let error as FormatError where error.code == .unknown {
-            throw StoreError(.newerFormat, path: path, "The store has a format that this release does not know", underlying: error)
+            throw StoreError(
+                .newerFormat, path: path, "The store has a format that this release does not know", underlying: error)
         }
         guard header.transaction == UInt64(transaction.id) else {
             throw StoreError(

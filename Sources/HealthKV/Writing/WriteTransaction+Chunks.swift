@@ -74,7 +74,9 @@ extension WriteTransaction {
         let encoder = environment.encoder
         var plan = rows.isEmpty ? nil : encoder.plan(rows.prefix(ChunkEncoder.rowLimit))
         if exists, plan.map({ $0.byteCount * 4 < encoder.hotBudget }) ?? true, rows.count < ChunkEncoder.rowLimit / 4 {
-            if try join(&bounds, &rows, hotBytes: plan?.byteCount ?? 0) { plan = rows.isEmpty ? nil : encoder.plan(rows[...]) }
+            if try join(&bounds, &rows, hotBytes: plan?.byteCount ?? 0) {
+                plan = rows.isEmpty ? nil : encoder.plan(rows[...])
+            }
         }
         guard let plan else {
             let empty = encoder.encodeEmpty(key: bounds.key, upper: bounds.upper, commit: commit)
@@ -93,7 +95,8 @@ extension WriteTransaction {
         // Two values share one header once they are joined: what is too long for certain is not even decoded.
         let limit = environment.encoder.hotBudget * 3 / 4 + ChunkEncoder.hotOverhead - hotBytes
         for before in [true, false] {
-            guard let other = try snapshot.neighbour(of: bounds, before: before, limit: limit), other.purged.isEmpty else {
+            guard let other = try snapshot.neighbour(of: bounds, before: before, limit: limit), other.purged.isEmpty
+            else {
                 continue
             }
             guard other.rows.count + rows.count <= ChunkEncoder.rowLimit else { continue }

@@ -12,9 +12,11 @@ extension WriteTransaction {
         var plan = try plan(batch)
         try markKnown(batch, &plan)
         var report = ImportReport()
+        try settleUnchanged(batch, &plan, &report)
+        if report.unchanged == batch.count { return report }
         let clock = tick()
         try insertPlain(batch, &plan, clock, &report)
-        for row in 0..<batch.count where plan.careful[row] {
+        for row in 0..<batch.count where plan.careful[row] && !plan.settled[row] {
             var sample = batch.sample(at: row)
             sample.id = plan.ids[row]
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
@@ -37,7 +39,8 @@ extension WriteTransaction {
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
-        return ImportPlan(kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count))
+        return ImportPlan(kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count),
+            settled: [Bool](repeating: false, count: batch.count))
     }
 
     /// Marks rows whose identity the index may know, and rows of one batch that share an identity.
@@ -50,13 +53,16 @@ extension WriteTransaction {
         }
         for (row, rare) in batch.extras {
             guard let text = rare.syncIdentifier else { continue }
+            let id = SampleID(canonical: text)
+            // The text of the own id is what it would be anyway.
+            if id == plan.ids[row] { continue }
             let hash = IdentityEntry.hash(IdentityHash.of(syncIdentifier: text, key))
             plan.hashes.append(HashedRow(hash: hash, row: UInt32(row)))
-            // The text of another sample's id leads to that sample without an entry of its own.
-            if SampleID(text) != nil { plan.careful[row] = true }
+            // The text of another sample's id may lead to that sample without an entry of its own.
+            if id != nil { plan.careful[row] = true }
         }
         HashedRow.sort(&plan.hashes)
-        if batch.derivesIDs { plan.numberTwins(batch) }
+        if batch.derivesIDs { plan.numberTwins(batch) } else { plan.markDerived(batch) }
         for index in 1..<max(1, plan.hashes.count) where plan.hashes[index - 1].hash == plan.hashes[index].hash {
             plan.careful[Int(plan.hashes[index - 1].row)] = true
             plan.careful[Int(plan.hashes[index].row)] = true
@@ -64,7 +70,8 @@ extension WriteTransaction {
         try snapshot.markIndexed(plan.hashes, &plan.careful, lookups: environment.limits.importLookups)
     }
 
-    /// Brings the rows that nothing knows into their lanes, and their identities into the index.
+    /// Brings the rows that nothing knows into their lanes, and their identities into the index. A derived id that stands
+    /// in its lane already shows only here: unless its row is just the same, it is saved with care.
     private mutating func insertPlain(
         _ batch: SampleBatch, _ plan: inout ImportPlan, _ clock: ChangeClock, _ report: inout ImportReport
     ) throws {
@@ -75,19 +82,25 @@ extension WriteTransaction {
             while from < rows.count {
                 let part = rows[from..<min(rows.count, from + window)]
                 from += part.count
-                let made = try part.map { try row(batch, Int($0), plan, clock, lane) }
-                for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
-                if batch.derivesIDs {
-                    let fresh = try applyNew(lane, made)
-                    report.unchanged += made.count - fresh
-                    report.inserted += fresh
-                } else {
-                    try apply(lane, inserts: made)
-                    report.inserted += made.count
+                var made = try part.map { try row(batch, Int($0), plan, clock, lane) }
+                if made.contains(where: { $0.flags.contains(.derivedID) }) {
+                    var known = try snapshot.known(lane, made)
+                    for (number, row) in zip(part, made) where known.contains(row.point) {
+                        // A version or clock of its own decides beside the content.
+                        if batch.extras[Int(number)] != nil, known.same.remove(row.point) != nil {
+                            known.other.insert(row.point)
+                        }
+                        if known.other.contains(row.point) { plan.careful[Int(number)] = true }
+                    }
+                    report.unchanged += known.same.count
+                    if !known.isEmpty { made.removeAll { known.contains($0.point) } }
                 }
+                for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
+                try apply(lane, inserts: made)
+                report.inserted += made.count
             }
         }
-        if !batch.derivesIDs { try index(batch, plan, extraEntries.sorted()) } else { try addRuns(extraEntries.sorted()) }
+        try index(batch, plan, extraEntries.sorted())
     }
 
     private func appendRareEntries(_ row: StoredRow, _ lane: Lane, _ entries: inout [IdentityEntry]) {
@@ -96,12 +109,14 @@ extension WriteTransaction {
         appendEntries(of: bare, lane, to: &entries)
     }
 
-    /// Adds the ids of the plain rows to the index. The hashes are in order already.
+    /// Adds the ids of the plain rows to the index, where they do not follow from content. The hashes are in order already.
     private mutating func index(_ batch: SampleBatch, _ plan: ImportPlan, _ others: [IdentityEntry]) throws {
+        if batch.derivesIDs { return try addRuns(others) }
         var entries: [IdentityEntry] = []
         entries.reserveCapacity(plan.hashes.count)
         for hashed in plan.hashes where !plan.careful[Int(hashed.row)] {
             let row = Int(hashed.row)
+            if !plan.derived.isEmpty, plan.derived[row] { continue }
             // Hashes of sync identifiers stand in the list too; those entries come with `others`.
             if !batch.extras.isEmpty, batch.extras[row]?.syncIdentifier != nil,
                 hashed.hash != IdentityEntry.hash(IdentityHash.of(plan.ids[row], state.header.hashKey))
@@ -126,10 +141,7 @@ extension WriteTransaction {
             start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
             unit: kind.unit, revision: kind.revision, flags: kind.flags, version: 1,
             clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal())
-        if batch.derivesIDs {
-            row.flags.insert(.derivedID)
-            row.multiplicity = Int32(batch.extras[index]?.multiplicity ?? 0)
-        }
+        if batch.derivesIDs || !plan.derived.isEmpty && plan.derived[index] { row.flags.insert(.derivedID) }
         let rare = batch.extras.isEmpty ? nil : batch.extras[index]
         let isAuthored = !row.flags.contains(.imported)
         if isAuthored, rare?.syncIdentifier == nil { row.flags.insert(.syncIsID) }
@@ -141,41 +153,45 @@ extension WriteTransaction {
         }
         row.device = try number(of: rare.device)
         row.count = Int32(rare.count)
-        if !batch.derivesIDs { row.multiplicity = Int32(rare.multiplicity) }
+        row.multiplicity = Int32(rare.multiplicity)
         let isOwnText = rare.syncIdentifier == row.id.description
         if isOwnText { row.flags.insert(.syncIsID) }
         row.rare = RareFields(
             syncIdentifier: isOwnText ? nil : rare.syncIdentifier, group: rare.group,
             metadata: MetadataCoding.encode(rare.metadata))
-        // A derived id that came back from a dump is left to its content again.
-        if DerivedID.isDerived(row.id), followsFromContent(row, lane.type) { row.flags.insert(.derivedID) }
         return row
     }
+}
 
-    /// Like ``apply(_:inserts:removals:)``, but a row that is there already stays. Answers how many were new.
-    private mutating func applyNew(_ lane: Lane, _ rows: [StoredRow]) throws -> Int {
-        let known = try snapshot.knownPoints(lane, rows)
-        if known.isEmpty {
-            try apply(lane, inserts: rows)
-            return rows.count
-        }
-        let fresh = rows.filter { !known.contains($0.point) }
-        try apply(lane, inserts: fresh)
-        return fresh.count
-    }
+/// Points of rows to import that a lane holds already.
+struct KnownPoints {
+    /// There with the same content.
+    var same: Set<Point> = []
+    /// There with another content, or taken away by an unfinished mass operation.
+    var other: Set<Point> = []
+
+    var isEmpty: Bool { same.isEmpty && other.isEmpty }
+    func contains(_ point: Point) -> Bool { same.contains(point) || other.contains(point) }
 }
 
 extension Snapshot {
     /// Which of some rows, sorted by point, a lane holds at exactly their points.
-    func knownPoints(_ lane: Lane, _ rows: [StoredRow]) throws -> Set<Point> {
-        guard let first = rows.first, let last = rows.last else { return [] }
-        var known: Set<Point> = []
+    func known(_ lane: Lane, _ rows: [StoredRow]) throws -> KnownPoints {
+        guard let first = rows.first, let last = rows.last else { return KnownPoints() }
+        var known = KnownPoints()
         var index = 0
         try forEachChunk(lane, from: .at(first.start), to: .after(last.start)) { chunk in
             guard chunk.rows > 0, try !chunk.rows(startingIn: first.start...last.start).isEmpty else { return true }
-            for row in try visibleRows(chunk) {
+            let stored = try allRows(chunk)
+            let hides = try hidden(stored, lane)
+            for row in stored {
                 while index < rows.count, rows[index].point < row.point { index += 1 }
-                if index < rows.count, rows[index].point == row.point { known.insert(row.point) }
+                guard index < rows.count, rows[index].point == row.point else { continue }
+                if rows[index].bringsNothing(to: row), !(hides?(row) ?? false) {
+                    known.same.insert(row.point)
+                } else {
+                    known.other.insert(row.point)
+                }
             }
             return true
         }
@@ -184,40 +200,30 @@ extension Snapshot {
 
     /// Marks the rows whose hash stands in the index: in one pass over it, or by lookups when there are few.
     func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool], lookups: Int) throws {
-        if hashes.count < lookups {
+        let partitions = try allPartitions()
+        let blocks = partitions.reduce(0) { $0 + $1.entries } / Snapshot.entriesPerBlock
+        // A lookup takes about as long as passing eight blocks.
+        if UInt64(hashes.count) * 8 < blocks || hashes.count < lookups {
             for hashed in hashes where !careful[Int(hashed.row)] {
                 if try !hints(hashed.hash << IdentityEntry.quantumBits).isEmpty { careful[Int(hashed.row)] = true }
             }
             return
         }
-        var scratch: [UInt64] = []
-        func compare(_ from: inout Int) {
-            for hash in scratch {
-                while from < hashes.count, hashes[from].hash < hash { from += 1 }
-                var index = from
-                while index < hashes.count, hashes[index].hash == hash {
-                    careful[Int(hashes[index].row)] = true
-                    index += 1
-                }
-            }
-            scratch.removeAll(keepingCapacity: true)
-        }
-        for partition in try allPartitions() {
+        for partition in partitions {
+            let first = HashedRow.firstIndex(hashes, atLeast: partition.lower)
             for run in partition.runs {
-                var from = HashedRow.firstIndex(hashes, atLeast: partition.lower)
+                var from = first
                 try forEachBlock(partition.lower, run.number) { block in
-                    guard from < hashes.count, hashes[from].hash < partition.upper else { return }
-                    try block.appendHashes(to: &scratch)
-                    compare(&from)
+                    try HashedRow.mark(hashes, in: block, &from, &careful)
                 }
             }
         }
-        if header.recentEntries > 0 {
-            scratch = try recentEntries().map { $0.0.hash }
-            var from = 0
-            compare(&from)
-        }
+        guard header.recentEntries > 0 else { return }
+        for (entry, _) in try recentEntries() { HashedRow.mark(hashes, entry.hash, &careful) }
     }
+
+    /// About what a page holds.
+    private static var entriesPerBlock: UInt64 { 700 }
 }
 
 extension HashedRow {
@@ -230,5 +236,36 @@ extension HashedRow {
             if rows[middle].hash < hash { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Marks the rows, from `from` on, whose hash a block holds, and moves `from` behind the block.
+    fileprivate static func mark(
+        _ rows: [HashedRow], in block: IdentityBlock, _ from: inout Int, _ careful: inout [Bool]
+    ) throws {
+        let last = block.lastHash
+        var probe = IdentityBlock.Probe()
+        while from < rows.count, rows[from].hash <= last {
+            if try block.contains(rows[from].hash, &probe) { careful[Int(rows[from].row)] = true }
+            from += 1
+        }
+    }
+
+    /// Marks the rows with a hash.
+    fileprivate static func mark(_ rows: [HashedRow], _ hash: UInt64, _ careful: inout [Bool]) {
+        var index = firstIndex(rows, atLeast: hash)
+        while index < rows.count, rows[index].hash == hash {
+            careful[Int(rows[index].row)] = true
+            index += 1
+        }
+    }
+}
+
+extension StoredRow {
+    /// Whether a row to import, without rare fields, says nothing that the stored one does not.
+    fileprivate func bringsNothing(to stored: StoredRow) -> Bool {
+        value.bitPattern == stored.value.bitPattern && unit == stored.unit && revision == stored.revision
+            && flags.contains(.userEntered) == stored.flags.contains(.userEntered) && device == stored.device
+            && count == stored.count && multiplicity == stored.multiplicity && rare == nil && stored.rare?.group == nil
+            && stored.rare?.metadata == nil
     }
 }

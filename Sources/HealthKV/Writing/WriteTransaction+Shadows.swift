@@ -56,7 +56,8 @@ extension WriteTransaction {
     private func rank(_ row: StoredRow) throws -> SourceRank {
         let revision = try snapshot.revision(row.revision)
         let product = revision.source.product ?? ""
-        let kind = row.flags.contains(.userEntered) ? 0 : product.hasPrefix("Watch") ? 1 : product.hasPrefix("iPhone") ? 2 : 3
+        let kind =
+            row.flags.contains(.userEntered) ? 0 : product.hasPrefix("Watch") ? 1 : product.hasPrefix("iPhone") ? 2 : 3
         return SourceRank(kind: kind, number: revision.sourceNumber, name: revision.source.name)
     }
 }
