@@ -75,7 +75,9 @@ extension Snapshot {
                     let range = try chunk.rows(startingIn: start...start)
                     if range.isEmpty { return true }
                     let key = chunk.key.bytes
-                    guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+                    guard let span = try view.get(tables[.details], key) else {
+                        throw damaged("a chunk has no details")
+                    }
                     let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
                     for index in range {
                         let candidate = try self.found(chunk, details, at: index)

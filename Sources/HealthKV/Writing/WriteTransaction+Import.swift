@@ -226,40 +226,30 @@ extension Snapshot {
 
     /// Marks the rows whose hash stands in the index: in one pass over it, or by lookups when there are few.
     func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool], lookups: Int) throws {
-        if hashes.count < lookups {
+        let partitions = try allPartitions()
+        let blocks = partitions.reduce(0) { $0 + $1.entries } / Snapshot.entriesPerBlock
+        // A lookup takes about as long as passing eight blocks.
+        if UInt64(hashes.count) * 8 < blocks || hashes.count < lookups {
             for hashed in hashes where !careful[Int(hashed.row)] {
                 if try !hints(hashed.hash << IdentityEntry.quantumBits).isEmpty { careful[Int(hashed.row)] = true }
             }
             return
         }
-        var scratch: [UInt64] = []
-        func compare(_ from: inout Int) {
-            for hash in scratch {
-                while from < hashes.count, hashes[from].hash < hash { from += 1 }
-                var index = from
-                while index < hashes.count, hashes[index].hash == hash {
-                    careful[Int(hashes[index].row)] = true
-                    index += 1
-                }
-            }
-            scratch.removeAll(keepingCapacity: true)
-        }
-        for partition in try allPartitions() {
+        for partition in partitions {
+            let first = HashedRow.firstIndex(hashes, atLeast: partition.lower)
             for run in partition.runs {
-                var from = HashedRow.firstIndex(hashes, atLeast: partition.lower)
+                var from = first
                 try forEachBlock(partition.lower, run.number) { block in
-                    guard from < hashes.count, hashes[from].hash < partition.upper else { return }
-                    try block.appendHashes(to: &scratch)
-                    compare(&from)
+                    try HashedRow.mark(hashes, in: block, &from, &careful)
                 }
             }
         }
-        if header.recentEntries > 0 {
-            scratch = try recentEntries().map { $0.0.hash }
-            var from = 0
-            compare(&from)
-        }
+        guard header.recentEntries > 0 else { return }
+        for (entry, _) in try recentEntries() { HashedRow.mark(hashes, entry.hash, &careful) }
     }
+
+    /// About what a page holds.
+    private static var entriesPerBlock: UInt64 { 700 }
 }
 
 extension HashedRow {
@@ -272,6 +262,27 @@ extension HashedRow {
             if rows[middle].hash < hash { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Marks the rows, from `from` on, whose hash a block holds, and moves `from` behind the block.
+    fileprivate static func mark(
+        _ rows: [HashedRow], in block: IdentityBlock, _ from: inout Int, _ careful: inout [Bool]
+    ) throws {
+        let last = block.lastHash
+        var probe = IdentityBlock.Probe()
+        while from < rows.count, rows[from].hash <= last {
+            if try block.contains(rows[from].hash, &probe) { careful[Int(rows[from].row)] = true }
+            from += 1
+        }
+    }
+
+    /// Marks the rows with a hash.
+    fileprivate static func mark(_ rows: [HashedRow], _ hash: UInt64, _ careful: inout [Bool]) {
+        var index = firstIndex(rows, atLeast: hash)
+        while index < rows.count, rows[index].hash == hash {
+            careful[Int(rows[index].row)] = true
+            index += 1
+        }
     }
 }
 
