@@ -10,10 +10,11 @@ private struct Candidate {
 }
 
 extension Snapshot {
-    var currentToken: ChangeToken { token(header.commit, .max) }
+    /// The last commit that is whole: a writer's own may still grow, by the work of others too.
+    var currentToken: ChangeToken { token(context.lastCommit, .max, origin: 0) }
 
-    private func token(_ commit: UInt64, _ ordinal: UInt32) -> ChangeToken {
-        ChangeToken(store: header.storeID, epoch: header.epoch, commit: commit, ordinal: ordinal)
+    private func token(_ commit: UInt64, _ ordinal: UInt32, origin: UInt64) -> ChangeToken {
+        ChangeToken(store: header.storeID, epoch: header.epoch, commit: commit, ordinal: ordinal, origin: origin)
     }
 
     /// Throws when a token cannot be continued from.
@@ -25,7 +26,7 @@ extension Snapshot {
         }
         guard token.commit <= header.commit else { throw expired("The change token is newer than the store") }
         let pruned = header.prunedCommit
-        guard pruned == 0 || (token.commit, token.ordinal) >= (pruned, .max) else {
+        guard pruned == 0 || (token.commit, token.ordinal) >= (pruned, .max) || token.origin >= pruned else {
             throw expired("The change token has expired")
         }
     }
@@ -33,6 +34,7 @@ extension Snapshot {
     /// The changes behind a token, in order; `nil` stands for the beginning.
     func changes(since start: ChangeToken?, limit: Int, types: Set<UInt32>?) throws -> ChangePage {
         if let start { try check(start) }
+        let origin = start.map(\.origin) ?? context.lastCommit
         let place = (commit: start?.commit ?? 0, ordinal: start?.ordinal ?? .max)
         var changes: [Change] = []
         var cursor = try view.cursor(tables[.changes])
@@ -43,9 +45,9 @@ extension Snapshot {
             var ordinal = after
             while ordinal < .max {
                 guard changes.count < max(1, limit) else {
-                    return ChangePage(changes: changes, next: token(record.commit, ordinal), hasMore: true)
+                    return ChangePage(changes: changes, next: token(record.commit, ordinal, origin: origin), hasMore: true)
                 }
-                let part = try self.part(of: record, after: ordinal, limit: max(1, limit) - changes.count, types)
+                let part = try self.part(of: record, after: ordinal, limit: max(1, limit) - changes.count, origin: origin, types)
                 changes += part.changes
                 ordinal = part.last
             }
@@ -56,7 +58,7 @@ extension Snapshot {
 
     /// Some changes of one commit; `last` is the greatest ordinal when none is left.
     private func part(
-        of record: ChangeRecord, after: UInt32, limit: Int, _ types: Set<UInt32>?
+        of record: ChangeRecord, after: UInt32, limit: Int, origin: UInt64, _ types: Set<UInt32>?
     ) throws -> (changes: [Change], last: UInt32) {
         var keys: [ChunkKey] = []
         var candidates: [Candidate] = []
@@ -81,7 +83,7 @@ extension Snapshot {
         var changes: [Change] = []
         for candidate in candidates {
             if let kind = try kind(candidate, rows, record, deletions, types) {
-                changes.append(Change(kind: kind, token: token(record.commit, candidate.ordinal)))
+                changes.append(Change(kind: kind, token: token(record.commit, candidate.ordinal, origin: origin)))
             }
         }
         return (changes, isLast ? .max : candidates.last!.ordinal)

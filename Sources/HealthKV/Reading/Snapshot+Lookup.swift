@@ -44,7 +44,7 @@ extension Snapshot {
             if range.isEmpty { return true }
             let key = chunk.key.bytes
             guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
-            let details = try DetailsChunk(span, key: key.rawBytes)
+            let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
             guard let index = try details.row(of: id, in: range) else { return true }
             found = try self.found(chunk, details, at: index)
             return false
@@ -75,10 +75,8 @@ extension Snapshot {
                     let range = try chunk.rows(startingIn: start...start)
                     if range.isEmpty { return true }
                     let key = chunk.key.bytes
-                    guard let span = try view.get(tables[.details], key) else {
-                        throw damaged("a chunk has no details")
-                    }
-                    let details = try DetailsChunk(span, key: key.rawBytes)
+                    guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+                    let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
                     for index in range {
                         let candidate = try self.found(chunk, details, at: index)
                         if candidate.row.id == id { found = candidate }

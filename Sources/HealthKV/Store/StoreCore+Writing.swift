@@ -174,7 +174,7 @@ extension StoreCore {
         }
         try checkHeadroom()
         let lmdb = try environment.beginWrite()
-        let context = try makeContext(of: lmdb)
+        let context = try makeContext(of: lmdb, verified: nil)
         var state = WriteState(header: context.header)
         state.header.commit += 1
         let writing = WriteEnvironment(
