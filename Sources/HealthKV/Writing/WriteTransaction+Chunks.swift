@@ -63,7 +63,9 @@ extension WriteTransaction {
             try account(lane, merged)
             if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
             try write(chunk.bounds, merged.rows, exists: chunk.exists)
-            if try shadows(lane.type) { try refreshShadows(lane, merged.contested) }
+            if try shadows(lane.type) {
+                try refreshShadows(lane, merged.contested + chunk.purged.map { ($0.start, $0.end) })
+            }
         }
     }
 

@@ -11,7 +11,8 @@ extension WriteTransaction {
 
     /// Marks anew the samples at each of some times.
     mutating func refreshShadows(_ lane: Lane, _ times: [(start: Int64, end: Int64)]) throws {
-        for time in times {
+        var times = times
+        while let time = times.popLast() {
             let rows = try snapshot.rows(lane, start: time.start, end: time.end)
             let winner = try rows.max { try isLess($0, $1) }
             let changed = rows.compactMap { row -> StoredRow? in
@@ -21,12 +22,15 @@ extension WriteTransaction {
                 row.flags = shadowed ? row.flags.union(.shadowed) : row.flags.subtracting(.shadowed)
                 return row
             }
-            if !changed.isEmpty { try replaceMarks(lane, changed) }
+            if !changed.isEmpty { times += try replaceMarks(lane, changed) }
         }
     }
 
-    /// Writes rows of which only the mark changed: no change for the feed.
-    mutating func replaceMarks(_ lane: Lane, _ rows: [StoredRow]) throws {
+    /// Writes rows of which only the mark changed: no change for the feed. Answers the times of rows that a mass operation
+    /// took away and that leave now: nobody else comes back for what they shadowed.
+    @discardableResult
+    mutating func replaceMarks(_ lane: Lane, _ rows: [StoredRow]) throws -> [(start: Int64, end: Int64)] {
+        var uncovered: [(start: Int64, end: Int64)] = []
         var edit = LaneEdit(inserts: rows, removals: [])
         while let point = edit.next {
             var chunk = try snapshot.load(lane, point)
@@ -38,9 +42,13 @@ extension WriteTransaction {
                 context.counts[lane.type]!.add(new, source: source, 1)
                 state.markStale(lane.type, new.start, new.end)
             }
-            if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
+            if !chunk.purged.isEmpty {
+                try settlePurged(lane, chunk.purged)
+                uncovered += chunk.purged.map { ($0.start, $0.end) }
+            }
             try write(chunk.bounds, merged.rows, exists: chunk.exists)
         }
+        return uncovered
     }
 
     /// Whether `left` loses against `right`: modification clock, then rank of the source, then id.

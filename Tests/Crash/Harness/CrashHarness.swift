@@ -4,7 +4,7 @@ import Foundation
 @main
 enum CrashHarness {
     private static let usage = """
-        usage: CrashHarness work --store FOLDER --acks FILE --seed N --transactions N [--mass] [--copies FOLDER] [--lie]
+        usage: CrashHarness work --store FOLDER --acks FILE --seed N --transactions N [--mass] [--copies FOLDER] [--check] [--lie]
                CrashHarness import --store FOLDER --acks FILE --seed N --batches N
                CrashHarness images --log FILE --store FOLDER --scratch FOLDER --count N --seed N [--jobs N] [--import]
                                    [--base FILE] [--keep-going] [--keep FOLDER]

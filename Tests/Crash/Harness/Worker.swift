@@ -41,8 +41,19 @@ final class Worker: Sendable {
     static func run(_ arguments: Arguments) throws {
         let worker = try Worker(arguments)
         let count = Int(try arguments.number("transactions", default: 100))
-        for step in 1...max(1, count) { try worker.step(step) }
+        for step in 1...max(1, count) {
+            try worker.step(step)
+            if arguments.has("check") { try worker.check(step) }
+        }
         try worker.store.close()
+    }
+
+    /// Finds the step after which the tables do not agree.
+    private func check(_ step: Int) throws {
+        let report = try store.check()
+        guard report.isClean else {
+            throw Mismatch("check after step \(step)", store: "\(report.findings)", model: "none")
+        }
     }
 
     private func announce(_ state: inout State) throws {
