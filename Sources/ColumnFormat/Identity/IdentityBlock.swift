@@ -89,11 +89,13 @@ public struct IdentityBlock: ~Escapable {
                 guard index < count else { throw FormatError(.invalid, "identity block") }
                 let position = word * 64 + bits.trailingZeroBitCount
                 bits &= bits - 1
-                entries.append(try entry(index, hash: hash(position, index)))
+                let entry = try entry(index, hash: hash(position, index))
+                guard entries.last.map({ $0 <= entry }) ?? true else { throw FormatError(.invalid, "identity block") }
+                entries.append(entry)
                 index += 1
             }
         }
-        guard index == count else { throw FormatError(.invalid, "identity block") }
+        guard index == count, (entries.last?.hash ?? 0) < 1 << 40 else { throw FormatError(.invalid, "identity block") }
     }
 
     @inline(__always)

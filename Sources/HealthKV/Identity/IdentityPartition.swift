@@ -20,7 +20,7 @@ struct IdentityPartition: Sendable, Equatable {
 
     static let hashLimit: UInt64 = 1 << 40
 
-    var entries: UInt64 { runs.reduce(0) { $0 + $1.entries } }
+    var entries: UInt64 { runs.reduce(0) { $0 &+ $1.entries } }
 
     static func key(_ lower: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: 9)
@@ -99,6 +99,9 @@ enum RecentEntry {
 
     static func net(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> Int32 {
         var record = try RecordReader(span, table: .identity, key: key)
-        return try record.read(Int32.self)
+        let net = try record.read(Int32.self)
+        // No writer brings more of one entry: a damaged number must not fill the memory.
+        guard net.magnitude <= 1 << 24 else { throw FormatError(.invalid, "recent identity") }
+        return net
     }
 }

@@ -27,7 +27,7 @@ extension WriteTransaction {
         let key = RecentEntry.key(entry)
         let held = try snapshot.recentNet(key)
         let net = change + (held ?? 0)
-        if held != nil { state.header.recentEntries -= 1 }
+        if held != nil, state.header.recentEntries > 0 { state.header.recentEntries -= 1 }
         if net == 0 {
             try remove(.identity, key)
         } else {
@@ -137,7 +137,7 @@ extension WriteTransaction {
 
     private func read(_ partition: IdentityPartition, _ run: IdentityPartition.Run) throws -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
-        entries.reserveCapacity(Int(run.entries))
+        entries.reserveCapacity(Int(min(run.entries, 2 * IdentityPartition.hashLimit >> 20)))
         try snapshot.forEachBlock(partition.lower, run.number) { block in try block.appendAll(to: &entries) }
         return entries
     }

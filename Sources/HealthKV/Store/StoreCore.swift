@@ -86,12 +86,11 @@ final class StoreCore: Sendable {
     var isWriting: Bool { writer.withLock { $0?.isCurrent ?? false } }
 
     func shutDown() {
-        let thread = writer.withLock { writer in
-            defer { writer = nil }
-            return writer
-        }
-        thread?.stop()
+        // In a forked child there is no writing thread to wait for, and the file is the parent's.
+        guard (try? environment.info()) != nil else { return }
         queue.withLock { $0.isClosed = true }
+        writer.withLock { $0 }?.stop()
+        writer.withLock { $0 = nil }
         observers.finish()
         // Readers end by themselves; none can begin, since every handle is closed.
         while !environment.close() { yieldThread() }

@@ -24,7 +24,8 @@ extension StoreCore {
         let day = DurationClass.day.longest
         let position = pruning.withLock { $0 }
         guard position != nil || now &- header.prunedAt > day else { return false }
-        let horizon = now - Int64(options.tombstoneDays) * day
+        let (kept, overflow) = Int64(max(0, options.tombstoneDays)).multipliedReportingOverflow(by: day)
+        let horizon = (Instant(nanoseconds: now) - (overflow ? .max : kept)).nanoseconds
         var next: [UInt8]?
         try transact { transaction in
             next = try transaction.prune(
@@ -46,7 +47,7 @@ extension WriteTransaction {
         if try advance(&intent, chunks: chunks) {
             try remove(.upkeep, intent.key)
             context.intents.removeFirst()
-            state.header.intents -= 1
+            state.header.intents -= min(1, state.header.intents)
         } else {
             try put(.upkeep, intent.key, intent.value(commit: commit))
             context.intents[0] = intent
@@ -58,7 +59,12 @@ extension WriteTransaction {
     /// answers where to go on; `nil` at the end.
     mutating func prune(before horizon: Int64, from position: [UInt8], count: Int, now: Int64) throws -> [UInt8]? {
         // A peer that has acknowledged nothing holds everything back.
-        let seen = try peers().map { $0.acknowledged?.commit ?? 0 }.min() ?? .max
+        // A token inside a commit has not seen all of it.
+        let seen =
+            try peers().map { peer in
+                guard let token = peer.acknowledged, token.epoch == state.header.epoch else { return 0 as UInt64 }
+                return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
+            }.min() ?? .max
         let (old, next) = try snapshot.tombstones(from: position, count: count) {
             $0.time < horizon && $0.commit <= seen
         }
@@ -102,7 +108,7 @@ extension SampleStore {
     /// Answers whether any remains.
     @discardableResult
     public func maintain(budget: Duration = .seconds(1)) throws -> Bool {
-        try checkOpen()
+        try checkWritable()
         let deadline = ContinuousClock.now + budget
         while ContinuousClock.now < deadline {
             if try !core.onWriter({ [core] in try core.maintainStep() }) { return false }

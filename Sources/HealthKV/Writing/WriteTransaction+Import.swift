@@ -21,6 +21,11 @@ extension WriteTransaction {
             sample.id = plan.ids[row]
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
             if sample.source == .thisApp { sample.source = environment.source }
+            // Content without an identity of its own cannot say that a sample which was edited since is to be as before.
+            if batch.derivesIDs, sample.modified == nil, try settled(snapshot.find(sample.id)) != nil {
+                report.unchanged += 1
+                continue
+            }
             report.count(try store(sample, rule: sample.modified == nil ? .local : .merge))
         }
         return report
@@ -32,10 +37,13 @@ extension WriteTransaction {
             let source = kind.source == .thisApp ? environment.source : kind.source
             var flags: StoredRow.Flags = kind.isUserEntered ? .userEntered : []
             if kind.origin == .imported { flags.insert(.imported) }
+            let (type, revision) = (try number(of: kind.type), try number(ofRevision: source))
+            guard let prefix = context.derivedPrefix(type: type, revision: revision) else {
+                throw snapshot.damaged("a source has no name")
+            }
             kinds.append(
                 ImportKind(
-                    type: try number(of: kind.type), unit: kind.unit.number, revision: try number(ofRevision: source),
-                    flags: flags, prefix: DerivedID.Prefix(type: kind.type, source: source.identity),
+                    type: type, unit: kind.unit.number, revision: revision, flags: flags, prefix: prefix,
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids

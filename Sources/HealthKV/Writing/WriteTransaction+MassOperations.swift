@@ -121,7 +121,7 @@ extension WriteTransaction {
         var left = chunks
         for lane in try snapshot.lanes(of: intent) where lane >= intent.position.lane {
             let from = lane == intent.position.lane ? intent.position.lower : intent.points.from
-            for key in try snapshot.chunkKeys(lane, from: from, to: intent.points.to) {
+            for key in try snapshot.chunkKeys(lane, from: from, to: intent.points.to, limit: left == .max ? left : left + 1) {
                 if left == 0 {
                     intent.position = key
                     return false
@@ -151,11 +151,13 @@ extension Snapshot {
     }
 
     /// The keys of a lane's chunks whose spans meet a range.
-    func chunkKeys(_ lane: Lane, from: Point = .least, to: Point = .greatest) throws -> [ChunkKey] {
+    func chunkKeys(
+        _ lane: Lane, from: Point = .least, to: Point = .greatest, limit: Int = .max
+    ) throws -> [ChunkKey] {
         var keys: [ChunkKey] = []
         try forEachChunk(lane, from: from, to: to) { chunk in
             keys.append(chunk.key)
-            return true
+            return keys.count < limit
         }
         return keys
     }

@@ -15,7 +15,7 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     var lmdb: LMDB.WriteTransaction
     let context: ReadContext
     var state: WriteState
-    let environment: WriteEnvironment
+    var environment: WriteEnvironment
 
     init(
         _ lmdb: consuming LMDB.WriteTransaction, context: ReadContext, state: WriteState, environment: WriteEnvironment
