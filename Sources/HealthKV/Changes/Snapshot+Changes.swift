@@ -143,7 +143,7 @@ extension Snapshot {
         if let found = try find(deletion.id), !found.isHidden {
             // It lives: elsewhere in the feed, unless the reader does not follow its type.
             guard let types, !types.contains(found.lane.type) else { return nil }
-        } else if let tombstone, try isDeletedAlone(tombstone) {
+        } else if let tombstone, types?.contains(tombstone.type) ?? true, try isDeletedAlone(tombstone) {
             return nil
         } else if commit <= header.prunedCommit {
             // Forgotten, and never seen by whoever still reads here.
