@@ -16,7 +16,7 @@ extension RawSpan {
     /// Where the bytes lie; it tells values of one snapshot apart and is never dereferenced.
     var address: UInt {
         // Safe: only the number leaves the closure.
-        unsafe withUnsafeBytes { unsafe UInt(bitPattern: $0.baseAddress) }
+        unsafe withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
     }
 
     /// Whether the bytes equal `other`'s.

@@ -24,7 +24,8 @@ public struct DeletedSample: Sendable, Hashable {
     public let type: SampleType
     public let source: SourceIdentity
     public let syncIdentifier: String?
-    /// The version that was deleted; only a greater one lives again.
+    /// The version that was deleted; only a greater one lives again. 0 when no tombstone was left: the sample is gone from
+    /// here, or has another type now, and there is nothing to pass on.
     public let version: Int64
     public let modified: ChangeClock
 }

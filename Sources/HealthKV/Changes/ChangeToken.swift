@@ -13,6 +13,17 @@ public struct ChangeToken: Hashable, Sendable, Comparable {
     public let epoch: UInt32
     public let commit: UInt64
     public let ordinal: UInt32
+    /// Where the store stood when its reader began at the beginning, as long as it has not read so far: what was deleted
+    /// before then, it has never seen.
+    let origin: UInt64
+
+    init(store: SampleID, epoch: UInt32, commit: UInt64, ordinal: UInt32, origin: UInt64 = 0) {
+        self.store = store
+        self.epoch = epoch
+        self.commit = commit
+        self.ordinal = ordinal
+        self.origin = origin > commit ? origin : 0
+    }
 
     /// By commit and ordinal; tokens of different stores have no order that means anything.
     public static func < (left: ChangeToken, right: ChangeToken) -> Bool {
@@ -21,14 +32,17 @@ public struct ChangeToken: Hashable, Sendable, Comparable {
 }
 
 extension ChangeToken: LosslessStringConvertible, CustomStringConvertible {
-    public var description: String { "kv1:\(store):\(epoch):\(commit):\(ordinal)" }
+    public var description: String {
+        "kv1:\(store):\(epoch):\(commit):\(ordinal)" + (origin > 0 ? ":\(origin)" : "")
+    }
 
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0] == "kv1", let store = SampleID(String(parts[1])), let epoch = UInt32(parts[2]),
-            let commit = UInt64(parts[3]), let ordinal = UInt32(parts[4])
+        guard parts.count == 5 || parts.count == 6, parts[0] == "kv1", let store = SampleID(String(parts[1])), let epoch = UInt32(parts[2]),
+            let commit = UInt64(parts[3]), let ordinal = UInt32(parts[4]),
+            let origin = parts.count == 5 ? 0 : UInt64(parts[5]), parts.count == 5 || origin > commit
         else { return nil }
-        self.init(store: store, epoch: epoch, commit: commit, ordinal: ordinal)
+        self.init(store: store, epoch: epoch, commit: commit, ordinal: ordinal, origin: origin)
     }
 }
 

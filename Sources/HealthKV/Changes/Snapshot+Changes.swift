@@ -10,10 +10,11 @@ private struct Candidate {
 }
 
 extension Snapshot {
-    var currentToken: ChangeToken { token(header.commit, .max) }
+    /// The last commit that is whole: a writer's own may still grow, by the work of others too.
+    var currentToken: ChangeToken { token(context.lastCommit, .max, origin: 0) }
 
-    private func token(_ commit: UInt64, _ ordinal: UInt32) -> ChangeToken {
-        ChangeToken(store: header.storeID, epoch: header.epoch, commit: commit, ordinal: ordinal)
+    private func token(_ commit: UInt64, _ ordinal: UInt32, origin: UInt64) -> ChangeToken {
+        ChangeToken(store: header.storeID, epoch: header.epoch, commit: commit, ordinal: ordinal, origin: origin)
     }
 
     /// Throws when a token cannot be continued from.
@@ -25,7 +26,7 @@ extension Snapshot {
         }
         guard token.commit <= header.commit else { throw expired("The change token is newer than the store") }
         let pruned = header.prunedCommit
-        guard pruned == 0 || (token.commit, token.ordinal) >= (pruned, .max) else {
+        guard pruned == 0 || (token.commit, token.ordinal) >= (pruned, .max) || token.origin >= pruned else {
             throw expired("The change token has expired")
         }
     }
@@ -33,6 +34,7 @@ extension Snapshot {
     /// The changes behind a token, in order; `nil` stands for the beginning.
     func changes(since start: ChangeToken?, limit: Int, types: Set<UInt32>?) throws -> ChangePage {
         if let start { try check(start) }
+        let origin = start.map(\.origin) ?? context.lastCommit
         let place = (commit: start?.commit ?? 0, ordinal: start?.ordinal ?? .max)
         var changes: [Change] = []
         var cursor = try view.cursor(tables[.changes])
@@ -43,9 +45,9 @@ extension Snapshot {
             var ordinal = after
             while ordinal < .max {
                 guard changes.count < max(1, limit) else {
-                    return ChangePage(changes: changes, next: token(record.commit, ordinal), hasMore: true)
+                    return ChangePage(changes: changes, next: token(record.commit, ordinal, origin: origin), hasMore: true)
                 }
-                let part = try self.part(of: record, after: ordinal, limit: max(1, limit) - changes.count, types)
+                let part = try self.part(of: record, after: ordinal, limit: max(1, limit) - changes.count, origin: origin, types)
                 changes += part.changes
                 ordinal = part.last
             }
@@ -56,7 +58,7 @@ extension Snapshot {
 
     /// Some changes of one commit; `last` is the greatest ordinal when none is left.
     private func part(
-        of record: ChangeRecord, after: UInt32, limit: Int, _ types: Set<UInt32>?
+        of record: ChangeRecord, after: UInt32, limit: Int, origin: UInt64, _ types: Set<UInt32>?
     ) throws -> (changes: [Change], last: UInt32) {
         var keys: [ChunkKey] = []
         var candidates: [Candidate] = []
@@ -81,7 +83,7 @@ extension Snapshot {
         var changes: [Change] = []
         for candidate in candidates {
             if let kind = try kind(candidate, rows, record, deletions, types) {
-                changes.append(Change(kind: kind, token: token(record.commit, candidate.ordinal)))
+                changes.append(Change(kind: kind, token: token(record.commit, candidate.ordinal, origin: origin)))
             }
         }
         return (changes, isLast ? .max : candidates.last!.ordinal)
@@ -121,13 +123,45 @@ extension Snapshot {
             return try rows[candidate.ordinal].map { .saved(try sample($0.row, $0.type)) }
         }
         if let deletion = deletions[candidate.ordinal] {
-            guard types?.contains(deletion.type) ?? true, let tombstone = try tombstone(deletion.id),
-                tombstone.commit == record.commit, tombstone.ordinal == deletion.ordinal
-            else { return nil }
-            return .deleted(try deletedSample(tombstone))
+            guard types?.contains(deletion.type) ?? true else { return nil }
+            return try departed(deletion, record.commit, types).map { .deleted($0) }
         }
         guard let removal = record.removals.first(where: { $0.ordinal == candidate.ordinal }) else { return nil }
         return try rangeRemoval(removal.scope, types).map { .removedRange($0) }
+    }
+
+    /// What to tell of a sample that left its place: by a deletion, or by an edit that moved it. Whoever holds it as it was
+    /// there cannot know whether a mass operation covered it where it went.
+    private func departed(
+        _ deletion: ChangeRecord.Deletion, _ commit: UInt64, _ types: Set<UInt32>?
+    ) throws -> DeletedSample? {
+        let tombstone = try tombstone(deletion.id)
+        if let tombstone, (tombstone.commit, tombstone.ordinal) == (commit, deletion.ordinal) {
+            return try deletedSample(tombstone)
+        }
+        if let found = try find(deletion.id), !found.isHidden {
+            // It lives: elsewhere in the feed, unless the reader does not follow its type.
+            guard let types, !types.contains(found.lane.type) else { return nil }
+        } else if let tombstone, try isDeletedAlone(tombstone) {
+            return nil
+        } else if commit <= header.prunedCommit {
+            // Forgotten, and never seen by whoever still reads here.
+            return nil
+        }
+        let source = try tombstone.map { try self.source($0.source) } ?? SourceIdentity(name: "")
+        return DeletedSample(
+            id: deletion.id, type: try type(deletion.type), source: source,
+            syncIdentifier: tombstone?.syncIdentifier, version: tombstone?.version ?? 0,
+            modified: tombstone?.clock ?? ChangeClock(time: .distantPast, replica: 0))
+    }
+
+    /// Whether the feed tells of a deletion in its own place, and not by the removal of a mass operation.
+    private func isDeletedAlone(_ tombstone: Tombstone) throws -> Bool {
+        let key = ChangeRecord.key(tombstone.commit)
+        guard let span = try view.get(tables[.changes], key) else { return false }
+        return try ChangeRecord(span, key: key).deletions.contains {
+            $0.ordinal == tombstone.ordinal && $0.id == tombstone.id
+        }
     }
 
     func deletedSample(_ tombstone: Tombstone) throws -> DeletedSample {

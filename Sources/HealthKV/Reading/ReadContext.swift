@@ -8,6 +8,8 @@ final class ReadContext {
     let tables: Tables
     let path: String
     var header: StoreHeader
+    /// The last commit that is durable, also for the writer of the next one.
+    let lastCommit: UInt64
     /// Starts as what the store knows; a writer adds its own, and takes them back when it fails.
     var names: NameBook
     var intents: [Intent]
@@ -24,6 +26,7 @@ final class ReadContext {
         self.tables = tables
         self.path = path
         self.header = header
+        lastCommit = header.commit
         self.names = names
         self.intents = intents
         self.verified = verified

@@ -16,7 +16,8 @@ struct SampleQuery: Sendable {
         let from: Instant
         switch rule {
         case .strictStart: from = range.from
-        case .overlap, .strictEnd: from = range.from - duration.longest
+        // 2^63 ns do not span all of 1710 to 2290: the longest samples may begin anywhere.
+        case .overlap, .strictEnd: from = duration == .long ? .distantPast : range.from - duration.longest
         }
         // A sample that ends before `to` starts before it, or at it when its length is zero.
         var bounds = (from: Point.at(from.nanoseconds), to: range.to.upperPoint)

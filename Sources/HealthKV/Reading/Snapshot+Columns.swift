@@ -173,6 +173,10 @@ extension Snapshot {
         for duration in DurationClass.allCases {
             try forEachChunk(Lane(type: type, duration: duration), from: .least, to: .greatest) { chunk in
                 guard chunk.rows > 0 else { return true }
+                if mayHide(chunk.key.lane, chunk.key.lower.start...chunk.upper.start) {
+                    for row in try visibleRows(chunk) { units.insert(row.unit) }
+                    return true
+                }
                 guard let unit = try chunk.commonUnit() else {
                     throw StoreError(.mixedUnits, path: context.path, "A type without canonical unit has several units")
                 }

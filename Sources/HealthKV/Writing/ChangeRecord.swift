@@ -3,6 +3,7 @@ import HealthModel
 
 /// What one commit changed: where to look for new rows, and what went.
 struct ChangeRecord: Sendable {
+    /// A sample that left its place: deleted, or moved by an edit to another start, type or source.
     struct Deletion: Sendable, Equatable {
         var ordinal: UInt32
         var id: SampleID

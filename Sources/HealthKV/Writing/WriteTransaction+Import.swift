@@ -68,6 +68,21 @@ extension WriteTransaction {
             plan.careful[Int(plan.hashes[index].row)] = true
         }
         try snapshot.markIndexed(plan.hashes, &plan.careful, lookups: environment.limits.importLookups)
+        if batch.derivesIDs, !context.intents.isEmpty { try markHidden(batch, &plan) }
+    }
+
+    /// Marks rows that unfinished mass operations took away. No index knows them, and their tombstones are not there
+    /// yet, so nothing else would keep an import from bringing them back.
+    private mutating func markHidden(_ batch: SampleBatch, _ plan: inout ImportPlan) throws {
+        for (lane, rows) in plan.lanes(batch) {
+            let starts = batch.starts[Int(rows.first!)]...batch.starts[Int(rows.last!)]
+            guard snapshot.mayHide(lane, starts) else { continue }
+            let hidden = try snapshot.hiddenPoints(lane, starts)
+            for row in rows.map(Int.init) where !hidden.isEmpty {
+                let point = Point(start: batch.starts[row], end: batch.ends[row], id: plan.ids[row])
+                if hidden.contains(point) { plan.careful[row] = true }
+            }
+        }
     }
 
     /// Brings the rows that nothing knows into their lanes, and their identities into the index. A derived id that stands
@@ -196,6 +211,17 @@ extension Snapshot {
             return true
         }
         return known
+    }
+
+    /// The points of a lane's rows in a range of starts that unfinished mass operations hide.
+    func hiddenPoints(_ lane: Lane, _ starts: ClosedRange<Int64>) throws -> Set<Point> {
+        var points: Set<Point> = []
+        try forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound)) { chunk in
+            let rows = try allRows(chunk)
+            if let hides = try hidden(rows, lane) { for row in rows where hides(row) { points.insert(row.point) } }
+            return true
+        }
+        return points
     }
 
     /// Marks the rows whose hash stands in the index: in one pass over it, or by lookups when there are few.

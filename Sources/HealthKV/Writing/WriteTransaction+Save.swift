@@ -103,8 +103,12 @@ extension WriteTransaction {
         var sample = sample
         sample.id = old.id
         sample.origin = old.origin
-        if sample.syncIdentifier == nil, rule == .local { sample.syncIdentifier = old.syncIdentifier }
-        let isEqual = sample.contentBytes == old.contentBytes && sample.syncIdentifier == old.syncIdentifier
+        if sample.syncIdentifier == nil {
+            let own = old.origin == .authored ? old.id.description : nil
+            sample.syncIdentifier = rule == .local ? old.syncIdentifier : own
+        }
+        let (brought, stored) = (bytes(sample), bytes(old))
+        let isEqual = brought == stored
         let clock: ChangeClock
         switch rule {
         case .local:
@@ -119,11 +123,7 @@ extension WriteTransaction {
             if version == old.version, given == held, isEqual { return .unchanged }
             if isEqual, sample.modified == nil, version <= old.version { return .unchanged }
             if (version, given) < (old.version, held) { return .older }
-            if version == old.version, given == held,
-                !old.contentBytes.lexicographicallyPrecedes(sample.contentBytes)
-            {
-                return .older
-            }
+            if version == old.version, given == held, !stored.lexicographicallyPrecedes(brought) { return .older }
             sample.version = version
             clock = sample.modified ?? tick()
         }
@@ -131,6 +131,14 @@ extension WriteTransaction {
         let row = try self.row(sample, clock: clock, keepingDerivedID: found.row, type: type)
         try replaceRow(found, by: row, type: type)
         return .replaced
+    }
+
+    /// What versions of one sample may differ in, in the canonical form.
+    private func bytes(_ sample: Sample) -> [UInt8] {
+        var encoder = CanonicalEncoder()
+        encoder.append(sample.syncIdentifier)
+        encoder.encodeContent(of: sample)
+        return encoder.bytes
     }
 
     private mutating func replaceRow(_ found: FoundRow, by row: StoredRow, type: UInt32) throws {
@@ -143,6 +151,13 @@ extension WriteTransaction {
             try apply(lane, inserts: [row])
         }
         try reindex(from: (found.row, found.lane), to: (row, lane))
+        let isMoved =
+            try row.start != found.row.start || lane.type != found.lane.type
+            || snapshot.revision(row.revision).sourceNumber != snapshot.revision(found.row.revision).sourceNumber
+        guard isMoved else { return }
+        // A mass operation may take it from its new place: who knows the old one only is told that it left.
+        state.deletions.append(
+            ChangeRecord.Deletion(ordinal: state.takeOrdinal(), id: found.row.id, type: found.lane.type))
     }
 
     private mutating func insert(_ sample: Sample, _ rule: StoreRule, mayBeDead: Bool) throws -> SaveOutcome {

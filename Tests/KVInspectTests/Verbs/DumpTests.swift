@@ -1,3 +1,4 @@
+import HealthKV
 import Testing
 
 @testable import kvinspect
@@ -40,5 +41,34 @@ struct DumpTests {
         #expect(again["inserted"] as? Int == 0 && again["unchanged"] as? Int == 4)
         #expect(try bench.run("dump", "S").output == dump)
         try bench.expectClean("S")
+    }
+
+    @Test("--all adds sync state in lines of its own, and load passes them over")
+    func syncState() throws {
+        let store = try SampleStore.open(at: bench.path("S"))
+        let id = try #require(SampleID(Fixture.weight))
+        let now = Instant(nanoseconds: 1_000_000_000)
+        try store.write { transaction in
+            try transaction.setPeer(Peer(name: "watch", registered: now, lastSeen: now))
+            try transaction.setAnchor(
+                Anchor(peer: "watch", type: .stepCount, token: [1, 171], time: now, outcome: "ok"))
+            _ = try transaction.enqueue(PendingOperation(peer: "watch", kind: .save, sample: id, version: 3))
+            try transaction.setLink(PeerLink(peer: "watch", sample: id, peerID: SampleID(), version: 3))
+            try transaction.appendAudit(event: "displaced", sample: id, displaced: [255])
+            _ = try transaction.deleteRange(
+                of: .stepCount, from: .distantPast, to: Instant(nanoseconds: 738_840_000 * 1_000_000_000))
+        }
+        try store.close()
+        let plain = try bench.run("dump", "S").output
+        let all = try bench.run("dump", "S", "--all")
+        #expect(all.output.hasPrefix(plain))
+        let states = try all.lines().compactMap { $0["state"] as? [String: Any] }
+        let kinds = Set(states.compactMap { $0["kind"] as? String })
+        #expect(kinds.isSuperset(of: ["peer", "anchor", "pending", "link", "audit"]))
+        #expect(kinds.contains("deleted") || kinds.contains("removedRange"))
+        #expect(states.first { $0["kind"] as? String == "anchor" }?["token"] as? String == "01ab")
+        try bench.load("T", all.output)
+        #expect(try bench.run("dump", "T", "--all").output == plain)
+        try bench.expectClean("T")
     }
 }
