@@ -69,7 +69,8 @@ enum BitPacking {
         sums = (sums & 0x3333_3333_3333_3333) &+ (sums >> 2 & 0x3333_3333_3333_3333)
         sums = ((sums &+ (sums >> 4)) & 0x0F0F_0F0F_0F0F_0F0F) &* 0x0101_0101_0101_0101
         // A byte's high bit stays set where its sum is not above the index: so many bytes lie before the bit.
-        let isBefore = ((UInt64(index) &* 0x0101_0101_0101_0101 | 0x8080_8080_8080_8080) &- sums) & 0x8080_8080_8080_8080
+        let isBefore =
+            ((UInt64(index) &* 0x0101_0101_0101_0101 | 0x8080_8080_8080_8080) &- sums) & 0x8080_8080_8080_8080
         let byte = ((isBefore >> 7) &* 0x0101_0101_0101_0101) >> 56 &* 8
         var left = UInt64(index) &- ((sums << 8) >> byte & 0xFF)
         var rest = word >> byte
