@@ -145,9 +145,7 @@ public struct IdentityBlock: ~Escapable {
             let bits = ~span.load(upper + 8 * probe.word, as: UInt64.self)
             let here = bits.nonzeroBitCount
             if probe.zeros + here >= bucket {
-                var rest = bits
-                for _ in 0..<bucket - probe.zeros - 1 { rest &= rest - 1 }
-                return probe.word * 64 + rest.trailingZeroBitCount + 1
+                return probe.word * 64 + BitPacking.position(ofSetBit: bucket - probe.zeros - 1, in: bits) + 1
             }
             probe.zeros += here
             probe.word += 1

@@ -22,6 +22,17 @@ struct IdentityPartition: Sendable, Equatable {
 
     var entries: UInt64 { runs.reduce(0) { $0 &+ $1.entries } }
 
+    /// The oldest run that is less than four times as large as all newer ones together: merging it with these moves no
+    /// entry often. `nil` when the runs are few and far apart in size.
+    var firstRunToMerge: Int? {
+        var newer = entries
+        for (index, run) in runs.enumerated() {
+            newer -= run.entries
+            if newer > 0, run.entries < 4 * newer { return index }
+        }
+        return nil
+    }
+
     static func key(_ lower: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: 9)
         writer.append(2 as UInt8)

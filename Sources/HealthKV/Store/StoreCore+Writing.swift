@@ -188,6 +188,7 @@ extension StoreCore {
         try body(&transaction)
         guard transaction.state.isChanged else { return false }
         try transaction.finish()
+        let addedRuns = transaction.state.addedRuns
         do {
             try transaction.commitToDisk()
         } catch {
@@ -198,6 +199,7 @@ extension StoreCore {
                 "A commit failed; whether it happened is known only after reopening", underlying: error)
         }
         learn(context.names)
+        if addedRuns { mayHaveRuns.store(true, ordering: .relaxed) }
         return true
     }
 

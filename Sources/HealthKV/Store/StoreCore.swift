@@ -21,6 +21,8 @@ final class StoreCore: Sendable {
     let observers = Observers()
     let writer: Monitor<WriterThread?> = Monitor(nil)
     let isPoisoned = Atomic<Bool>(false)
+    /// Whether the identity index may have runs to merge: nothing is known of what earlier processes left.
+    let mayHaveRuns = Atomic<Bool>(true)
     /// Where the pruning of tombstones goes on; `nil` when it is not under way.
     let pruning = Monitor<[UInt8]?>(nil)
 

@@ -15,7 +15,20 @@ extension StoreCore {
             try transact { try $0.foldRecentEntries() }
             return true
         }
+        if try mergeStep() { return true }
         return try pruneStep(header)
+    }
+
+    /// Merges the runs of one partition of the identity index; answers false when there is nothing to merge.
+    private func mergeStep() throws -> Bool {
+        guard mayHaveRuns.load(ordering: .relaxed) else { return false }
+        let partition = try read { try $0.snapshot.allPartitions().first { $0.firstRunToMerge != nil } }
+        guard let partition else {
+            mayHaveRuns.store(false, ordering: .relaxed)
+            return false
+        }
+        try transact { try $0.mergeRuns(of: partition) }
+        return true
     }
 
     /// Forgets tombstones that are old enough and that every peer has seen, once a day.

@@ -11,6 +11,8 @@ struct WriteState {
     var deletions: [ChangeRecord.Deletion] = []
     var removals: [ChangeRecord.Removal] = []
     var stale: [UInt32: [ClosedRange<Int64>]] = [:]
+    /// Whether the identity index has new runs, which may have to be merged.
+    var addedRuns = false
     /// Whether anything is to be committed.
     var isChanged = false
 
