@@ -70,12 +70,16 @@ public struct CanonicalEncoder: Sendable {
     public mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
     public mutating func append(_ word: UInt64) {
-        for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift))) }
+        for shift in stride(from: 56, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+        }
     }
 
     public mutating func append(_ text: String) {
         let count = UInt32(text.utf8.count)
-        for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: count >> UInt32(shift))) }
+        for shift in stride(from: 24, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: count >> UInt32(shift)))
+        }
         bytes.append(contentsOf: text.utf8)
     }
 

@@ -74,7 +74,8 @@ public struct SampleBatch: Sendable {
 
     /// The number of a kind, added if it is new.
     public mutating func kind(
-        _ type: SampleType, _ unit: HealthUnit, source: Source, origin: Sample.Origin = .imported, isUserEntered: Bool = false
+        _ type: SampleType, _ unit: HealthUnit, source: Source, origin: Sample.Origin = .imported,
+        isUserEntered: Bool = false
     ) -> Int {
         let kind = Kind(type: type, unit: unit, source: source, origin: origin, isUserEntered: isUserEntered)
         if let number = kindNumbers[kind] { return Int(number) }
@@ -167,7 +168,9 @@ public struct SampleBatch: Sendable {
 extension DerivedID {
     /// The value that enters a derived id: canonical where the type has a unit that fits, else as entered.
     public static func canonical(_ value: Double, _ unit: HealthUnit, of type: SampleType) -> Double {
-        guard let target = type.canonicalUnit, let converted = try? unit.convert(value, to: target) else { return value }
+        guard let target = type.canonicalUnit, let converted = try? unit.convert(value, to: target) else {
+            return value
+        }
         return converted
     }
 }

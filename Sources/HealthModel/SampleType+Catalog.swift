@@ -59,5 +59,6 @@ extension SampleType {
     }()
 
     static let entries = Dictionary(uniqueKeysWithValues: catalogList.map { ($0.identifier, $0) })
-    static let identifiersByShortName = Dictionary(uniqueKeysWithValues: catalogList.map { ($0.shortName, $0.identifier) })
+    static let identifiersByShortName = Dictionary(
+        uniqueKeysWithValues: catalogList.map { ($0.shortName, $0.identifier) })
 }

@@ -87,7 +87,9 @@ private struct RowColumns {
             .map { SteppedColumn($0) }
         devices = RowColumns.varying(try details.unverifiedIntegers(.device), 0) { row.setDevice($0) }
         counts = RowColumns.varying(try details.unverifiedIntegers(.count), 1) { row.setCount($0) }
-        multiplicities = RowColumns.varying(try details.unverifiedIntegers(.multiplicity), 0) { row.setMultiplicity($0) }
+        multiplicities = RowColumns.varying(try details.unverifiedIntegers(.multiplicity), 0) {
+            row.setMultiplicity($0)
+        }
         common = row
         metadata = try RowColumns.texts(.metadata, details)
         groups = try RowColumns.texts(.group, details)

@@ -12,7 +12,9 @@ extension ChunkEncoder {
         var scratch: [Int64] = []
         scratch.reserveCapacity(rows.count)
         @inline(__always)
-        func add(_ tag: ColumnTag, _ hints: IntColumn.Hints, usually value: Int64, _ field: (borrowing StoredRow) -> Int64) {
+        func add(
+            _ tag: ColumnTag, _ hints: IntColumn.Hints, usually value: Int64, _ field: (borrowing StoredRow) -> Int64
+        ) {
             let plan = ChunkEncoder.plan(rows.span, hints, &scratch, field)
             if plan.encoding == .constant && plan.base == value { return }
             builder.column(tag.rawValue) { IntColumn.write(plan, into: &$0) }
@@ -77,7 +79,9 @@ struct IDColumn {
         guard stored <= range.upperBound else { throw FormatError(.truncated, "column of ids") }
         var count = encoding == .stored ? rows : 0
         if encoding == .mixed {
-            for row in 0..<rows where span.load(bits + row / 8, as: UInt8.self) >> UInt8(row % 8) & 1 == 0 { count += 1 }
+            for row in 0..<rows where span.load(bits + row / 8, as: UInt8.self) >> UInt8(row % 8) & 1 == 0 {
+                count += 1
+            }
         }
         guard stored + 16 * count <= range.upperBound else { throw FormatError(.truncated, "column of ids") }
     }
@@ -126,7 +130,9 @@ struct IDColumn {
         let derived = ChunkEncoder.count(span) { $0.flags.contains(.derivedID) }
         let encoding: Encoding = derived == 0 ? .stored : derived == rows.count ? .derived : .mixed
         writer.append(UInt64(encoding.rawValue))
-        if encoding == .stored { writer.bytes.appendBigEndian(pairs: span.count) { (span[$0].id.high, span[$0].id.low) } }
+        if encoding == .stored {
+            writer.bytes.appendBigEndian(pairs: span.count) { (span[$0].id.high, span[$0].id.low) }
+        }
         guard encoding == .mixed else { return }
         var byte: UInt8 = 0
         for (position, row) in rows.enumerated() {

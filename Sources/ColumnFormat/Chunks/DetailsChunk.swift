@@ -8,8 +8,8 @@ public struct DetailsChunk: ~Escapable {
 
     /// Reads the header and demands that the value belongs to `key`.
     @_lifetime(copy span)
-    public init(_ span: RawSpan, key: RawSpan) throws(FormatError) {
-        value = try StoredValue(span, table: .details)
+    public init(_ span: RawSpan, key: RawSpan, verified: VerifiedBlocks? = nil) throws(FormatError) {
+        value = try StoredValue(span, table: .details, verified: verified)
         (self.key, upper) = try HotChunk.bounds(value, key, tags: ColumnTag.details)
     }
 

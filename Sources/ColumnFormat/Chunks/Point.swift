@@ -39,7 +39,8 @@ public struct Point: Hashable, Sendable, Comparable {
         start = Int64(bitPattern: span.loadBigEndian(offset, as: UInt64.self) ^ 1 << 63)
         end = Int64(bitPattern: span.loadBigEndian(offset + 8, as: UInt64.self) ^ 1 << 63)
         id = SampleID(
-            high: span.loadBigEndian(offset + 16, as: UInt64.self), low: span.loadBigEndian(offset + 24, as: UInt64.self))
+            high: span.loadBigEndian(offset + 16, as: UInt64.self),
+            low: span.loadBigEndian(offset + 24, as: UInt64.self))
     }
 }
 

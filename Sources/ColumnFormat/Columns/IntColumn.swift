@@ -89,7 +89,9 @@ public struct IntColumn: Sendable {
     func step(_ span: RawSpan, from known: Int, _ value: Int64, to row: Int) -> Int64 {
         guard encoding == .differences else { return self.value(span, at: row) }
         var sum: Int64 = 0
-        for step in known + 1..<max(known + 1, row + 1) { sum &+= leastDifference &+ Int64(bitPattern: word(span, step)) }
+        for step in known + 1..<max(known + 1, row + 1) {
+            sum &+= leastDifference &+ Int64(bitPattern: word(span, step))
+        }
         return value &+ scale &* sum
     }
 

@@ -19,14 +19,18 @@ public enum TextColumn {
         let lengthBytes = Int(span.load(start + 4, as: UInt32.self))
         let textBytes = Int(span.load(start + 8, as: UInt32.self))
         let texts = start + 16 + lengthBytes
-        guard distinct <= rows, texts + textBytes <= range.upperBound else { throw FormatError(.invalid, "text column") }
+        guard distinct <= rows, texts + textBytes <= range.upperBound else {
+            throw FormatError(.invalid, "text column")
+        }
         var dictionary: [[UInt8]] = []
         if distinct > 0 {
             let lengths = try IntColumn(span, start + 16..<texts, rows: distinct)
             var offset = texts
             for index in 0..<distinct {
                 let length = lengths.value(span, at: index)
-                guard length >= 0, length <= texts + textBytes - offset else { throw FormatError(.invalid, "text length") }
+                guard length >= 0, length <= texts + textBytes - offset else {
+                    throw FormatError(.invalid, "text length")
+                }
                 dictionary.append(span.extracting(offset..<offset + Int(length)).copied())
                 offset += Int(length)
             }

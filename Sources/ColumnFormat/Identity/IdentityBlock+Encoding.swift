@@ -74,7 +74,8 @@ public struct IdentityBlockEncoder: Sendable {
                 + BitPacking.byteCount(words: count, width: placeWidth)
                 + BitPacking.byteCount(words: count, width: kindWidth)
             byteCount =
-                body + StoredValueBuilder.overhead(
+                body
+                + StoredValueBuilder.overhead(
                     key: key, upper: 0, columns: 1, body: body, blockShift: IdentityBlock.blockShift)
         }
 
@@ -134,7 +135,9 @@ public enum IdentityMerge {
             var end = index + 1
             while end < entries.count, entries[end].key == entries[index].key { end += 1 }
             var balance: [IdentityEntry.Kind: Int] = [:]
-            for entry in entries[index..<end] { balance[entry.kind.addition, default: 0] += entry.kind.isRemoval ? -1 : 1 }
+            for entry in entries[index..<end] {
+                balance[entry.kind.addition, default: 0] += entry.kind.isRemoval ? -1 : 1
+            }
             for (kind, count) in balance.sorted(by: { $0.key < $1.key }) {
                 let entry = IdentityEntry(key: entries[index].key, kind: count > 0 ? kind : kind.removal)
                 if count > 0 || keepingRemovals { settled.append(contentsOf: repeatElement(entry, count: abs(count))) }

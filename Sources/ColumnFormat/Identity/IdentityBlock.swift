@@ -113,8 +113,9 @@ public struct IdentityBlock: ~Escapable {
 
     @inline(__always)
     private func hash(_ position: Int, _ index: Int) -> UInt64 {
-        firstHash &+ (UInt64(truncatingIfNeeded: position - index) << UInt64(lowWidth)
-            | BitPacking.word(at: index, width: lowWidth, span, low))
+        firstHash
+            &+ (UInt64(truncatingIfNeeded: position - index) << UInt64(lowWidth)
+                | BitPacking.word(at: index, width: lowWidth, span, low))
     }
 
     /// Appends the entries of one 40-bit hash.

@@ -42,7 +42,9 @@ public enum MetadataCoding {
             case 4: metadata[key] = .date(Instant(nanoseconds: try reader.read(Int64.self)))
             case 5:
                 let value = Double(bitPattern: try reader.read(UInt64.self))
-                guard let unit = HealthUnit(number: try reader.read(UInt32.self)) else { throw FormatError(.unknown, "unit") }
+                guard let unit = HealthUnit(number: try reader.read(UInt32.self)) else {
+                    throw FormatError(.unknown, "unit")
+                }
                 metadata[key] = .quantity(Quantity(value, unit))
             default: throw FormatError(.unknown, "metadata kind")
             }

@@ -73,7 +73,8 @@ public struct RecordReader: ~Escapable {
         return offset
     }
 
-    public mutating func read<Word: FixedWidthInteger & BitwiseCopyable>(_ type: Word.Type) throws(FormatError) -> Word {
+    public mutating func read<Word: FixedWidthInteger & BitwiseCopyable>(_ type: Word.Type) throws(FormatError) -> Word
+    {
         let at = try take(Word.bitWidth / 8)
         return span.load(at, as: type)
     }

@@ -20,7 +20,9 @@ extension Snapshot {
     private func check(_ token: ChangeToken) throws {
         func expired(_ why: String) -> StoreError { StoreError(.tokenExpired, path: context.path, why) }
         guard token.store == header.storeID else { throw expired("The change token belongs to another store") }
-        guard token.epoch == header.epoch else { throw expired("The change token is from before the store was restored") }
+        guard token.epoch == header.epoch else {
+            throw expired("The change token is from before the store was restored")
+        }
         guard token.commit <= header.commit else { throw expired("The change token is newer than the store") }
         let pruned = header.prunedCommit
         guard pruned == 0 || (token.commit, token.ordinal) >= (pruned, .max) else {
@@ -59,7 +61,8 @@ extension Snapshot {
         var keys: [ChunkKey] = []
         var candidates: [Candidate] = []
         for span in record.spans where types?.contains(span.lane.type) ?? true {
-            try forEachChunk(span.lane, from: .at(span.starts.lowerBound), to: .after(span.starts.upperBound)) { chunk in
+            try forEachChunk(span.lane, from: .at(span.starts.lowerBound), to: .after(span.starts.upperBound)) {
+                chunk in
                 let ordinals = try ordinals(chunk.key, of: record.commit, after: after)
                 if !ordinals.isEmpty, !keys.contains(chunk.key) {
                     candidates += ordinals.map { Candidate(ordinal: $0, chunk: keys.count) }
@@ -131,8 +134,7 @@ extension Snapshot {
         DeletedSample(
             id: tombstone.id, type: try type(tombstone.type), source: try source(tombstone.source),
             syncIdentifier: tombstone.syncIdentifier, version: tombstone.version,
-            modified: ChangeClock(
-                time: Instant(nanoseconds: tombstone.clockTime), replica: tombstone.clockReplica))
+            modified: tombstone.clock)
     }
 
     private func rangeRemoval(_ scope: Intent.Scope, _ types: Set<UInt32>?) throws -> RangeRemoval? {

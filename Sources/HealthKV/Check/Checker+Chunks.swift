@@ -23,7 +23,9 @@ extension Checker {
                 add(.chunkUnreadable, .chunks, "key \(Checker.hex(key)): \(error)")
                 last = nil
             } catch let error as StoreError {
-                add(error.code == .damaged ? .detailsMismatch : .nameMissing, .chunks, "key \(Checker.hex(key)): \(error.detail)")
+                add(
+                    error.code == .damaged ? .detailsMismatch : .nameMissing, .chunks,
+                    "key \(Checker.hex(key)): \(error.detail)")
             }
         }
         checkLaneEnd(last)
@@ -70,7 +72,9 @@ extension Checker {
             counts[lane.type, default: TypeCounts()].add(row, source: source, 1)
             if HealthUnit(number: row.unit) == nil { add(.nameMissing, .chunks, "unit \(row.unit)") }
             _ = try snapshot.device(row.device)
-            if !feed.covers(row, lane) { add(.changeMissing, .changes, "commit \(row.commit) does not lead to id \(row.id)") }
+            if !feed.covers(row, lane) {
+                add(.changeMissing, .changes, "commit \(row.commit) does not lead to id \(row.id)")
+            }
         }
         try checkShadows(snapshot, lane, rows.filter { !(hides?($0) ?? false) })
     }
@@ -89,9 +93,12 @@ extension Checker {
             while end < rows.count, rows[end].start == rows[index].start, rows[end].end == rows[index].end { end += 1 }
             let isAtBorder = index == 0 || end == rows.count
             let group =
-                isAtBorder ? try snapshot.rows(lane, start: rows[index].start, end: rows[index].end) : Array(rows[index..<end])
+                isAtBorder
+                ? try snapshot.rows(lane, start: rows[index].start, end: rows[index].end) : Array(rows[index..<end])
             if group.count(where: { !$0.isShadowed }) != 1 {
-                add(.shadowWrong, .chunks, "a time of type \(lane.type) shows \(group.count { !$0.isShadowed }) samples")
+                add(
+                    .shadowWrong, .chunks, "a time of type \(lane.type) shows \(group.count { !$0.isShadowed }) samples"
+                )
             }
             index = end
         }
@@ -111,7 +118,8 @@ extension Checker {
         do {
             var kept: [UInt32: TypeCounts] = [:]
             for (type, counts) in try snapshot.allCounts() { kept[type] = counts }
-            for type in Set(kept.keys).union(counted.keys).sorted() where kept[type] ?? TypeCounts() != counted[type] ?? TypeCounts() {
+            for type in Set(kept.keys).union(counted.keys).sorted()
+            where kept[type] ?? TypeCounts() != counted[type] ?? TypeCounts() {
                 add(.countsWrong, .summaries, "type \(type)")
             }
         } catch {

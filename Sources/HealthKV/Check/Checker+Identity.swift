@@ -29,12 +29,16 @@ extension Checker {
             for run in partition.runs {
                 var entries: [IdentityEntry] = []
                 try snapshot.forEachBlock(partition.lower, run.number) { block in try block.appendAll(to: &entries) }
-                if UInt64(entries.count) != run.entries || zip(entries, entries.dropFirst()).contains(where: { $1 < $0 }) {
+                if UInt64(entries.count) != run.entries
+                    || zip(entries, entries.dropFirst()).contains(where: { $1 < $0 })
+                {
                     add(.identityUnreadable, .identity, "run \(run.number) of a partition is not as its header says")
                 }
             }
         }
-        if next != 0, next != IdentityPartition.hashLimit { add(.identityUnreadable, .identity, "partitions end early") }
+        if next != 0, next != IdentityPartition.hashLimit {
+            add(.identityUnreadable, .identity, "partitions end early")
+        }
     }
 
     /// Both lists are sorted. What is expected and not found is damage; what is found and not expected costs a look.
@@ -73,7 +77,8 @@ extension Snapshot {
     /// What the index holds in a range of hashes after removals, sorted.
     func indexedEntries(in slice: Range<UInt64>) throws -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
-        for partition in try allPartitions() where partition.lower < slice.upperBound && partition.upper > slice.lowerBound {
+        for partition in try allPartitions()
+        where partition.lower < slice.upperBound && partition.upper > slice.lowerBound {
             for run in partition.runs {
                 var block: [IdentityEntry] = []
                 try forEachBlock(partition.lower, run.number) { try $0.appendAll(to: &block) }

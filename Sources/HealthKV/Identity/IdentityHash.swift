@@ -9,7 +9,10 @@ enum IdentityHash {
     @inline(__always)
     static func of(_ id: SampleID, _ key: KeyedHash) -> UInt64 { key.hash(id.high, id.low, uuid) }
 
+    /// A sync identifier that is the text of an id has that id's hash: one look finds the sample of the id, and any that
+    /// took the identifier over.
     static func of(syncIdentifier text: String, _ key: KeyedHash) -> UInt64 {
+        if let id = SampleID(canonical: text) { return of(id, key) }
         let words = words(of: Array(text.utf8), key)
         return key.hash(words.0, words.1, syncIdentifier)
     }
@@ -32,5 +35,13 @@ enum IdentityHash {
             index += 8
         }
         return (first, second)
+    }
+}
+
+extension SampleID {
+    /// The id whose usual text form this is, to the letter.
+    init?(canonical text: String) {
+        guard text.utf8.count == 36, let id = SampleID(text), id.description == text else { return nil }
+        self = id
     }
 }

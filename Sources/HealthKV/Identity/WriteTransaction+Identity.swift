@@ -44,7 +44,9 @@ extension WriteTransaction {
         var from = 0
         var next = first.hash
         while from < entries.count {
-            guard let partition = try snapshot.partition(of: next) else { throw snapshot.damaged("no identity partition") }
+            guard let partition = try snapshot.partition(of: next) else {
+                throw snapshot.damaged("no identity partition")
+            }
             var to = from
             while to < entries.count, entries[to].hash < partition.upper { to += 1 }
             try addRun(Array(entries[from..<to]), to: partition)
@@ -113,7 +115,10 @@ extension WriteTransaction {
         for run in partition.runs.reversed() { merged = try IdentityMerge.union(read(partition, run), merged) }
         for run in partition.runs { try removeBlocks(partition.lower, run.number) }
         merged = IdentityMerge.settle(merged, keepingRemovals: false)
-        let parts = max(1, (merged.count * 2 + Int(environment.limits.partitionEntries) - 1) / Int(environment.limits.partitionEntries))
+        let parts = max(
+            1,
+            (merged.count * 2 + Int(environment.limits.partitionEntries) - 1) / Int(environment.limits.partitionEntries)
+        )
         var lower = partition.lower
         var from = 0
         for part in 1...parts {

@@ -56,7 +56,8 @@ enum NameLookup {
         var cursor = try view.cursor(tables[.namesReverse])
         var found = try cursor.seek([kind.rawValue])
         while found, cursor.key.byteCount == 17, cursor.key.copied()[0] == kind.rawValue {
-            if let entry = try? NameTable.read(cursor.value, .namesReverse, key: cursor.key.copied()), entry.0 == number {
+            if let entry = try? NameTable.read(cursor.value, .namesReverse, key: cursor.key.copied()), entry.0 == number
+            {
                 return entry.1
             }
             found = try cursor.next()

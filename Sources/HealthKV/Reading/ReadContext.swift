@@ -11,17 +11,22 @@ final class ReadContext {
     /// Starts as what the store knows; a writer adds its own, and takes them back when it fails.
     var names: NameBook
     var intents: [Intent]
+    /// What was verified already; `nil` in a writer, whose pages change under their addresses.
+    let verified: VerifiedBlocks?
     /// Partitions of the identity index that were looked up, by lower bound.
     var partitions: [IdentityPartition] = []
     /// Counts of the types that a writer changed; the table has them only once it commits.
     var counts: [UInt32: TypeCounts] = [:]
 
-    init(tables: Tables, path: String, header: StoreHeader, names: NameBook, intents: [Intent]) {
+    init(
+        tables: Tables, path: String, header: StoreHeader, names: NameBook, intents: [Intent], verified: VerifiedBlocks?
+    ) {
         self.tables = tables
         self.path = path
         self.header = header
         self.names = names
         self.intents = intents
+        self.verified = verified
     }
 }
 
@@ -29,7 +34,8 @@ extension ReadContext: DerivedIDResolver {
     func derivedPrefix(type: UInt32, revision: UInt32) -> DerivedID.Prefix? {
         let key = UInt64(type) << 32 | UInt64(revision)
         if let prefix = names.prefixes[key] { return prefix }
-        guard let type = names.types[type] ?? SampleType(catalogNumber: type), let name = names.revisions[revision] else {
+        guard let type = names.types[type] ?? SampleType(catalogNumber: type), let name = names.revisions[revision]
+        else {
             return nil
         }
         let prefix = DerivedID.Prefix(type: type, source: name.source.identity)
@@ -38,7 +44,8 @@ extension ReadContext: DerivedIDResolver {
     }
 
     func canonicalValue(_ value: Double, unit: UInt32, type: UInt32) -> Double {
-        guard let unit = HealthUnit(number: unit), let type = names.types[type] ?? SampleType(catalogNumber: type) else {
+        guard let unit = HealthUnit(number: unit), let type = names.types[type] ?? SampleType(catalogNumber: type)
+        else {
             return value
         }
         return DerivedID.canonical(value, unit, of: type)
@@ -85,7 +92,9 @@ extension Snapshot {
 
     func source(_ number: UInt32) throws -> SourceIdentity {
         if let source = context.names.sources[number] { return source }
-        guard let bytes = try NameLookup.bytes(.source, number, view, tables) else { throw damaged("a source has no name") }
+        guard let bytes = try NameLookup.bytes(.source, number, view, tables) else {
+            throw damaged("a source has no name")
+        }
         let source = try NameCoding.source(bytes)
         context.names.add(source: source, number)
         return source
@@ -118,7 +127,9 @@ extension Snapshot {
     func device(_ number: UInt32) throws -> Device? {
         if number == 0 { return nil }
         if let device = context.names.devices[number] { return device }
-        guard let bytes = try NameLookup.bytes(.device, number, view, tables) else { throw damaged("a device has no name") }
+        guard let bytes = try NameLookup.bytes(.device, number, view, tables) else {
+            throw damaged("a device has no name")
+        }
         let device = try NameCoding.device(bytes)
         context.names.add(device: device, number)
         return device

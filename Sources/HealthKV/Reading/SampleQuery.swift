@@ -21,7 +21,11 @@ struct SampleQuery: Sendable {
         // A sample that ends before `to` starts before it, or at it when its length is zero.
         var bounds = (from: Point.at(from.nanoseconds), to: range.to.upperPoint)
         if let resume {
-            if order == .ascending { bounds.from = max(bounds.from, resume) } else { bounds.to = min(bounds.to, .after(resume.start)) }
+            if order == .ascending {
+                bounds.from = max(bounds.from, resume)
+            } else {
+                bounds.to = min(bounds.to, .after(resume.start))
+            }
         }
         return bounds
     }

@@ -38,7 +38,8 @@ extension SampleReading where Self: ~Copyable {
     /// Calls `body` with each sample in turn until it answers false; memory stays flat.
     public func forEachSample(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
-        order: SampleOrder = .ascending, limit: Int? = nil, source: SourceIdentity? = nil, includeShadowed: Bool = false,
+        order: SampleOrder = .ascending, limit: Int? = nil, source: SourceIdentity? = nil,
+        includeShadowed: Bool = false,
         _ body: (Sample) throws -> Bool
     ) throws {
         var left = limit ?? .max
@@ -66,7 +67,8 @@ extension SampleReading where Self: ~Copyable {
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap
     ) throws -> Int {
         guard let number = try snapshot.number(of: type) else { return 0 }
-        if from == .distantPast, to == .distantFuture {
+        // An end that is not known yet lies in no range.
+        if from == .distantPast, to == .distantFuture, rule != .strictEnd {
             let counts = try snapshot.counts(of: number)
             return counts.samples - counts.shadowed
         }

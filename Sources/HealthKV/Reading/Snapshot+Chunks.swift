@@ -22,7 +22,8 @@ extension Snapshot {
         try loadNames(of: chunk)
         let keyBytes = chunk.key.bytes
         guard let span = try view.get(tables[.details], keyBytes) else { throw damaged("a chunk has no details") }
-        let decoder = try ChunkDecoder(hot: chunk, details: DetailsChunk(span, key: keyBytes.rawBytes))
+        let details = try DetailsChunk(span, key: keyBytes.rawBytes, verified: context.verified)
+        let decoder = try ChunkDecoder(hot: chunk, details: details)
         return try range.map { try decoder.rows($0, context) } ?? decoder.rows(context)
     }
 
@@ -30,7 +31,7 @@ extension Snapshot {
     func withChunk(_ key: ChunkKey, _ body: (HotChunk) throws -> Void) throws {
         let bytes = key.bytes
         guard let span = try view.get(tables[.chunks], bytes) else { throw damaged("a chunk is missing") }
-        try body(HotChunk(span, key: bytes.rawBytes))
+        try body(HotChunk(span, key: bytes.rawBytes, verified: context.verified))
     }
 
     /// A test for rows that unfinished mass operations hide; `nil` when none of them touches these rows.
@@ -67,7 +68,7 @@ extension Snapshot {
         var found = try seek(&cursor, lane, descending ? to : from)
         var expected: Point?
         while found {
-            let chunk = try HotChunk(cursor.value, key: cursor.key)
+            let chunk = try HotChunk(cursor.value, key: cursor.key, verified: context.verified)
             guard chunk.key.lane == lane else { break }
             // Neighbours tile the axis: a missing chunk must not pass for an empty stretch.
             if let expected, descending ? chunk.upper != expected : chunk.key.lower != expected {

@@ -106,7 +106,8 @@ extension Snapshot {
     }
 
     private func appendColumns(
-        _ lane: Lane, from: Instant, to: Instant, _ times: inout OutputColumn<Int64>, _ values: inout OutputColumn<Double>
+        _ lane: Lane, from: Instant, to: Instant, _ times: inout OutputColumn<Int64>,
+        _ values: inout OutputColumn<Double>
     ) throws {
         var scratch = ColumnScratch()
         let bounds = (from: Point.at(from.nanoseconds), to: to.upperPoint)

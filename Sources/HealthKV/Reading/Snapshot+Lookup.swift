@@ -14,16 +14,22 @@ extension Snapshot {
     /// The row with an id; hidden ones are found too, and say so.
     func find(_ id: SampleID) throws -> FoundRow? {
         if DerivedID.isDerived(id), let found = try findDerived(id) { return found }
-        for hint in try uniqueHints(IdentityHash.of(id, header.hashKey)) {
+        return try find(id, among: hints(IdentityHash.of(id, header.hashKey)))
+    }
+
+    /// The row with a stored id among those that hints lead to.
+    func find(_ id: SampleID, among hints: [IdentityEntry]) throws -> FoundRow? {
+        for hint in unique(hints) {
             guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
             if let found = try find(id, lane, hint.starts) { return found }
         }
         return nil
     }
 
-    private func uniqueHints(_ hash: UInt64) throws -> [IdentityEntry] {
+    /// Those that lead to chunks, each place once.
+    private func unique(_ hints: [IdentityEntry]) -> [IdentityEntry] {
         var last: IdentityEntry?
-        return try hints(hash).filter { hint in
+        return hints.filter { hint in
             defer { last = hint }
             return !hint.kind.isTombstone && hint != last
         }
@@ -38,7 +44,7 @@ extension Snapshot {
             if range.isEmpty { return true }
             let key = chunk.key.bytes
             guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
-            let details = try DetailsChunk(span, key: key.rawBytes)
+            let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
             guard let index = try details.row(of: id, in: range) else { return true }
             found = try self.found(chunk, details, at: index)
             return false
@@ -70,7 +76,7 @@ extension Snapshot {
                     if range.isEmpty { return true }
                     let key = chunk.key.bytes
                     guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
-                    let details = try DetailsChunk(span, key: key.rawBytes)
+                    let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
                     for index in range {
                         let candidate = try self.found(chunk, details, at: index)
                         if candidate.row.id == id { found = candidate }
@@ -85,8 +91,12 @@ extension Snapshot {
 
     /// The rows that fulfil `matches` among those that hints for `hash` lead to.
     func findAll(_ hash: UInt64, _ matches: (StoredRow) -> Bool) throws -> [FoundRow] {
+        try findAll(among: hints(hash), matches)
+    }
+
+    func findAll(among hints: [IdentityEntry], _ matches: (StoredRow) -> Bool) throws -> [FoundRow] {
         var found: [SampleID: FoundRow] = [:]
-        for hint in try uniqueHints(hash) {
+        for hint in unique(hints) {
             guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
             try forEachChunk(lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound)) { chunk in
                 guard chunk.rows > 0 else { return true }
@@ -103,9 +113,11 @@ extension Snapshot {
 
     /// The rows with a sync identifier, whatever their type and source.
     func find(syncIdentifier text: String) throws -> [FoundRow] {
-        var found = try findAll(IdentityHash.of(syncIdentifier: text, header.hashKey)) { $0.rare?.syncIdentifier == text }
+        var found = try findAll(IdentityHash.of(syncIdentifier: text, header.hashKey)) {
+            $0.rare?.syncIdentifier == text
+        }
         // The default sync identifier is the text of the id, which needs no entry of its own.
-        if let id = SampleID(text), id.description == text, let row = try find(id), row.row.flags.contains(.syncIsID) {
+        if let id = SampleID(canonical: text), let row = try find(id), row.row.flags.contains(.syncIsID) {
             found.append(row)
         }
         return found

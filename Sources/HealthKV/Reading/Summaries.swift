@@ -80,7 +80,8 @@ extension Snapshot {
             }
             return SourceSummary(
                 source: identity, revisions: revisions[number] ?? [], samples: samples,
-                types: try own.map { try type($0.type) }.sorted { $0.shortName < $1.shortName }, first: first, last: last,
+                types: try own.map { try type($0.type) }.sorted { $0.shortName < $1.shortName }, first: first,
+                last: last,
                 bytes: bytes)
         }
     }

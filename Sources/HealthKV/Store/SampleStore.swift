@@ -46,7 +46,7 @@ public final class SampleStore: Sendable {
         /// Whether unfinished work goes on by itself when the writer is idle. Without it, call ``SampleStore/maintain(budget:)``.
         public var maintainsWhenIdle = true
 
-        var limits = EngineLimits()
+        package var limits = EngineLimits()
 
         public init() {}
     }

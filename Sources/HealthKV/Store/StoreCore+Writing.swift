@@ -74,7 +74,9 @@ extension StoreCore {
     }
 
     private func enqueue(_ member: WriteMember) throws {
-        guard !options.readOnly else { throw StoreError(.readOnly, path: path, "The store was opened for reading only") }
+        guard !options.readOnly else {
+            throw StoreError(.readOnly, path: path, "The store was opened for reading only")
+        }
         let isFirst = try queue.withLock { queue in
             guard !queue.isClosed else { throw StoreError(.closed, path: path, "The store is closed") }
             queue.members.append(member)
@@ -93,7 +95,9 @@ extension StoreCore {
     /// Runs `body` on the writing thread, between commits.
     func onWriter<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
         guard !isWriting else { throw StoreError(.nested, path: path, "maintain was called inside write") }
-        guard !options.readOnly else { throw StoreError(.readOnly, path: path, "The store was opened for reading only") }
+        guard !options.readOnly else {
+            throw StoreError(.readOnly, path: path, "The store was opened for reading only")
+        }
         let box = ResultBox<Result>()
         let accepted = thread().perform {
             do {
@@ -170,7 +174,7 @@ extension StoreCore {
         }
         try checkHeadroom()
         let lmdb = try environment.beginWrite()
-        let context = try makeContext(of: lmdb)
+        let context = try makeContext(of: lmdb, verified: nil)
         var state = WriteState(header: context.header)
         state.header.commit += 1
         let writing = WriteEnvironment(

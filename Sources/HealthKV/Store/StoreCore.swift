@@ -70,7 +70,8 @@ final class StoreCore: Sendable {
         do {
             header = try StoreHeader.read(transaction.view, tables)
         } catch let error as FormatError where error.code == .unknown {
-            throw StoreError(.newerFormat, path: path, "The store has a format that this release does not know", underlying: error)
+            throw StoreError(
+                .newerFormat, path: path, "The store has a format that this release does not know", underlying: error)
         }
         guard header.transaction == UInt64(transaction.id) else {
             throw StoreError(
@@ -114,7 +115,7 @@ extension StoreCore {
         }
         do {
             let lmdb = try environment.beginRead()
-            let context = try makeContext(of: lmdb)
+            let context = try makeContext(of: lmdb, verified: VerifiedBlocks())
             let transaction = ReadTransaction(lmdb, context: context)
             defer { learn(context.names) }
             return try body(transaction)
@@ -124,11 +125,14 @@ extension StoreCore {
     }
 
     /// What a transaction that begins knows.
-    func makeContext<Owner: Transaction & ~Copyable>(of transaction: borrowing Owner) throws -> ReadContext {
+    func makeContext<Owner: Transaction & ~Copyable>(
+        of transaction: borrowing Owner, verified: VerifiedBlocks?
+    ) throws -> ReadContext {
         let view = transaction.view
         let header = try StoreHeader.read(view, tables)
         let context = ReadContext(
-            tables: tables, path: path, header: header, names: names.withLock { $0 }, intents: [])
+            tables: tables, path: path, header: header, names: names.withLock { $0 }, intents: [],
+            verified: verified)
         if header.intents > 0 { context.intents = try Snapshot(view: view, context: context).loadIntents() }
         return context
     }

@@ -16,7 +16,8 @@ final class StoreRegistry: Sendable {
             let file = folder + "/data.mdb"
             if let identity = FileSystem.identity(of: file), var entry = entries[identity] {
                 guard options.readOnly || !entry.core.options.readOnly else {
-                    throw StoreError(.readOnly, path: folder, "The store is already open in this process, for reading only")
+                    throw StoreError(
+                        .readOnly, path: folder, "The store is already open in this process, for reading only")
                 }
                 entry.users += 1
                 entries[identity] = entry

@@ -174,7 +174,8 @@ extension PendingOperation: SyncRecord {
         let nextTry = Instant(nanoseconds: try record.read(Int64.self))
         guard let state = State(rawValue: try record.read(UInt8.self)) else { throw FormatError(.unknown, "state") }
         self.init(
-            peer: peer, kind: kind, sample: sample, version: version, attempts: attempts, nextTry: nextTry, state: state,
+            peer: peer, kind: kind, sample: sample, version: version, attempts: attempts, nextTry: nextTry,
+            state: state,
             reason: try record.readText())
         self.sequence = sequence
     }

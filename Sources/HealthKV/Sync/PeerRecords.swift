@@ -28,7 +28,8 @@ public struct Anchor: Sendable, Hashable {
     public var time: Instant
     public var outcome: String
 
-    public init(peer: String, type: SampleType, scope: String = "", token: [UInt8], time: Instant, outcome: String = "") {
+    public init(peer: String, type: SampleType, scope: String = "", token: [UInt8], time: Instant, outcome: String = "")
+    {
         self.peer = peer
         self.type = type
         self.scope = scope

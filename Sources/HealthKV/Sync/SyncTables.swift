@@ -51,7 +51,8 @@ extension SampleReading where Self: ~Copyable {
     /// Our places in the feeds of all peers, or of one.
     public func anchors(of peer: String? = nil) throws -> [Anchor] {
         let snapshot = snapshot
-        return try snapshot.records(prefix: peer.map { PeerKey.peer($0, snapshot.header.hashKey) } ?? [], as: Anchor.self)
+        return try snapshot.records(
+            prefix: peer.map { PeerKey.peer($0, snapshot.header.hashKey) } ?? [], as: Anchor.self)
     }
 
     public func anchor(peer: String, type: SampleType, scope: String = "") throws -> Anchor? {

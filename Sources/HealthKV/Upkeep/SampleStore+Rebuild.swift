@@ -99,7 +99,8 @@ extension Snapshot {
         }
         guard let rare = row.rare else { return }
         if let text = rare.syncIdentifier {
-            entries.append(IdentityEntry(hash: IdentityHash.of(syncIdentifier: text, key), start: row.start, lane: lane))
+            entries.append(
+                IdentityEntry(hash: IdentityHash.of(syncIdentifier: text, key), start: row.start, lane: lane))
         }
         if let group = rare.group {
             entries.append(IdentityEntry(hash: IdentityHash.of(group: group, key), start: row.start, lane: lane))
@@ -112,11 +113,7 @@ extension Snapshot {
         while try cursor.next() {
             let key = cursor.key.copied()
             let tombstone = try Tombstone(cursor.value, key: key)
-            let hash =
-                key.first == 1
-                ? IdentityHash.of(tombstone.id, header.hashKey)
-                : IdentityHash.of(syncIdentifier: tombstone.syncIdentifier ?? "", header.hashKey)
-            entries.append(IdentityEntry(tombstone: hash))
+            entries.append(tombstone.entry(key: key, header.hashKey))
         }
         return entries
     }
@@ -155,7 +152,8 @@ extension Snapshot {
     }
 
     /// Times of a chunk that several samples may share, or at which marks are to be taken back.
-    fileprivate func contestedTimes(_ lane: Lane, _ key: ChunkKey, _ isOn: Bool) throws -> [(start: Int64, end: Int64)] {
+    fileprivate func contestedTimes(_ lane: Lane, _ key: ChunkKey, _ isOn: Bool) throws -> [(start: Int64, end: Int64)]
+    {
         let rows = try load(lane, key.lower).rows
         var times: [(start: Int64, end: Int64)] = []
         for (index, row) in rows.enumerated() {

@@ -62,8 +62,8 @@ extension WriteTransaction {
         let (old, next) = try snapshot.tombstones(from: position, count: count) {
             $0.time < horizon && $0.commit <= seen
         }
-        for tombstone in old {
-            try removeTombstone(tombstone)
+        for (key, tombstone) in old {
+            try remove(tombstone, key)
             // Tokens from before a forgotten deletion can no longer be continued.
             state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
         }
@@ -77,22 +77,20 @@ extension WriteTransaction {
 }
 
 extension Snapshot {
-    /// Tombstones by id that fulfil a condition, among `count` from a key on, and the key behind them.
+    /// Rows of tombstones that fulfil a condition, among `count` from a key on, and the key behind them.
     fileprivate func tombstones(
         from position: [UInt8], count: Int, _ matches: (Tombstone) -> Bool
-    ) throws -> ([Tombstone], [UInt8]?) {
-        var tombstones: [Tombstone] = []
+    ) throws -> ([([UInt8], Tombstone)], [UInt8]?) {
+        var tombstones: [([UInt8], Tombstone)] = []
         var left = count
         var cursor = try view.cursor(tables[.tombstones])
         var found = try cursor.seek(position)
         while found {
             let key = cursor.key.copied()
-            // Rows by id come first; those by sync identity go with them.
-            guard key.first == 1 else { break }
             if left == 0 { return (tombstones, key) }
             left -= 1
             let tombstone = try Tombstone(cursor.value, key: key)
-            if matches(tombstone) { tombstones.append(tombstone) }
+            if matches(tombstone) { tombstones.append((key, tombstone)) }
             found = try cursor.next()
         }
         return (tombstones, nil)

@@ -48,6 +48,11 @@ struct ImportPlan {
     var hashes: [HashedRow] = []
     /// Rows that may be known already, or meet each other: saved one by one.
     var careful: [Bool]
+    /// Careful rows that the store holds already, as they are.
+    var settled: [Bool]
+    /// In a batch with ids the rows whose id follows from their content, as in a dump of what was imported without ids: they
+    /// are left to it again. Empty when there are none.
+    var derived: [Bool] = []
     /// Numbers given to identical twins without a UUID: 0 is the first and is not listed.
     var multiplicities: [Int: Int] = [:]
 }
@@ -101,6 +106,20 @@ extension ImportPlan {
                 ids[row] = ImportPlan.derivedID(batch, kinds, row, multiplicity: multiplicity)
             }
             index = end
+        }
+    }
+
+    /// Finds ids that follow from content. One that has the form of a derived id and does not follow is of a sample that was
+    /// edited elsewhere; here it may stand unedited, without an entry in the index, so it is looked for with care.
+    mutating func markDerived(_ batch: SampleBatch) {
+        for row in 0..<batch.count where DerivedID.isDerived(ids[row]) {
+            let multiplicity = batch.extras[row]?.multiplicity ?? 0
+            if ImportPlan.derivedID(batch, kinds, row, multiplicity: multiplicity) != ids[row] {
+                careful[row] = true
+            } else {
+                if derived.isEmpty { derived = [Bool](repeating: false, count: batch.count) }
+                derived[row] = true
+            }
         }
     }
 

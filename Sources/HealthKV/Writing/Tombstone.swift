@@ -7,7 +7,7 @@ struct Tombstone: Sendable, Equatable {
     var id: SampleID
     var type: UInt32
     var source: UInt32
-    /// `nil` when the sync identifier is none, or the text of the id.
+    /// `nil` when it had none, and when the identifier lives again under another id: then only the id is dead.
     var syncIdentifier: String?
     var version: Int64
     var clockTime: Int64
@@ -37,6 +37,14 @@ struct Tombstone: Sendable, Equatable {
         return writer.bytes
     }
 
+    var clock: ChangeClock { ChangeClock(time: Instant(nanoseconds: clockTime), replica: clockReplica) }
+
+    /// The entry of the identity index that leads to the row under a key.
+    func entry(key: [UInt8], _ hashKey: KeyedHash) -> IdentityEntry {
+        guard key.first != 1, let syncIdentifier else { return IdentityEntry(tombstone: IdentityHash.of(id, hashKey)) }
+        return IdentityEntry(tombstone: IdentityHash.of(syncIdentifier: syncIdentifier, hashKey))
+    }
+
     var sync: SyncIdentity? {
         syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
     }
@@ -56,11 +64,14 @@ struct Tombstone: Sendable, Equatable {
         return record.value(table: .tombstones, key: key, commit: writing)
     }
 
-    init(of row: StoredRow, type: UInt32, source: UInt32, clock: ChangeClock, commit: UInt64, ordinal: UInt32, time: Int64) {
+    init(
+        of row: StoredRow, type: UInt32, source: UInt32, clock: ChangeClock, commit: UInt64, ordinal: UInt32,
+        time: Int64
+    ) {
         id = row.id
         self.type = type
         self.source = source
-        syncIdentifier = row.rare?.syncIdentifier
+        syncIdentifier = row.flags.contains(.syncIsID) ? row.id.description : row.rare?.syncIdentifier
         version = row.version
         clockTime = clock.time.nanoseconds
         clockReplica = clock.replica
@@ -95,8 +106,9 @@ extension Snapshot {
     func tombstone(_ id: SampleID) throws -> Tombstone? { try tombstone(at: Tombstone.key(id)) }
 
     func tombstone(_ sync: SyncIdentity) throws -> Tombstone? {
-        let found = try tombstone(at: Tombstone.key(sync: sync, header.hashKey))
-        return found?.sync == sync ? found : nil
+        if let found = try tombstone(at: Tombstone.key(sync: sync, header.hashKey)), found.sync == sync { return found }
+        guard let id = SampleID(canonical: sync.identifier), let found = try tombstone(id) else { return nil }
+        return found.sync == sync ? found : nil
     }
 
     private func tombstone(at key: [UInt8]) throws -> Tombstone? {

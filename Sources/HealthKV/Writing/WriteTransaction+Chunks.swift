@@ -10,6 +10,12 @@ struct LoadedChunk {
     var purged: [StoredRow]
     /// Whether the chunk stands in the table already.
     var exists: Bool
+
+    /// Hands the rows over, so that they can grow without being copied.
+    mutating func takeRows() -> [StoredRow] {
+        defer { rows = [] }
+        return rows
+    }
 }
 
 extension Snapshot {
@@ -52,8 +58,8 @@ extension WriteTransaction {
     mutating func apply(_ lane: Lane, inserts: [StoredRow], removals: [Point] = []) throws {
         var edit = LaneEdit(inserts: inserts, removals: removals)
         while let point = edit.next {
-            let chunk = try snapshot.load(lane, point)
-            let merged = edit.merge(chunk.rows, before: chunk.bounds.upper)
+            var chunk = try snapshot.load(lane, point)
+            let merged = edit.merge(chunk.takeRows(), before: chunk.bounds.upper)
             try account(lane, merged)
             if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
             try write(chunk.bounds, merged.rows, exists: chunk.exists)
@@ -68,7 +74,9 @@ extension WriteTransaction {
         let encoder = environment.encoder
         var plan = rows.isEmpty ? nil : encoder.plan(rows.prefix(ChunkEncoder.rowLimit))
         if exists, plan.map({ $0.byteCount * 4 < encoder.hotBudget }) ?? true, rows.count < ChunkEncoder.rowLimit / 4 {
-            if try join(&bounds, &rows, hotBytes: plan?.byteCount ?? 0) { plan = rows.isEmpty ? nil : encoder.plan(rows[...]) }
+            if try join(&bounds, &rows, hotBytes: plan?.byteCount ?? 0) {
+                plan = rows.isEmpty ? nil : encoder.plan(rows[...])
+            }
         }
         guard let plan else {
             let empty = encoder.encodeEmpty(key: bounds.key, upper: bounds.upper, commit: commit)
@@ -87,7 +95,8 @@ extension WriteTransaction {
         // Two values share one header once they are joined: what is too long for certain is not even decoded.
         let limit = environment.encoder.hotBudget * 3 / 4 + ChunkEncoder.hotOverhead - hotBytes
         for before in [true, false] {
-            guard let other = try snapshot.neighbour(of: bounds, before: before, limit: limit), other.purged.isEmpty else {
+            guard let other = try snapshot.neighbour(of: bounds, before: before, limit: limit), other.purged.isEmpty
+            else {
                 continue
             }
             guard other.rows.count + rows.count <= ChunkEncoder.rowLimit else { continue }

@@ -12,9 +12,11 @@ extension WriteTransaction {
         var plan = try plan(batch)
         try markKnown(batch, &plan)
         var report = ImportReport()
+        try settleUnchanged(batch, &plan, &report)
+        if report.unchanged == batch.count { return report }
         let clock = tick()
         try insertPlain(batch, &plan, clock, &report)
-        for row in 0..<batch.count where plan.careful[row] {
+        for row in 0..<batch.count where plan.careful[row] && !plan.settled[row] {
             var sample = batch.sample(at: row)
             sample.id = plan.ids[row]
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
@@ -37,7 +39,8 @@ extension WriteTransaction {
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
-        return ImportPlan(kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count))
+        return ImportPlan(kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count),
+            settled: [Bool](repeating: false, count: batch.count))
     }
 
     /// Marks rows whose identity the index may know, and rows of one batch that share an identity.
@@ -50,21 +53,40 @@ extension WriteTransaction {
         }
         for (row, rare) in batch.extras {
             guard let text = rare.syncIdentifier else { continue }
+            let id = SampleID(canonical: text)
+            // The text of the own id is what it would be anyway.
+            if id == plan.ids[row] { continue }
             let hash = IdentityEntry.hash(IdentityHash.of(syncIdentifier: text, key))
             plan.hashes.append(HashedRow(hash: hash, row: UInt32(row)))
-            // The text of another sample's id leads to that sample without an entry of its own.
-            if SampleID(text) != nil { plan.careful[row] = true }
+            // The text of another sample's id may lead to that sample without an entry of its own.
+            if id != nil { plan.careful[row] = true }
         }
         HashedRow.sort(&plan.hashes)
-        if batch.derivesIDs { plan.numberTwins(batch) }
+        if batch.derivesIDs { plan.numberTwins(batch) } else { plan.markDerived(batch) }
         for index in 1..<max(1, plan.hashes.count) where plan.hashes[index - 1].hash == plan.hashes[index].hash {
             plan.careful[Int(plan.hashes[index - 1].row)] = true
             plan.careful[Int(plan.hashes[index].row)] = true
         }
         try snapshot.markIndexed(plan.hashes, &plan.careful, lookups: environment.limits.importLookups)
+        if batch.derivesIDs, !context.intents.isEmpty { try markHidden(batch, &plan) }
     }
 
-    /// Brings the rows that nothing knows into their lanes, and their identities into the index.
+    /// Marks rows that unfinished mass operations took away. No index knows them, and their tombstones are not there
+    /// yet, so nothing else would keep an import from bringing them back.
+    private mutating func markHidden(_ batch: SampleBatch, _ plan: inout ImportPlan) throws {
+        for (lane, rows) in plan.lanes(batch) {
+            let starts = batch.starts[Int(rows.first!)]...batch.starts[Int(rows.last!)]
+            guard snapshot.mayHide(lane, starts) else { continue }
+            let hidden = try snapshot.hiddenPoints(lane, starts)
+            for row in rows.map(Int.init) where !hidden.isEmpty {
+                let point = Point(start: batch.starts[row], end: batch.ends[row], id: plan.ids[row])
+                if hidden.contains(point) { plan.careful[row] = true }
+            }
+        }
+    }
+
+    /// Brings the rows that nothing knows into their lanes, and their identities into the index. A derived id that stands
+    /// in its lane already shows only here: unless its row is just the same, it is saved with care.
     private mutating func insertPlain(
         _ batch: SampleBatch, _ plan: inout ImportPlan, _ clock: ChangeClock, _ report: inout ImportReport
     ) throws {
@@ -75,19 +97,25 @@ extension WriteTransaction {
             while from < rows.count {
                 let part = rows[from..<min(rows.count, from + window)]
                 from += part.count
-                let made = try part.map { try row(batch, Int($0), plan, clock, lane) }
-                for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
-                if batch.derivesIDs {
-                    let fresh = try applyNew(lane, made)
-                    report.unchanged += made.count - fresh
-                    report.inserted += fresh
-                } else {
-                    try apply(lane, inserts: made)
-                    report.inserted += made.count
+                var made = try part.map { try row(batch, Int($0), plan, clock, lane) }
+                if made.contains(where: { $0.flags.contains(.derivedID) }) {
+                    var known = try snapshot.known(lane, made)
+                    for (number, row) in zip(part, made) where known.contains(row.point) {
+                        // A version or clock of its own decides beside the content.
+                        if batch.extras[Int(number)] != nil, known.same.remove(row.point) != nil {
+                            known.other.insert(row.point)
+                        }
+                        if known.other.contains(row.point) { plan.careful[Int(number)] = true }
+                    }
+                    report.unchanged += known.same.count
+                    if !known.isEmpty { made.removeAll { known.contains($0.point) } }
                 }
+                for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
+                try apply(lane, inserts: made)
+                report.inserted += made.count
             }
         }
-        if !batch.derivesIDs { try index(batch, plan, extraEntries.sorted()) } else { try addRuns(extraEntries.sorted()) }
+        try index(batch, plan, extraEntries.sorted())
     }
 
     private func appendRareEntries(_ row: StoredRow, _ lane: Lane, _ entries: inout [IdentityEntry]) {
@@ -96,12 +124,14 @@ extension WriteTransaction {
         appendEntries(of: bare, lane, to: &entries)
     }
 
-    /// Adds the ids of the plain rows to the index. The hashes are in order already.
+    /// Adds the ids of the plain rows to the index, where they do not follow from content. The hashes are in order already.
     private mutating func index(_ batch: SampleBatch, _ plan: ImportPlan, _ others: [IdentityEntry]) throws {
+        if batch.derivesIDs { return try addRuns(others) }
         var entries: [IdentityEntry] = []
         entries.reserveCapacity(plan.hashes.count)
         for hashed in plan.hashes where !plan.careful[Int(hashed.row)] {
             let row = Int(hashed.row)
+            if !plan.derived.isEmpty, plan.derived[row] { continue }
             // Hashes of sync identifiers stand in the list too; those entries come with `others`.
             if !batch.extras.isEmpty, batch.extras[row]?.syncIdentifier != nil,
                 hashed.hash != IdentityEntry.hash(IdentityHash.of(plan.ids[row], state.header.hashKey))
@@ -126,10 +156,7 @@ extension WriteTransaction {
             start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
             unit: kind.unit, revision: kind.revision, flags: kind.flags, version: 1,
             clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal())
-        if batch.derivesIDs {
-            row.flags.insert(.derivedID)
-            row.multiplicity = Int32(batch.extras[index]?.multiplicity ?? 0)
-        }
+        if batch.derivesIDs || !plan.derived.isEmpty && plan.derived[index] { row.flags.insert(.derivedID) }
         let rare = batch.extras.isEmpty ? nil : batch.extras[index]
         let isAuthored = !row.flags.contains(.imported)
         if isAuthored, rare?.syncIdentifier == nil { row.flags.insert(.syncIsID) }
@@ -141,45 +168,60 @@ extension WriteTransaction {
         }
         row.device = try number(of: rare.device)
         row.count = Int32(rare.count)
-        if !batch.derivesIDs { row.multiplicity = Int32(rare.multiplicity) }
+        row.multiplicity = Int32(rare.multiplicity)
         let isOwnText = rare.syncIdentifier == row.id.description
         if isOwnText { row.flags.insert(.syncIsID) }
         row.rare = RareFields(
             syncIdentifier: isOwnText ? nil : rare.syncIdentifier, group: rare.group,
             metadata: MetadataCoding.encode(rare.metadata))
-        // A derived id that came back from a dump is left to its content again.
-        if DerivedID.isDerived(row.id), followsFromContent(row, lane.type) { row.flags.insert(.derivedID) }
         return row
     }
+}
 
-    /// Like ``apply(_:inserts:removals:)``, but a row that is there already stays. Answers how many were new.
-    private mutating func applyNew(_ lane: Lane, _ rows: [StoredRow]) throws -> Int {
-        let known = try snapshot.knownPoints(lane, rows)
-        if known.isEmpty {
-            try apply(lane, inserts: rows)
-            return rows.count
-        }
-        let fresh = rows.filter { !known.contains($0.point) }
-        try apply(lane, inserts: fresh)
-        return fresh.count
-    }
+/// Points of rows to import that a lane holds already.
+struct KnownPoints {
+    /// There with the same content.
+    var same: Set<Point> = []
+    /// There with another content, or taken away by an unfinished mass operation.
+    var other: Set<Point> = []
+
+    var isEmpty: Bool { same.isEmpty && other.isEmpty }
+    func contains(_ point: Point) -> Bool { same.contains(point) || other.contains(point) }
 }
 
 extension Snapshot {
     /// Which of some rows, sorted by point, a lane holds at exactly their points.
-    func knownPoints(_ lane: Lane, _ rows: [StoredRow]) throws -> Set<Point> {
-        guard let first = rows.first, let last = rows.last else { return [] }
-        var known: Set<Point> = []
+    func known(_ lane: Lane, _ rows: [StoredRow]) throws -> KnownPoints {
+        guard let first = rows.first, let last = rows.last else { return KnownPoints() }
+        var known = KnownPoints()
         var index = 0
         try forEachChunk(lane, from: .at(first.start), to: .after(last.start)) { chunk in
             guard chunk.rows > 0, try !chunk.rows(startingIn: first.start...last.start).isEmpty else { return true }
-            for row in try visibleRows(chunk) {
+            let stored = try allRows(chunk)
+            let hides = try hidden(stored, lane)
+            for row in stored {
                 while index < rows.count, rows[index].point < row.point { index += 1 }
-                if index < rows.count, rows[index].point == row.point { known.insert(row.point) }
+                guard index < rows.count, rows[index].point == row.point else { continue }
+                if rows[index].bringsNothing(to: row), !(hides?(row) ?? false) {
+                    known.same.insert(row.point)
+                } else {
+                    known.other.insert(row.point)
+                }
             }
             return true
         }
         return known
+    }
+
+    /// The points of a lane's rows in a range of starts that unfinished mass operations hide.
+    func hiddenPoints(_ lane: Lane, _ starts: ClosedRange<Int64>) throws -> Set<Point> {
+        var points: Set<Point> = []
+        try forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound)) { chunk in
+            let rows = try allRows(chunk)
+            if let hides = try hidden(rows, lane) { for row in rows where hides(row) { points.insert(row.point) } }
+            return true
+        }
+        return points
     }
 
     /// Marks the rows whose hash stands in the index: in one pass over it, or by lookups when there are few.
@@ -230,5 +272,15 @@ extension HashedRow {
             if rows[middle].hash < hash { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+}
+
+extension StoredRow {
+    /// Whether a row to import, without rare fields, says nothing that the stored one does not.
+    fileprivate func bringsNothing(to stored: StoredRow) -> Bool {
+        value.bitPattern == stored.value.bitPattern && unit == stored.unit && revision == stored.revision
+            && flags.contains(.userEntered) == stored.flags.contains(.userEntered) && device == stored.device
+            && count == stored.count && multiplicity == stored.multiplicity && rare == nil && stored.rare?.group == nil
+            && stored.rare?.metadata == nil
     }
 }

@@ -48,18 +48,43 @@ extension WriteTransaction {
         if sample.source == .thisApp { sample.source = environment.source }
         try sample.validate()
         if rule == .merge, let clock = sample.modified { witness(clock) }
-        if let found = try existing(sample) { return try replace(found, by: sample, rule) }
-        return try insert(sample, rule)
+        let known = try match(sample)
+        if let found = known.live { return try replace(found, by: sample, rule) }
+        return try insert(sample, rule, mayBeDead: known.mayBeDead)
     }
 
-    /// The live row that a sample is a version of. Rows that a mass operation took away are removed for good first, so
-    /// that their tombstones speak.
-    private mutating func existing(_ sample: Sample) throws -> FoundRow? {
-        if let found = try settled(snapshot.find(sample.id)) { return found }
-        guard let text = sample.syncIdentifier else { return nil }
-        let type = try number(of: sample.type)
-        let source = try number(of: sample.source.identity)
-        for candidate in try snapshot.find(syncIdentifier: text) where candidate.lane.type == type {
+    /// What the store knows of a sample's identity.
+    private struct Match {
+        /// The live row that the sample is a version of.
+        var live: FoundRow?
+        /// Whether there may be a tombstone under its id, or under a sync identifier that is the text of it.
+        var mayBeDead = true
+    }
+
+    /// Finds what a sample is a version of: by id, else by the sync identifier, which for our own samples is the text of
+    /// the id unless it is given. Rows that a mass operation took away are removed for good first, so that their tombstones speak.
+    private mutating func match(_ sample: Sample) throws -> Match {
+        let hints = try snapshot.hints(IdentityHash.of(sample.id, state.header.hashKey))
+        var byID = DerivedID.isDerived(sample.id) ? try snapshot.find(sample.id) : nil
+        if byID == nil { byID = try snapshot.find(sample.id, among: hints) }
+        if let found = try settled(byID) { return Match(live: found) }
+        var candidates: [FoundRow] = []
+        if let text = sample.syncIdentifier, text != sample.id.description {
+            candidates = try snapshot.find(syncIdentifier: text)
+        } else if !hints.isEmpty, sample.syncIdentifier != nil || sample.origin == .authored {
+            let text = sample.id.description
+            candidates = try snapshot.findAll(among: hints) { $0.rare?.syncIdentifier == text }
+        }
+        if let found = try live(candidates, sample) { return Match(live: found) }
+        return Match(mayBeDead: byID != nil || !candidates.isEmpty || hints.contains { $0.kind.isTombstone })
+    }
+
+    /// The live one of some rows with a sample's sync identifier that has its type and source too.
+    private mutating func live(_ candidates: [FoundRow], _ sample: Sample) throws -> FoundRow? {
+        guard !candidates.isEmpty, let type = try snapshot.number(of: sample.type),
+            let source = try snapshot.number(of: sample.source.identity)
+        else { return nil }
+        for candidate in candidates where candidate.lane.type == type {
             guard try snapshot.revision(candidate.row.revision).sourceNumber == source else { continue }
             if let found = try settled(candidate) { return found }
         }
@@ -120,16 +145,21 @@ extension WriteTransaction {
         try reindex(from: (found.row, found.lane), to: (row, lane))
     }
 
-    private mutating func insert(_ sample: Sample, _ rule: StoreRule) throws -> SaveOutcome {
+    private mutating func insert(_ sample: Sample, _ rule: StoreRule, mayBeDead: Bool) throws -> SaveOutcome {
         var sample = sample
         let type = try number(of: sample.type)
         let source = try number(of: sample.source.identity)
         sample.version = max(1, sample.version)
-        let sync = sample.syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
-        let tombstones = [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }].compactMap(\.self)
-        // All must agree before any is taken back.
-        for tombstone in tombstones where vetoes(tombstone, sample, rule) { return .vetoed }
-        for tombstone in tombstones { try removeTombstone(tombstone) }
+        let isGiven = sample.syncIdentifier.map { $0 != sample.id.description } ?? false
+        if isGiven || mayBeDead {
+            let text = sample.syncIdentifier ?? (sample.origin == .authored ? sample.id.description : nil)
+            let sync = text.map { SyncIdentity(type: type, source: source, identifier: $0) }
+            let tombstones = [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }]
+                .compactMap(\.self)
+            // All must agree before any is taken back.
+            for tombstone in tombstones where vetoes(tombstone, sample, rule) { return .vetoed }
+            try revive(sample.id, sync, tombstones)
+        }
         let clock = rule == .merge ? sample.modified ?? tick() : tick()
         let row = try self.row(sample, clock: clock, keepingDerivedID: nil, type: type)
         let lane = Lane(type: type, duration: row.durationClass)
@@ -143,7 +173,7 @@ extension WriteTransaction {
     private func vetoes(_ tombstone: Tombstone, _ sample: Sample, _ rule: StoreRule) -> Bool {
         if sample.version != tombstone.version { return sample.version < tombstone.version }
         guard rule == .merge, let clock = sample.modified else { return true }
-        return clock <= ChangeClock(time: Instant(nanoseconds: tombstone.clockTime), replica: tombstone.clockReplica)
+        return clock <= tombstone.clock
     }
 
     /// A sample as a row of this commit.
@@ -168,7 +198,8 @@ extension WriteTransaction {
             syncIdentifier: ownSync ? nil : sample.syncIdentifier, group: sample.group,
             metadata: MetadataCoding.encode(sample.metadata))
         // A derived id is left to its content as long as it follows from it; an edit stores it.
-        if old == nil || old!.flags.contains(.derivedID), DerivedID.isDerived(sample.id), followsFromContent(row, type) {
+        if old == nil || old!.flags.contains(.derivedID), DerivedID.isDerived(sample.id), followsFromContent(row, type)
+        {
             row.flags.insert(.derivedID)
         }
         return row

@@ -29,8 +29,8 @@ extension WriteTransaction {
     mutating func replaceMarks(_ lane: Lane, _ rows: [StoredRow]) throws {
         var edit = LaneEdit(inserts: rows, removals: [])
         while let point = edit.next {
-            let chunk = try snapshot.load(lane, point)
-            let merged = edit.merge(chunk.rows, before: chunk.bounds.upper)
+            var chunk = try snapshot.load(lane, point)
+            let merged = edit.merge(chunk.takeRows(), before: chunk.bounds.upper)
             for (old, new) in zip(merged.removed, merged.added) {
                 let source = try snapshot.revision(new.revision).sourceNumber
                 if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
@@ -56,7 +56,8 @@ extension WriteTransaction {
     private func rank(_ row: StoredRow) throws -> SourceRank {
         let revision = try snapshot.revision(row.revision)
         let product = revision.source.product ?? ""
-        let kind = row.flags.contains(.userEntered) ? 0 : product.hasPrefix("Watch") ? 1 : product.hasPrefix("iPhone") ? 2 : 3
+        let kind =
+            row.flags.contains(.userEntered) ? 0 : product.hasPrefix("Watch") ? 1 : product.hasPrefix("iPhone") ? 2 : 3
         return SourceRank(kind: kind, number: revision.sourceNumber, name: revision.source.name)
     }
 }

@@ -1,0 +1,55 @@
+import ColumnFormat
+import HealthModel
+
+/// Importing what the store holds already is the usual end of a second import: it is settled chunk by chunk, since looking
+/// each sample up would cost more than importing it did.
+extension WriteTransaction {
+    /// Counts and marks the careful rows that stand in the store at their place with equal content.
+    func settleUnchanged(_ batch: SampleBatch, _ plan: inout ImportPlan, _ report: inout ImportReport) throws {
+        guard plan.careful.count(where: { $0 }) > 256 else { return }
+        var candidates = plan
+        candidates.careful = plan.careful.indices.map { !plan.careful[$0] || batch.extras[$0] != nil }
+        for (lane, rows) in candidates.lanes(batch) {
+            var index = 0
+            guard let first = rows.first, let last = rows.last else { continue }
+            let starts = (batch.starts[Int(first)], batch.starts[Int(last)])
+            let snapshot = snapshot
+            var settled: [Int] = []
+            try snapshot.forEachChunk(lane, from: .at(starts.0), to: .after(starts.1)) { chunk in
+                // Rows of the batch that lie before this chunk have no counterpart.
+                while index < rows.count, plan.point(batch, Int(rows[index])) < chunk.key.lower { index += 1 }
+                guard index < rows.count else { return false }
+                guard chunk.rows > 0, plan.point(batch, Int(rows[index])) < chunk.upper else { return true }
+                for stored in try snapshot.visibleRows(chunk) {
+                    let point = stored.point
+                    while index < rows.count, plan.point(batch, Int(rows[index])) < point { index += 1 }
+                    // Twins of one batch share a place.
+                    var twin = index
+                    while twin < rows.count, plan.point(batch, Int(rows[twin])) == point {
+                        if plan.isUnchanged(batch, Int(rows[twin]), stored) { settled.append(Int(rows[twin])) }
+                        twin += 1
+                    }
+                }
+                return true
+            }
+            for row in settled { plan.settled[row] = true }
+            report.unchanged += settled.count
+        }
+    }
+}
+
+extension ImportPlan {
+    fileprivate func point(_ batch: SampleBatch, _ row: Int) -> Point {
+        Point(start: batch.starts[row], end: batch.ends[row], id: ids[row])
+    }
+
+    /// Whether a row without rare fields says what a stored one says.
+    fileprivate func isUnchanged(_ batch: SampleBatch, _ row: Int, _ stored: StoredRow) -> Bool {
+        let kind = kinds[Int(batch.kindOfRow[row])]
+        return stored.value.bitPattern == batch.values[row].bitPattern && stored.unit == kind.unit
+            && stored.revision == kind.revision
+            && stored.flags.contains(.userEntered) == kind.flags.contains(.userEntered) && stored.device == 0
+            && stored.count == 1 && Int(stored.multiplicity) == (multiplicities[row] ?? 0)
+            && stored.rare?.group == nil && stored.rare?.metadata == nil
+    }
+}
