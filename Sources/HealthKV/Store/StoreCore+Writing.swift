@@ -186,6 +186,7 @@ extension StoreCore {
             limits: options.limits)
         var transaction = WriteTransaction(lmdb, context: context, state: state, environment: writing)
         try body(&transaction)
+        try transaction.checkWhole()
         guard transaction.state.isChanged else { return false }
         try transaction.finish()
         let addedRuns = transaction.state.addedRuns

@@ -15,6 +15,11 @@ struct WriteState {
     var addedRuns = false
     /// Whether anything is to be committed.
     var isChanged = false
+    /// How many records were written, so that an operation can tell whether it had begun to change the store.
+    var writes = 0
+    /// An operation failed when it had changed a part of what belongs together: none of it may be committed, even if the
+    /// closure caught the error.
+    var isBroken = false
 
     mutating func takeOrdinal() -> UInt32 {
         defer { ordinal += 1 }

@@ -9,6 +9,10 @@ extension WriteTransaction {
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
         guard !batch.isEmpty else { return ImportReport() }
         try batch.validate()
+        return try whole { try $0.importValid(batch) }
+    }
+
+    private mutating func importValid(_ batch: SampleBatch) throws -> ImportReport {
         var plan = try plan(batch)
         try markKnown(batch, &plan)
         var report = ImportReport()
