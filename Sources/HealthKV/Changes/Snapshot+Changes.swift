@@ -45,9 +45,11 @@ extension Snapshot {
             var ordinal = after
             while ordinal < .max {
                 guard changes.count < max(1, limit) else {
-                    return ChangePage(changes: changes, next: token(record.commit, ordinal, origin: origin), hasMore: true)
+                    return ChangePage(
+                        changes: changes, next: token(record.commit, ordinal, origin: origin), hasMore: true)
                 }
-                let part = try self.part(of: record, after: ordinal, limit: max(1, limit) - changes.count, origin: origin, types)
+                let part = try self.part(
+                    of: record, after: ordinal, limit: max(1, limit) - changes.count, origin: origin, types)
                 changes += part.changes
                 ordinal = part.last
             }

@@ -39,7 +39,8 @@ extension WriteTransaction {
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
-        return ImportPlan(kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count),
+        return ImportPlan(
+            kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count),
             settled: [Bool](repeating: false, count: batch.count))
     }
 
@@ -140,7 +141,8 @@ extension WriteTransaction {
         var row = StoredRow(
             start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
             unit: kind.unit, revision: kind.revision, flags: kind.flags, version: 1,
-            clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal())
+            clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal()
+        )
         if batch.derivesIDs || !plan.derived.isEmpty && plan.derived[index] { row.flags.insert(.derivedID) }
         let rare = batch.extras.isEmpty ? nil : batch.extras[index]
         let isAuthored = !row.flags.contains(.imported)
