@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What tools/demo and tools/test share: finding and installing what is missing, and naming and timing steps. To be sourced
+# What the tools share: finding and installing what is missing, and naming and timing steps. To be sourced
 # by a script that has set `root` to the checkout. Written for bash 3.2, which is what macOS has.
 
 EX_UNAVAILABLE=69
@@ -40,6 +40,29 @@ need_lmdb() {
     need_swift
     need pkg-config pkgconf has_any pkg-config
     need liblmdb-dev lmdb pkg-config --exists lmdb
+}
+
+# The programs that judge a store beside this project's own.
+need_judges() {
+    need lmdb-utils lmdb has_any mdb_stat
+    need python3 python3 has_any python3
+    need python3-venv python3 python3 -c 'import ensurepip, venv'
+}
+
+# The judges' Python stands apart from the system's, which Debian manages itself. 3.0 is the first lmdb that can verify.
+lmdb_for_python=lmdb==3.0.0
+
+prepare_python() {
+    local home=$root/.build/python
+    export PATH="$home/bin:$PATH"
+    if [ "$(cat "$home/.holds" 2>/dev/null)" = "$lmdb_for_python" ] && python3 -c 'import lmdb' 2>/dev/null; then
+        return
+    fi
+    say "Installing for Python: $lmdb_for_python"
+    rm -rf "$home" &&
+        python3 -m venv "$home" &&
+        "$home/bin/python3" -m pip install --quiet --disable-pip-version-check "$lmdb_for_python" &&
+        echo "$lmdb_for_python" >"$home/.holds"
 }
 
 # Installs what was noted. Without root and without a way to become it, prints the command and stops.

@@ -9,8 +9,8 @@ public struct HotChunk: ~Escapable {
 
     /// Reads the header and demands that the value belongs to `key`.
     @_lifetime(copy span)
-    public init(_ span: RawSpan, key: RawSpan) throws(FormatError) {
-        value = try StoredValue(span, table: .chunks)
+    public init(_ span: RawSpan, key: RawSpan, verified: VerifiedBlocks? = nil) throws(FormatError) {
+        value = try StoredValue(span, table: .chunks, verified: verified)
         (self.key, upper) = try HotChunk.bounds(value, key, tags: ColumnTag.hot)
     }
 

@@ -88,14 +88,17 @@ public struct IdentityBlockEncoder: Sendable {
             var low: [UInt64] = []
             var places: [UInt64] = []
             var numbers: [UInt64] = []
-            let numberOf = Dictionary(uniqueKeysWithValues: kinds.enumerated().map { ($1, UInt64($0)) })
+            low.reserveCapacity(entries.count)
+            places.reserveCapacity(entries.count)
+            numbers.reserveCapacity(kinds.count > 1 ? entries.count : 0)
             for (index, entry) in entries.enumerated() {
                 let distance = entry.hash - first
                 let bit = Int(distance >> UInt64(lowWidth)) + index
                 upper[bit >> 6] |= 1 << UInt64(bit & 63)
                 low.append(distance)
                 places.append(entry.key & mask - leastPlace)
-                if kinds.count > 1 { numbers.append(numberOf[entry.kind]!) }
+                // There are a few kinds: as many as lanes in one import.
+                if kinds.count > 1 { numbers.append(UInt64(kinds.firstIndex(of: entry.kind)!)) }
             }
             var builder = StoredValueBuilder(table: .identity, key: key, reserving: byteCount)
             builder.rows = entries.count

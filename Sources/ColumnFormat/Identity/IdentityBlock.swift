@@ -89,26 +89,13 @@ public struct IdentityBlock: ~Escapable {
                 guard index < count else { throw FormatError(.invalid, "identity block") }
                 let position = word * 64 + bits.trailingZeroBitCount
                 bits &= bits - 1
-                entries.append(try entry(index, hash: hash(position, index)))
+                let entry = try entry(index, hash: hash(position, index))
+                guard entries.last.map({ $0 <= entry }) ?? true else { throw FormatError(.invalid, "identity block") }
+                entries.append(entry)
                 index += 1
             }
         }
-        guard index == count else { throw FormatError(.invalid, "identity block") }
-    }
-
-    /// Appends every 40-bit hash, in order.
-    public func appendHashes(to hashes: inout [UInt64]) throws(FormatError) {
-        var index = 0
-        for word in 0..<words {
-            var bits = span.load(upper + 8 * word, as: UInt64.self)
-            while bits != 0 {
-                guard index < count else { throw FormatError(.invalid, "identity block") }
-                hashes.append(hash(word * 64 + bits.trailingZeroBitCount, index))
-                bits &= bits - 1
-                index += 1
-            }
-        }
-        guard index == count else { throw FormatError(.invalid, "identity block") }
+        guard index == count, (entries.last?.hash ?? 0) < 1 << 40 else { throw FormatError(.invalid, "identity block") }
     }
 
     @inline(__always)
@@ -140,18 +127,54 @@ public struct IdentityBlock: ~Escapable {
 
     /// Where the entries of a bucket begin: just behind as many zero bits as there are buckets before it.
     private func zeroBit(_ bucket: Int) -> Int? {
+        var probe = Probe()
+        return zeroBit(bucket, &probe)
+    }
+
+    /// How far lookups of ascending hashes have come: words, and zero bits in them.
+    public struct Probe {
+        fileprivate var word = 0
+        fileprivate var zeros = 0
+
+        public init() {}
+    }
+
+    private func zeroBit(_ bucket: Int, _ probe: inout Probe) -> Int? {
         if bucket == 0 { return 0 }
-        var zeros = 0
-        for word in 0..<words {
-            let bits = ~span.load(upper + 8 * word, as: UInt64.self)
+        while probe.word < words {
+            let bits = ~span.load(upper + 8 * probe.word, as: UInt64.self)
             let here = bits.nonzeroBitCount
-            if zeros + here >= bucket {
-                var rest = bits
-                for _ in 0..<bucket - zeros - 1 { rest &= rest - 1 }
-                return word * 64 + rest.trailingZeroBitCount + 1
+            if probe.zeros + here >= bucket {
+                return probe.word * 64 + BitPacking.position(ofSetBit: bucket - probe.zeros - 1, in: bits) + 1
             }
-            zeros += here
+            probe.zeros += here
+            probe.word += 1
         }
         return nil
+    }
+}
+
+extension IdentityBlock {
+    /// The 40-bit hash of the last entry.
+    public var lastHash: UInt64 {
+        var word = words - 1
+        while word > 0, span.load(upper + 8 * word, as: UInt64.self) == 0 { word -= 1 }
+        let bits = span.load(upper + 8 * word, as: UInt64.self)
+        return hash(word * 64 + 63 - min(63, bits.leadingZeroBitCount), count - 1)
+    }
+
+    /// Whether any entry has a 40-bit hash. Hashes that are looked up with one probe must ascend.
+    public func contains(_ hash: UInt64, _ probe: inout Probe) throws(FormatError) -> Bool {
+        guard hash >= firstHash else { return false }
+        let target = hash - firstHash
+        let bucket = Int(truncatingIfNeeded: target >> UInt64(lowWidth))
+        let lowBits = target & ((1 << UInt64(lowWidth)) - 1)
+        guard bucket < words * 64, var position = zeroBit(bucket, &probe) else { return false }
+        while position < words * 64, isSet(position) {
+            guard position - bucket < count else { throw FormatError(.invalid, "identity block") }
+            if BitPacking.word(at: position - bucket, width: lowWidth, span, low) == lowBits { return true }
+            position += 1
+        }
+        return false
     }
 }

@@ -1,5 +1,6 @@
 extension [UInt8] {
     /// Appends the bytes of `word` as they lie in memory.
+    @inlinable
     @inline(__always)
     mutating func append<Word: FixedWidthInteger & BitwiseCopyable>(bytesOf word: Word) {
         // Safe: every byte of an integer is initialised, and they are copied inside the closure.

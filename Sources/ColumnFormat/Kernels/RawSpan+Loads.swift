@@ -13,6 +13,12 @@ extension RawSpan {
         Word(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
 
+    /// Where the bytes lie; it tells values of one snapshot apart and is never dereferenced.
+    var address: UInt {
+        // Safe: only the number leaves the closure.
+        unsafe withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    }
+
     /// Whether the bytes equal `other`'s.
     public func isEqual(to other: [UInt8]) -> Bool {
         guard byteCount == other.count else { return false }

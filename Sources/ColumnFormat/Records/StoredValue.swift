@@ -37,14 +37,18 @@ public struct StoredValue: ~Escapable {
     private let blockSums: Int
     private let body: Int
     private let end: Int
+    private let address: UInt
+    private let verified: VerifiedBlocks?
 
     static let fixed = 28
     /// The most rows that one value may hold: bounds every count before it is used.
     public static let rowLimit = 65_536
 
     /// Reads and verifies the header. The body is verified by ``verify()`` or, where columns are read, by ``column(_:)``.
+    ///
+    /// - Parameter verified: what the transaction has verified; `nil` where the bytes may change under their address.
     @_lifetime(copy span)
-    public init(_ span: RawSpan, table: TableCode) throws(FormatError) {
+    public init(_ span: RawSpan, table: TableCode, verified: VerifiedBlocks? = nil) throws(FormatError) {
         let header = StoredValue.fixed
         guard span.byteCount >= header + 4 else { throw FormatError(.truncated, "header") }
         let columns = Int(span.load(3, as: UInt8.self))
@@ -61,8 +65,13 @@ public struct StoredValue: ~Escapable {
         let blocks = (rest + (1 << shift) + 3) / ((1 << shift) + 4)
         let body = blockSums + 4 * blocks + 4
         guard body <= end else { throw FormatError(.truncated, "body") }
-        let sum = span.load(body - 4, as: UInt32.self)
-        guard Checksum.block(span.extracting(0..<body - 4)) == sum else { throw FormatError(.checksum, "header") }
+        self.verified = verified
+        address = verified == nil ? 0 : span.address
+        if verified?.contains(address) != true {
+            let sum = span.load(body - 4, as: UInt32.self)
+            guard Checksum.block(span.extracting(0..<body - 4)) == sum else { throw FormatError(.checksum, "header") }
+            verified?.insert(address)
+        }
         guard span.load(1, as: UInt8.self) == FormatVersion.current else {
             throw FormatError(.unknown, "format version")
         }
@@ -105,13 +114,16 @@ public struct StoredValue: ~Escapable {
 
     /// Verifies the blocks that hold `range`.
     public func verify(_ range: Range<Int>) throws(FormatError) {
-        guard range.lowerBound >= body, range.upperBound <= end, !range.isEmpty else { return }
+        if range.isEmpty { return }
+        guard range.lowerBound >= body, range.upperBound <= end else { throw FormatError(.truncated, "column") }
         for block in (range.lowerBound - body) >> blockShift...(range.upperBound - 1 - body) >> blockShift {
             let from = body + block << blockShift
+            if verified?.contains(address + UInt(from)) == true { continue }
             let to = min(end, from + 1 << blockShift)
             guard Checksum.block(span.extracting(from..<to)) == span.load(blockSums + 4 * block, as: UInt32.self) else {
                 throw FormatError(.checksum, "body")
             }
+            verified?.insert(address + UInt(from))
         }
     }
 

@@ -63,12 +63,13 @@ extension Snapshot {
         of record: ChangeRecord, after: UInt32, limit: Int, origin: UInt64, _ types: Set<UInt32>?
     ) throws -> (changes: [Change], last: UInt32) {
         var keys: [ChunkKey] = []
+        var seen: Set<ChunkKey> = []
         var candidates: [Candidate] = []
         for span in record.spans where types?.contains(span.lane.type) ?? true {
             try forEachChunk(span.lane, from: .at(span.starts.lowerBound), to: .after(span.starts.upperBound)) {
                 chunk in
                 let ordinals = try ordinals(chunk.key, of: record.commit, after: after)
-                if !ordinals.isEmpty, !keys.contains(chunk.key) {
+                if !ordinals.isEmpty, seen.insert(chunk.key).inserted {
                     candidates += ordinals.map { Candidate(ordinal: $0, chunk: keys.count) }
                     keys.append(chunk.key)
                 }

@@ -8,7 +8,8 @@ extension Snapshot {
         let wanted = IdentityEntry.hash(hash)
         var entries: [IdentityEntry] = []
         if let partition = try partition(of: wanted) {
-            for run in partition.runs { try find(wanted, in: partition, run.number, &entries) }
+            var cursor = try view.cursor(tables[.identity])
+            for run in partition.runs { try find(wanted, in: partition, run.number, &cursor, &entries) }
         }
         if header.recentEntries > 0 { try findRecent(wanted, &entries) }
         if entries.count > 1 { entries.sort() }
@@ -32,10 +33,11 @@ extension Snapshot {
         return partition
     }
 
+    @_lifetime(cursor: copy cursor)
     private func find(
-        _ hash: UInt64, in partition: IdentityPartition, _ run: UInt32, _ entries: inout [IdentityEntry]
+        _ hash: UInt64, in partition: IdentityPartition, _ run: UInt32, _ cursor: inout Cursor,
+        _ entries: inout [IdentityEntry]
     ) throws {
-        var cursor = try view.cursor(tables[.identity])
         // The block before the first that begins with the hash may end with it.
         let before = hash == 0 ? 0 : hash - 1
         let prefix = IdentityPartition.blockKey(partition.lower, run: run, hash: before, index: hash == 0 ? 0 : .max)
@@ -45,7 +47,8 @@ extension Snapshot {
         }
         while found, cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
             if cursor.key.loadHash(IdentityPartition.blockPrefix) > hash { break }
-            try IdentityBlock(StoredValue(cursor.value, table: .identity)).find(hash, into: &entries)
+            let value = try StoredValue(cursor.value, table: .identity, verified: context.verified)
+            try IdentityBlock(value).find(hash, into: &entries)
             found = try cursor.next()
         }
     }

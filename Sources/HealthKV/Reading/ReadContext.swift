@@ -13,18 +13,23 @@ final class ReadContext {
     /// Starts as what the store knows; a writer adds its own, and takes them back when it fails.
     var names: NameBook
     var intents: [Intent]
+    /// What was verified already; `nil` in a writer, whose pages change under their addresses.
+    let verified: VerifiedBlocks?
     /// Partitions of the identity index that were looked up, by lower bound.
     var partitions: [IdentityPartition] = []
     /// Counts of the types that a writer changed; the table has them only once it commits.
     var counts: [UInt32: TypeCounts] = [:]
 
-    init(tables: Tables, path: String, header: StoreHeader, names: NameBook, intents: [Intent]) {
+    init(
+        tables: Tables, path: String, header: StoreHeader, names: NameBook, intents: [Intent], verified: VerifiedBlocks?
+    ) {
         self.tables = tables
         self.path = path
         self.header = header
         lastCommit = header.commit
         self.names = names
         self.intents = intents
+        self.verified = verified
     }
 }
 

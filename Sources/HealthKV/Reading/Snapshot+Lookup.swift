@@ -44,7 +44,7 @@ extension Snapshot {
             if range.isEmpty { return true }
             let key = chunk.key.bytes
             guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
-            let details = try DetailsChunk(span, key: key.rawBytes)
+            let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
             guard let index = try details.row(of: id, in: range) else { return true }
             found = try self.found(chunk, details, at: index)
             return false
@@ -78,7 +78,7 @@ extension Snapshot {
                     guard let span = try view.get(tables[.details], key) else {
                         throw damaged("a chunk has no details")
                     }
-                    let details = try DetailsChunk(span, key: key.rawBytes)
+                    let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
                     for index in range {
                         let candidate = try self.found(chunk, details, at: index)
                         if candidate.row.id == id { found = candidate }

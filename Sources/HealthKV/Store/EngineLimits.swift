@@ -1,30 +1,32 @@
 import ColumnFormat
 
-/// Sizes at which the engine divides, joins and defers work. A user never sets them; the tests do, so that a small history
-/// meets what otherwise only a large one does.
-struct EngineLimits: Sendable {
+/// Sizes at which the engine divides, joins and defers work. A user never sets them; tests and harnesses do, so that a
+/// small history meets what otherwise only a large one does.
+package struct EngineLimits: Sendable {
     /// Bytes of a full chunk's hot value; `nil` for what fills a page.
-    var chunkBytes: Int?
+    package var chunkBytes: Int?
     /// Bytes of an identity block; `nil` for a page.
-    var identityBlockBytes: Int?
+    package var identityBlockBytes: Int?
     /// More entries than this split a partition of the identity index: about 1 MB, the most that one merge moves.
-    var partitionEntries: UInt64 = 200_000
+    package var partitionEntries: UInt64 = 200_000
     /// Recent identity entries beyond this are folded into runs.
-    var recentEntries: UInt32 = 4_096
+    package var recentEntries: UInt32 = 4_096
     /// A mass operation on more samples than this is carried out in steps.
-    var removedAtOnce = 2_000
+    package var removedAtOnce = 2_000
     /// Chunks that one step of a mass operation looks at: about 5 ms.
-    var chunksPerStep = 32
+    package var chunksPerStep = 32
     /// Tombstones that one step of pruning looks at.
-    var tombstonesPerStep = 2_000
+    package var tombstonesPerStep = 2_000
     /// Rows that an import brings into a lane at a time: enough to fill many chunks, few enough to bound memory.
-    var importWindow = 32_768
+    package var importWindow = 32_768
     /// A batch with fewer identities than this is looked up; a larger one is compared with the index in one pass.
-    var importLookups = 512
+    package var importLookups = 512
     /// Leaves syncing out. Nothing is durable then.
-    var skipsSync = false
+    package var skipsSync = false
     /// What a store that is made begins with; `nil` for identity and keys of its own.
     var header: StoreHeader?
+
+    package init() {}
 
     func encoder(pageSize: Int) -> ChunkEncoder {
         chunkBytes.map { ChunkEncoder(hotBudget: $0) } ?? ChunkEncoder(pageSize: pageSize)

@@ -21,6 +21,8 @@ final class StoreCore: Sendable {
     let observers = Observers()
     let writer: Monitor<WriterThread?> = Monitor(nil)
     let isPoisoned = Atomic<Bool>(false)
+    /// Whether the identity index may have runs to merge: nothing is known of what earlier processes left.
+    let mayHaveRuns = Atomic<Bool>(true)
     /// Where the pruning of tombstones goes on; `nil` when it is not under way.
     let pruning = Monitor<[UInt8]?>(nil)
 
@@ -86,12 +88,11 @@ final class StoreCore: Sendable {
     var isWriting: Bool { writer.withLock { $0?.isCurrent ?? false } }
 
     func shutDown() {
-        let thread = writer.withLock { writer in
-            defer { writer = nil }
-            return writer
-        }
-        thread?.stop()
+        // In a forked child there is no writing thread to wait for, and the file is the parent's.
+        guard (try? environment.info()) != nil else { return }
         queue.withLock { $0.isClosed = true }
+        writer.withLock { $0 }?.stop()
+        writer.withLock { $0 = nil }
         observers.finish()
         // Readers end by themselves; none can begin, since every handle is closed.
         while !environment.close() { yieldThread() }
@@ -115,7 +116,7 @@ extension StoreCore {
         }
         do {
             let lmdb = try environment.beginRead()
-            let context = try makeContext(of: lmdb)
+            let context = try makeContext(of: lmdb, verified: VerifiedBlocks())
             let transaction = ReadTransaction(lmdb, context: context)
             defer { learn(context.names) }
             return try body(transaction)
@@ -125,11 +126,14 @@ extension StoreCore {
     }
 
     /// What a transaction that begins knows.
-    func makeContext<Owner: Transaction & ~Copyable>(of transaction: borrowing Owner) throws -> ReadContext {
+    func makeContext<Owner: Transaction & ~Copyable>(
+        of transaction: borrowing Owner, verified: VerifiedBlocks?
+    ) throws -> ReadContext {
         let view = transaction.view
         let header = try StoreHeader.read(view, tables)
         let context = ReadContext(
-            tables: tables, path: path, header: header, names: names.withLock { $0 }, intents: [])
+            tables: tables, path: path, header: header, names: names.withLock { $0 }, intents: [],
+            verified: verified)
         if header.intents > 0 { context.intents = try Snapshot(view: view, context: context).loadIntents() }
         return context
     }

@@ -38,21 +38,21 @@ struct LaneEdit {
     }
 
     /// Merges what lies before `upper` into the rows of a chunk.
-    mutating func merge(_ old: [StoredRow], before upper: Point) -> Merged {
+    mutating func merge(_ old: consuming [StoredRow], before upper: Point) -> Merged {
         let end = endOfInserts(before: upper)
         var merged = Merged(added: inserts[insert..<end])
+        // The usual case: all rows are newer than what is stored.
+        if removal == removals.count, insert < end, old.isEmpty || old.last!.point < inserts[insert].point {
+            merged.rows = old
+            merged.rows.append(contentsOf: merged.added)
+            insert = end
+            return merged
+        }
         merged.rows.reserveCapacity(old.count + merged.added.count)
         var index = 0
         while true {
             let coming = insert < end ? inserts[insert].point : nil
             let going = removal < removals.count && removals[removal] < upper ? removals[removal] : nil
-            // What is left when all old rows are behind: the usual case, since most rows are newer than what is stored.
-            if going == nil, let coming, index == old.count || old.last!.point < coming {
-                merged.rows.append(contentsOf: old[index...])
-                merged.rows.append(contentsOf: inserts[insert..<end])
-                insert = end
-                return merged
-            }
             guard let point = coming.map({ min($0, going ?? $0) }) ?? going else { break }
             while index < old.count, old[index].point < point {
                 merged.rows.append(old[index])

@@ -10,6 +10,12 @@ struct LoadedChunk {
     var purged: [StoredRow]
     /// Whether the chunk stands in the table already.
     var exists: Bool
+
+    /// Hands the rows over, so that they can grow without being copied.
+    mutating func takeRows() -> [StoredRow] {
+        defer { rows = [] }
+        return rows
+    }
 }
 
 extension Snapshot {
@@ -20,7 +26,9 @@ extension Snapshot {
             let key = ChunkKey(lane: lane, lower: .least)
             return LoadedChunk(bounds: ChunkBounds(key: key, upper: .greatest), rows: [], purged: [], exists: false)
         }
-        return try load(HotChunk(cursor.value, key: cursor.key))
+        let chunk = try HotChunk(cursor.value, key: cursor.key)
+        guard point < chunk.upper || point == .greatest else { throw damaged("a chunk is missing") }
+        return try load(chunk)
     }
 
     func load(_ chunk: HotChunk) throws -> LoadedChunk {
@@ -52,8 +60,8 @@ extension WriteTransaction {
     mutating func apply(_ lane: Lane, inserts: [StoredRow], removals: [Point] = []) throws {
         var edit = LaneEdit(inserts: inserts, removals: removals)
         while let point = edit.next {
-            let chunk = try snapshot.load(lane, point)
-            let merged = edit.merge(chunk.rows, before: chunk.bounds.upper)
+            var chunk = try snapshot.load(lane, point)
+            let merged = edit.merge(chunk.takeRows(), before: chunk.bounds.upper)
             try account(lane, merged)
             if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
             try write(chunk.bounds, merged.rows, exists: chunk.exists)

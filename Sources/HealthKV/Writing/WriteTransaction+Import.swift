@@ -9,6 +9,10 @@ extension WriteTransaction {
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
         guard !batch.isEmpty else { return ImportReport() }
         try batch.validate()
+        return try whole { try $0.importValid(batch) }
+    }
+
+    private mutating func importValid(_ batch: SampleBatch) throws -> ImportReport {
         var plan = try plan(batch)
         try markKnown(batch, &plan)
         var report = ImportReport()
@@ -21,6 +25,11 @@ extension WriteTransaction {
             sample.id = plan.ids[row]
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
             if sample.source == .thisApp { sample.source = environment.source }
+            // Content without an identity of its own cannot say that a sample which was edited since is to be as before.
+            if batch.derivesIDs, sample.modified == nil, try settled(snapshot.find(sample.id)) != nil {
+                report.unchanged += 1
+                continue
+            }
             report.count(try store(sample, rule: sample.modified == nil ? .local : .merge))
         }
         return report
@@ -32,10 +41,13 @@ extension WriteTransaction {
             let source = kind.source == .thisApp ? environment.source : kind.source
             var flags: StoredRow.Flags = kind.isUserEntered ? .userEntered : []
             if kind.origin == .imported { flags.insert(.imported) }
+            let (type, revision) = (try number(of: kind.type), try number(ofRevision: source))
+            guard let prefix = context.derivedPrefix(type: type, revision: revision) else {
+                throw snapshot.damaged("a source has no name")
+            }
             kinds.append(
                 ImportKind(
-                    type: try number(of: kind.type), unit: kind.unit.number, revision: try number(ofRevision: source),
-                    flags: flags, prefix: DerivedID.Prefix(type: kind.type, source: source.identity),
+                    type: type, unit: kind.unit.number, revision: revision, flags: flags, prefix: prefix,
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
@@ -69,6 +81,21 @@ extension WriteTransaction {
             plan.careful[Int(plan.hashes[index].row)] = true
         }
         try snapshot.markIndexed(plan.hashes, &plan.careful, lookups: environment.limits.importLookups)
+        if batch.derivesIDs, !context.intents.isEmpty { try markHidden(batch, &plan) }
+    }
+
+    /// Marks rows that unfinished mass operations took away. No index knows them, and their tombstones are not there
+    /// yet, so nothing else would keep an import from bringing them back.
+    private mutating func markHidden(_ batch: SampleBatch, _ plan: inout ImportPlan) throws {
+        for (lane, rows) in plan.lanes(batch) {
+            let starts = batch.starts[Int(rows.first!)]...batch.starts[Int(rows.last!)]
+            guard snapshot.mayHide(lane, starts) else { continue }
+            let hidden = try snapshot.hiddenPoints(lane, starts)
+            for row in rows.map(Int.init) where !hidden.isEmpty {
+                let point = Point(start: batch.starts[row], end: batch.ends[row], id: plan.ids[row])
+                if hidden.contains(point) { plan.careful[row] = true }
+            }
+        }
     }
 
     /// Brings the rows that nothing knows into their lanes, and their identities into the index. A derived id that stands
@@ -200,42 +227,43 @@ extension Snapshot {
         return known
     }
 
+    /// The points of a lane's rows in a range of starts that unfinished mass operations hide.
+    func hiddenPoints(_ lane: Lane, _ starts: ClosedRange<Int64>) throws -> Set<Point> {
+        var points: Set<Point> = []
+        try forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound)) { chunk in
+            let rows = try allRows(chunk)
+            if let hides = try hidden(rows, lane) { for row in rows where hides(row) { points.insert(row.point) } }
+            return true
+        }
+        return points
+    }
+
     /// Marks the rows whose hash stands in the index: in one pass over it, or by lookups when there are few.
     func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool], lookups: Int) throws {
-        if hashes.count < lookups {
+        let partitions = try allPartitions()
+        let blocks = partitions.reduce(0) { $0 + $1.entries } / Snapshot.entriesPerBlock
+        // A lookup takes about as long as passing eight blocks.
+        if UInt64(hashes.count) * 8 < blocks || hashes.count < lookups {
             for hashed in hashes where !careful[Int(hashed.row)] {
                 if try !hints(hashed.hash << IdentityEntry.quantumBits).isEmpty { careful[Int(hashed.row)] = true }
             }
             return
         }
-        var scratch: [UInt64] = []
-        func compare(_ from: inout Int) {
-            for hash in scratch {
-                while from < hashes.count, hashes[from].hash < hash { from += 1 }
-                var index = from
-                while index < hashes.count, hashes[index].hash == hash {
-                    careful[Int(hashes[index].row)] = true
-                    index += 1
-                }
-            }
-            scratch.removeAll(keepingCapacity: true)
-        }
-        for partition in try allPartitions() {
+        for partition in partitions {
+            let first = HashedRow.firstIndex(hashes, atLeast: partition.lower)
             for run in partition.runs {
-                var from = HashedRow.firstIndex(hashes, atLeast: partition.lower)
+                var from = first
                 try forEachBlock(partition.lower, run.number) { block in
-                    guard from < hashes.count, hashes[from].hash < partition.upper else { return }
-                    try block.appendHashes(to: &scratch)
-                    compare(&from)
+                    try HashedRow.mark(hashes, in: block, &from, &careful)
                 }
             }
         }
-        if header.recentEntries > 0 {
-            scratch = try recentEntries().map { $0.0.hash }
-            var from = 0
-            compare(&from)
-        }
+        guard header.recentEntries > 0 else { return }
+        for (entry, _) in try recentEntries() { HashedRow.mark(hashes, entry.hash, &careful) }
     }
+
+    /// About what a page holds.
+    private static var entriesPerBlock: UInt64 { 700 }
 }
 
 extension HashedRow {
@@ -248,6 +276,27 @@ extension HashedRow {
             if rows[middle].hash < hash { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Marks the rows, from `from` on, whose hash a block holds, and moves `from` behind the block.
+    fileprivate static func mark(
+        _ rows: [HashedRow], in block: IdentityBlock, _ from: inout Int, _ careful: inout [Bool]
+    ) throws {
+        let last = block.lastHash
+        var probe = IdentityBlock.Probe()
+        while from < rows.count, rows[from].hash <= last {
+            if try block.contains(rows[from].hash, &probe) { careful[Int(rows[from].row)] = true }
+            from += 1
+        }
+    }
+
+    /// Marks the rows with a hash.
+    fileprivate static func mark(_ rows: [HashedRow], _ hash: UInt64, _ careful: inout [Bool]) {
+        var index = firstIndex(rows, atLeast: hash)
+        while index < rows.count, rows[index].hash == hash {
+            careful[Int(rows[index].row)] = true
+            index += 1
+        }
     }
 }
 

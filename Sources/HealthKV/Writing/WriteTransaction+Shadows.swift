@@ -29,8 +29,8 @@ extension WriteTransaction {
     mutating func replaceMarks(_ lane: Lane, _ rows: [StoredRow]) throws {
         var edit = LaneEdit(inserts: rows, removals: [])
         while let point = edit.next {
-            let chunk = try snapshot.load(lane, point)
-            let merged = edit.merge(chunk.rows, before: chunk.bounds.upper)
+            var chunk = try snapshot.load(lane, point)
+            let merged = edit.merge(chunk.takeRows(), before: chunk.bounds.upper)
             for (old, new) in zip(merged.removed, merged.added) {
                 let source = try snapshot.revision(new.revision).sourceNumber
                 if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }

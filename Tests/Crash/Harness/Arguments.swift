@@ -23,10 +23,8 @@ struct Arguments: Sendable {
         }
     }
 
-    func has(_ flag: String) -> Bool { flags.contains(flag) }
-
-    /// Whether this process judges a part of the images for another.
-    var isShard: Bool { values["shard"] != nil }
+    /// Whether a flag or a value is given.
+    func has(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
 
     func text(_ name: String) throws -> String {
         guard let value = values[name] else { throw Misuse(description: "--\(name) is missing") }

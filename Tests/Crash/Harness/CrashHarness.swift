@@ -7,7 +7,8 @@ enum CrashHarness {
         usage: CrashHarness work --store FOLDER --acks FILE --seed N --transactions N [--mass] [--copies FOLDER] [--lie]
                CrashHarness import --store FOLDER --acks FILE --seed N --batches N
                CrashHarness images --log FILE --store FOLDER --scratch FOLDER --count N --seed N [--jobs N] [--import]
-                                   [--keep-going] [--keep FOLDER]
+                                   [--base FILE] [--keep-going] [--keep FOLDER]
+               CrashHarness cut --log FILE --store FOLDER --seed N --output FILE
                CrashHarness kill --scratch FOLDER --count N --seed N [--jobs N] [--lie]
         """
 
@@ -18,8 +19,9 @@ enum CrashHarness {
             switch words.first {
             case "work": try Worker.run(arguments)
             case "import": try Importer.run(arguments)
+            case "cut": try Timeline.cut(arguments)
             case "kill": try Kills.run(arguments)
-            case "images" where arguments.isShard: try ImageRun(arguments).judgeAll()
+            case "images" where arguments.has("shard"): try ImageRun(arguments).judgeAll()
             case "images": try ImageShards.run(arguments, Array(words.dropFirst()))
             default: throw Arguments.Misuse(description: usage)
             }

@@ -14,6 +14,14 @@ struct Disk {
     private(set) var isNamed = false
     private(set) var nameIsDurable = false
 
+    init() {}
+
+    /// A disk that holds a file from before.
+    init(holding file: [UInt8]) {
+        durable = file
+        (isNamed, nameIsDurable) = (true, true)
+    }
+
     /// Whether a power cut now could leave different files. Without a name nobody finds the file, whatever it holds.
     var isOpen: Bool { isNamed && (!pending.isEmpty || !nameIsDurable) }
 

@@ -13,10 +13,11 @@ struct ImageRun {
     private let keep: String
     private let keepsGoing: Bool
     private let job: String?
+    private let base: Disk
 
     init(_ arguments: Arguments) throws {
-        let log = try RecordedLog(path: try arguments.text("log"))
-        timeline = try Timeline(log, path: try arguments.text("store") + "/data.mdb")
+        timeline = try Timeline(arguments)
+        base = try arguments.has("base") ? Disk(holding: RawFile.bytes(of: arguments.text("base"))) : Disk()
         seed = try arguments.number("seed", default: 1)
         count = Int(try arguments.number("count", default: 1_000))
         shard = Int(try arguments.number("shard", default: 0))
@@ -35,7 +36,7 @@ struct ImageRun {
 
     /// How many images each moment gets: one of what was written, and where a power cut could leave more, its share.
     private func shares(_ moments: [Int]) -> [Int] {
-        var disk = Disk()
+        var disk = base
         let isOpen = moments.map { moment in
             disk.apply(timeline.events[moment])
             return disk.isOpen
@@ -55,8 +56,10 @@ struct ImageRun {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let moments = moments
         let shares = shares(moments)
-        var disk = Disk()
+        var disk = base
         var history = timeline.history
+        // The run began by reading what an earlier crash had left.
+        if base.isNamed, let first = history.contents.first { history.before = first }
         var next = 0
         for (number, moment) in moments.enumerated() {
             while next <= moment {
@@ -102,6 +105,24 @@ struct ImageRun {
             }
             if !keepsGoing { exit(1) }
         }
+    }
+}
+
+extension Timeline {
+    init(_ arguments: Arguments) throws {
+        try self.init(RecordedLog(path: arguments.text("log")), path: arguments.text("store") + "/data.mdb")
+    }
+
+    /// Writes one file that a power cut at a random moment may leave.
+    static func cut(_ arguments: Arguments) throws {
+        let timeline = try Timeline(arguments)
+        var generator = SeededGenerator(seed: try arguments.number("seed", default: 1))
+        var disk = Disk()
+        // Late in the run, so that there is something to go on with.
+        for event in timeline.events.prefix(generator.number(timeline.events.count / 2..<timeline.events.count)) {
+            disk.apply(event)
+        }
+        try RawFile(try arguments.text("output")).replace(with: disk.cut(&generator) ?? disk.durable)
     }
 }
 

@@ -54,6 +54,7 @@ struct Judge {
             try attempt(.half, "checking") { try check(store) }
             try attempt(.unwritable, "writing") { try write(probe, store, content) }
             try attempt(.unwritable, "closing") { try store.close() }
+            if probe.id.low % 8 == 0 { try attempt(.unwritable, "opening again") { try reopen(options, content) } }
             return content
         } catch {
             try? store.close()
@@ -109,6 +110,13 @@ struct Judge {
         guard try store.write({ try $0.delete(id: probe.id) }) else {
             throw Mismatch("delete", store: false, model: true)
         }
+    }
+
+    private func reopen(_ options: SampleStore.Options, _ content: ContentDigest) throws {
+        let store = try SampleStore.open(at: folder, options: options)
+        defer { try? store.close() }
+        let found = try store.read { try $0.content() }
+        guard found == content else { throw Mismatch("content", store: found, model: content) }
     }
 
     static func probe(_ generator: inout SeededGenerator) -> Sample {

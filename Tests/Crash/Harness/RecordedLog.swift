@@ -66,8 +66,12 @@ struct Timeline {
 
     /// - Parameter path: of the data file.
     init(_ log: RecordedLog, path: String) throws {
-        let names = log.records.last { $0.kind == .named && String(decoding: $0.bytes, as: UTF8.self) == path }
-        guard let naming = names else { throw RecordedLog.Damaged(description: "the log does not tell of \(path)") }
+        func isOf(_ record: RecordedLog.Record, _ kind: RecordedLog.Kind) -> Bool {
+            record.kind == kind && String(decoding: record.bytes, as: UTF8.self) == path
+        }
+        // A file that was there before is opened only.
+        let found = log.records.last { isOf($0, .named) } ?? log.records.last { isOf($0, .opened) }
+        guard let naming = found else { throw RecordedLog.Damaged(description: "the log does not tell of \(path)") }
         var text = ""
         for record in log.records {
             switch record.kind {
@@ -80,8 +84,9 @@ struct Timeline {
                     }
                     text = String(text[text.index(after: end)...])
                 }
-            case .named where String(decoding: record.bytes, as: UTF8.self) == path: events.append(.named)
-            case .folderSynced where record.file == UInt64(naming.offset): events.append(.nameSynced)
+            case .named where isOf(record, .named): events.append(.named)
+            case .folderSynced where naming.kind == .named && record.file == UInt64(naming.offset):
+                events.append(.nameSynced)
             default:
                 if record.file == naming.file, let event = Timeline.event(record) { events.append(event) }
             }

@@ -23,12 +23,22 @@ enum Vocabulary {
     static let epoch: Int64 = 700_000_000
     static let days = 200
 
-    static func options(maintains: Bool = true) -> SampleStore.Options {
+    static func options(maintains: Bool = true, isMass: Bool = false) -> SampleStore.Options {
         var options = SampleStore.Options()
         options.source = ownSource
         // Small, because a thousand stores are opened a second.
         options.mapSize = 64 << 20
         options.maintainsWhenIdle = maintains
+        if isMass { return options }
+        // So that a few hundred samples divide chunks, fold and divide the index, and are removed in several steps.
+        options.limits.chunkBytes = 600
+        options.limits.identityBlockBytes = 1_000
+        options.limits.partitionEntries = 300
+        options.limits.recentEntries = 40
+        options.limits.removedAtOnce = 20
+        options.limits.chunksPerStep = 4
+        options.limits.tombstonesPerStep = 50
+        options.limits.importWindow = 64
         return options
     }
 

@@ -28,7 +28,7 @@ final class Worker: Sendable {
         lies = arguments.has("lie")
         copies = arguments.text("copies", default: "")
         journal = try RawFile(try arguments.text("acks"), appends: true)
-        store = try SampleStore.open(at: try arguments.text("store"), options: Vocabulary.options())
+        store = try SampleStore.open(at: try arguments.text("store"), options: Vocabulary.options(isMass: isMass))
         try state.withLock { state in
             try store.read { transaction in
                 _ = try transaction.content { state.model.adopt($0) }

@@ -1,3 +1,5 @@
+import Foundation
+import HealthKV
 import Testing
 
 @testable import kvinspect
@@ -40,5 +42,67 @@ struct DumpTests {
         #expect(again["inserted"] as? Int == 0 && again["unchanged"] as? Int == 4)
         #expect(try bench.run("dump", "S").output == dump)
         try bench.expectClean("S")
+    }
+
+    @Test("--all adds sync state in lines of its own, and load passes them over")
+    func syncState() throws {
+        let store = try SampleStore.open(at: bench.path("S"))
+        let id = try #require(SampleID(Fixture.weight))
+        let now = Instant(nanoseconds: 1_000_000_000)
+        try store.write { transaction in
+            try transaction.setPeer(Peer(name: "watch", registered: now, lastSeen: now))
+            try transaction.setAnchor(
+                Anchor(peer: "watch", type: .stepCount, token: [1, 171], time: now, outcome: "ok"))
+            _ = try transaction.enqueue(PendingOperation(peer: "watch", kind: .save, sample: id, version: 3))
+            try transaction.setLink(PeerLink(peer: "watch", sample: id, peerID: SampleID(), version: 3))
+            try transaction.appendAudit(event: "displaced", sample: id, displaced: [255])
+            _ = try transaction.deleteRange(
+                of: .stepCount, from: .distantPast, to: Instant(nanoseconds: 738_840_000 * 1_000_000_000))
+        }
+        try store.close()
+        let plain = try bench.run("dump", "S").output
+        let all = try bench.run("dump", "S", "--all")
+        #expect(all.output.hasPrefix(plain))
+        let states = try all.lines().compactMap { $0["state"] as? [String: Any] }
+        let kinds = Set(states.compactMap { $0["kind"] as? String })
+        #expect(kinds.isSuperset(of: ["peer", "anchor", "pending", "link", "audit"]))
+        #expect(kinds.contains("deleted") || kinds.contains("removedRange"))
+        #expect(states.first { $0["kind"] as? String == "anchor" }?["token"] as? String == "01ab")
+        try bench.load("T", all.output)
+        #expect(try bench.run("dump", "T", "--all").output == plain)
+        try bench.expectClean("T")
+    }
+
+    @Test("The raw dump is what mdb_dump writes, and mdb_load reads it back", .enabled(if: MDBTools.areInstalled))
+    func raw() throws {
+        let raw = try bench.run("dump", "S", "--raw")
+        #expect(raw.code == 0 && raw.errors.isEmpty)
+        #expect(try raw.output == MDBTools.run("mdb_dump", ["-a", bench.path("S")]))
+        let file = bench.folder.appendingPathComponent("raw")
+        try Data(raw.output.utf8).write(to: file)
+        try FileManager.default.createDirectory(atPath: bench.path("R"), withIntermediateDirectories: true)
+        _ = try MDBTools.run("mdb_load", ["-f", file.path, bench.path("R")])
+        let again = try MDBTools.run("mdb_dump", ["-a", bench.path("R")])
+        #expect(
+            again.split(separator: "\n").filter { $0.hasPrefix(" ") }
+                == raw.output.split(separator: "\n").filter { $0.hasPrefix(" ") })
+    }
+}
+
+/// LMDB's own command line tools.
+enum MDBTools {
+    static var areInstalled: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/mdb_load") }
+
+    static func run(_ tool: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/\(tool)")
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return String(decoding: data, as: UTF8.self)
     }
 }

@@ -4,6 +4,8 @@ enum LineField: Int, CaseIterable {
     case shadowed, count, multiplicity, device, metadata, group
     /// What concerns the whole dump, on its first line.
     case dump
+    /// Sync state, alone on a line.
+    case state
 
     /// Every name, by number of the field.
     static let names = allCases.map { "\($0)" }

@@ -18,8 +18,8 @@ struct LineReader {
     init(zone: Zone) { self.zone = zone }
 
     /// Whether a fresh reader and a fresh batch should take over, before ever new texts fill the memory.
-    var isFull: Bool {
-        types.values.count + sources.values.count + devices.values.count + kinds.count > LineReader.cacheLimit
+    func isFull(_ batch: SampleBatch) -> Bool {
+        types.values.count + sources.values.count + devices.values.count + batch.kinds.count > LineReader.cacheLimit
     }
 
     /// What the rows of one kind share, by numbers of the caches; below 0 where nothing was said.
@@ -50,15 +50,16 @@ struct LineReader {
         var replica: Int64 = 0
         /// The sources of the dump that begins here, in the order in which the dumped store saw them.
         var sources: [Source]?
+        var isState = false
     }
 
-    /// Reads one line; its sample becomes the next row of `batch`. A blank line is none.
+    /// Reads one line; its sample becomes the next row of `batch`. A blank line has none, and a line of sync state neither.
     mutating func read(_ line: Span<UInt8>, into batch: inout SampleBatch) throws(JSONError) {
         var scanner = JSONScanner(line)
         if scanner.peek() == nil { return }
         let row = try readFields(&scanner)
         try scanner.end()
-        try append(row, to: &batch)
+        if !row.isState { try append(row, to: &batch) }
     }
 
     private mutating func readFields(_ scanner: inout JSONScanner) throws(JSONError) -> Row {
@@ -81,6 +82,7 @@ struct LineReader {
                 throw JSONError(reason: "\(field.name): \(error.reason)")
             }
         }
+        if row.isState, index > 1 { throw JSONError(reason: "state stands with other fields") }
         return row
     }
 
@@ -102,6 +104,9 @@ struct LineReader {
         case .modified: row.modified = try scanner.instant(in: zone)
         case .replica: row.replica = try scanner.integer()
         case .dump: row.sources = try scanner.dumpHead()
+        case .state:
+            try scanner.skipFlatObject()
+            row.isState = true
         case .syncIdentifier, .syncVersion, .count, .multiplicity, .device, .metadata, .group:
             row.hasExtras = true
             try readExtra(field, into: &row.extras, &scanner)

@@ -37,7 +37,6 @@ enum ChangesVerb: Verb {
                 token = page.next
                 hasMore = page.hasMore
             }
-            if token == nil { token = transaction.currentToken }
         }
         try listing.finish([.init("next", .optional(token?.description)), .init("more", .bool(hasMore))])
         progress.finish()

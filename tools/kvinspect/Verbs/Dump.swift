@@ -6,32 +6,57 @@ enum DumpVerb: Verb {
         name: "dump", abstract: "Print the whole store as JSON Lines that 'load' reads back.",
         discussion: "One live sample a line with all its fields, ordered by type, start, end and id; times are in UTC.",
         arguments: [.store],
-        options: [.progress])
+        options: [
+            OptionDescription(name: "all", help: "Also print sync state, in lines that 'load' passes over."),
+            OptionDescription(
+                name: "raw", help: "Print every table in the text format of mdb_dump instead, for mdb_load."),
+            .progress,
+        ])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let store = try StoreAccess.openForReading(arguments.store)
+        if arguments.flag("raw") {
+            guard !arguments.flag("all") else {
+                throw UsageError("--raw and --all exclude each other", verb: description)
+            }
+            try RawDump.print(store, console, Progress(arguments, console, unit: "records"))
+            return .clean
+        }
         let progress = Progress(arguments, console, unit: "samples")
         try store.read { transaction in
-            progress.total = try transaction.count()
-            var writer = JSONWriter()
-            var head: DumpHead? = DumpHead(sources: try transaction.sources())
-            try transaction.forEachLiveSample { sample in
-                writer.beginObject()
-                SampleRecord(sample: sample, detail: .lossless).writeFields(to: &writer)
-                head?.write(to: &writer)
-                head = nil
-                writer.endObject()
+            try printSamples(of: transaction, console, progress)
+            guard arguments.flag("all") else { return }
+            try StateLines { line in
+                var writer = JSONWriter()
+                writer.value(line)
                 writer.newline()
-                try progress.advance()
-                if writer.bytes.count >= 1 << 15 {
-                    try console.write(writer.bytes)
-                    writer.removeAll()
-                }
-            }
-            try console.write(writer.bytes)
+                try console.write(writer.bytes)
+            }.printAll(transaction)
         }
         progress.finish()
         return .clean
+    }
+
+    private static func printSamples(
+        of transaction: borrowing ReadTransaction, _ console: Console, _ progress: Progress
+    ) throws {
+        progress.total = try transaction.count()
+        var writer = JSONWriter()
+        var head: DumpHead? = DumpHead(sources: try transaction.sources())
+        try transaction.forEachLiveSample { sample in
+            writer.beginObject()
+            SampleRecord(sample: sample, detail: .lossless).writeFields(to: &writer)
+            head?.write(to: &writer)
+            head = nil
+            writer.endObject()
+            writer.newline()
+            try progress.advance()
+            if writer.bytes.count >= 1 << 15 {
+                try console.write(writer.bytes)
+                writer.removeAll()
+            }
+        }
+        try console.write(writer.bytes)
     }
 }
 
@@ -39,7 +64,7 @@ enum DumpVerb: Verb {
 struct DumpHead {
     /// The version of the lines. A greater one is refused.
     static let version: Int64 = 1
-    /// Far more than any history has, and fewer than one batch may name.
+    /// Far more than any history has, and with a kind for every line of a batch still fewer than a batch can hold.
     static let sourceLimit = 16_384
 
     /// Those with live samples, in the order in which the store first saw them, which ranks them.

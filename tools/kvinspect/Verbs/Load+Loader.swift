@@ -46,7 +46,7 @@ struct Loader {
 
     /// Reads the next batch and hands it over; `false` when there was none.
     private mutating func loadBatch(skipBad: Bool) throws -> Bool {
-        if reader.isFull {
+        if reader.isFull(batch) {
             reader = LineReader(zone: zone)
             batch = SampleBatch()
         }

@@ -1,0 +1,34 @@
+/// The stretches of memory whose checksums a reading transaction has found right, so that it verifies each once.
+///
+/// It is only for values that stay as they are where they are: those of a snapshot that nobody can write to. It forgets
+/// rather than grows: a stretch that is met again is then verified again.
+public final class VerifiedBlocks {
+    private var addresses: [UInt] = []
+    private var count = 0
+    private var shift: UInt = 64
+
+    private static let leastBits: UInt = 6
+    private static let mostBits: UInt = 16
+
+    public init() {}
+
+    @inline(__always)
+    private func slot(_ address: UInt) -> Int { Int(truncatingIfNeeded: (address &* 0x9E37_79B9_7F4A_7C15) >> shift) }
+
+    /// Addresses are never zero, which marks an empty slot.
+    func contains(_ address: UInt) -> Bool { !addresses.isEmpty && addresses[slot(address)] == address }
+
+    func insert(_ address: UInt) {
+        if 2 * count >= addresses.count, addresses.count < 1 << VerifiedBlocks.mostBits { grow() }
+        count += 1
+        addresses[slot(address)] = address
+    }
+
+    private func grow() {
+        let old = addresses
+        let bits = old.isEmpty ? VerifiedBlocks.leastBits : min(64 - shift + 2, VerifiedBlocks.mostBits)
+        shift = 64 - bits
+        addresses = [UInt](repeating: 0, count: 1 << Int(bits))
+        for address in old where address != 0 { addresses[slot(address)] = address }
+    }
+}
