@@ -46,6 +46,11 @@ extension ModelRun {
         for row in 0..<batch.count {
             let sample = rowAsSample(batch, row)
             let rule: ReferenceModel.Rule = sample.modified == nil ? .local : .merge
+            // Content without an identity of its own cannot say that a sample which was edited since is to be as before.
+            if batch.derivesIDs, rule == .local, model.live[sample.id] != nil {
+                report.unchanged += 1
+                continue
+            }
             let (outcome, id) = model.save(sample, rule, clock: soon, now: clock.now)
             switch outcome {
             case .inserted: report.inserted += 1
