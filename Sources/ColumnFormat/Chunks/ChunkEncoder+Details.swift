@@ -65,7 +65,7 @@ struct IDColumn {
     let encoding: Encoding
     private let bits: Int
     private let stored: Int
-    /// Where the stored ids end.
+    /// Where the last stored id ends.
     private let end: Int
     let rows: Int
 

@@ -4,7 +4,7 @@
 extension ModelRun {
     func compareSome() throws {
         try store.read { try compareSome($0) }
-        if random.chance(0.06) { try compareAll() }
+        if random.chance(0.03) { try compareAll() }
     }
 
     /// A few random reads.

@@ -23,6 +23,7 @@ extension ModelRun {
             guard bytes(found) != bytes(expected) || found?.version != expected?.version else { continue }
             lines.append("  row \(row) \(brief(sample))")
             lines.append("    store: \(found.map(brief) ?? "-")\n    model: \(expected.map(brief) ?? "-")")
+            lines.append("    clocks: \(sample.modified as Any) \(found?.modified as Any) \(expected?.modified as Any)")
         }
         return lines.joined(separator: "\n")
     }
@@ -45,7 +46,7 @@ extension ModelRun {
         for row in 0..<batch.count {
             let sample = rowAsSample(batch, row)
             let rule: ReferenceModel.Rule = sample.modified == nil ? .local : .merge
-            // Content without an identity of its own changes nothing that lives, however that was edited since.
+            // Content without an identity of its own cannot say that a sample which was edited since is to be as before.
             if batch.derivesIDs, rule == .local, model.live[sample.id] != nil {
                 report.unchanged += 1
                 continue
@@ -87,9 +88,11 @@ extension ModelRun {
             let batch = random.pick(exports)
             return collides(batch) ? SampleBatch() : batch
         }
-        let rows = random.pick([1, 3, random.number(0..<30), random.number(0..<30), random.number(30..<120)])
-        let batch = random.chance(0.4) ? derivedBatch(rows) : identifiedBatch(rows)
-        if batch.derivesIDs, batch.count > 0 { exports.append(batch) }
+        let rows = random.pick([1, 3, random.number(0..<12), random.number(0..<30), random.number(30..<90)])
+        guard random.chance(0.4) else { return identifiedBatch(rows) }
+        let batch = derivedBatch(rows)
+        if collides(batch) { return SampleBatch() }
+        if batch.count > 0 { exports.append(batch) }
         return batch
     }
 

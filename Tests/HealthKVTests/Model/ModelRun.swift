@@ -71,9 +71,9 @@ final class ModelRun: @unchecked Sendable {
     func note(_ line: @autoclosure () -> String) { log.append(line()) }
 
     /// Runs the sequence and throws where store and model differ.
-    func run(operations: Int, closing: Bool = true) throws {
+    func run(steps: Int, closing: Bool = true) throws {
         try introduceSources()
-        for _ in 0..<operations {
+        for _ in 0..<steps {
             clock.advance(by: random.pick([0, 0, 1, 1_000_000_000, 30_000_000_000, -5_000_000_000]))
             try step()
             try compareSome()
@@ -161,8 +161,8 @@ final class ModelRun: @unchecked Sendable {
         for (key, grave) in model.gravesBySync where grave.commit == 0 { model.gravesBySync[key]!.commit = commit }
     }
 
+    // @unchecked Sendable: a step runs on the thread that made it, see above.
     private struct Work: @unchecked Sendable {
-        // @unchecked Sendable: it runs on the thread that made it, see above.
         let step: Step
     }
 

@@ -4,11 +4,6 @@
 extension ReferenceModel {
     func shadows(_ type: SampleType) -> Bool { shadowing[type] ?? type.shadowsDuplicates }
 
-    /// C2: the sample that shows among those of one type, start and end.
-    private func isWinner(_ sample: Sample, among rivals: [Sample]) -> Bool {
-        !rivals.contains { rival in rival.id != sample.id && isBetter(rival, than: sample) }
-    }
-
     /// The greatest modification clock, then the rank of the source (A20), then the id.
     private func isBetter(_ left: Sample, than right: Sample) -> Bool {
         if left.modified! != right.modified! { return left.modified! > right.modified! }
@@ -30,14 +25,17 @@ extension ReferenceModel {
 
     /// All samples of a type with their shadow marks, by start, end and id.
     func all(_ type: SampleType) -> [Sample] {
-        let samples = live.values.filter { $0.type == type }.sorted {
-            ($0.start, $0.end, $0.id) < ($1.start, $1.end, $1.id)
-        }
-        guard shadows(type) else { return samples }
-        return samples.map { sample in
+        let samples = live.values.filter { $0.type == type }
+        let marked = Dictionary(grouping: samples) { TimeRange(from: $0.start, to: $0.end) }.values.flatMap { mark($0) }
+        return marked.sorted { ($0.start, $0.end, $0.id) < ($1.start, $1.end, $1.id) }
+    }
+
+    /// C2: of samples of one type, start and end one shows.
+    private func mark(_ rivals: [Sample]) -> [Sample] {
+        guard rivals.count > 1, shadows(rivals[0].type) else { return rivals }
+        return rivals.map { sample in
             var sample = sample
-            let rivals = samples.filter { $0.start == sample.start && $0.end == sample.end }
-            sample.isShadowed = !isWinner(sample, among: rivals)
+            sample.isShadowed = rivals.contains { $0.id != sample.id && isBetter($0, than: sample) }
             return sample
         }
     }
@@ -67,7 +65,8 @@ extension ReferenceModel {
 
     func sample(_ id: SampleID) -> Sample? {
         guard let sample = live[id] else { return nil }
-        return all(sample.type).first { $0.id == id }
+        let rivals = live.values.filter { $0.type == sample.type && $0.start == sample.start && $0.end == sample.end }
+        return mark(rivals).first { $0.id == id }
     }
 
     func samples(syncIdentifier: String) -> [Sample] {

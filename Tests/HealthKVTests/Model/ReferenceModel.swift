@@ -63,10 +63,16 @@ struct ReferenceModel {
     ///
     /// - Parameter clock: what a change made here is stamped with.
     mutating func save(_ given: Sample, _ rule: Rule, clock: ChangeClock, now: Instant) -> (SaveOutcome, SampleID) {
+        let (outcome, id) = store(given, rule, clock: clock)
+        // What changes nothing need not be remembered, the clock neither.
+        if outcome == .inserted || outcome == .replaced, let read = given.modified { witness(read, now: now) }
+        return (outcome, id)
+    }
+
+    private mutating func store(_ given: Sample, _ rule: Rule, clock: ChangeClock) -> (SaveOutcome, SampleID) {
         var sample = given
         sample.isShadowed = false
         if sample.source == .thisApp { sample.source = ownSource }
-        if rule == .merge, let read = sample.modified { witness(read, now: now) }
         guard let held = held(sample) else { return insert(sample, rule, clock: clock) }
         sample.id = held.id
         sample.origin = held.origin
