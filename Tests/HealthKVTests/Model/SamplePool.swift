@@ -72,7 +72,7 @@ struct SamplePool {
         default:
             random.pick([
                 .nan, Double(nan: 77, signaling: false), -.nan, .infinity, -.infinity, -0.0, 0, .leastNonzeroMagnitude,
-                .greatestFiniteMagnitude, 0.1 + 0.2, 9_007_199_254_740_993, 1e-9,
+                .greatestFiniteMagnitude, 0.1 + 0.2, 9_007_199_254_740_992, 1e-9,
             ])
         }
     }
