@@ -87,11 +87,17 @@ public struct Sample: Hashable, Sendable, Codable, Identifiable {
     /// The longest text that a field may hold, in bytes of UTF-8.
     public static let textLimit = 65_535
 
+    /// The greatest version: far enough from overflow that any number of edits can follow.
+    public static let versionLimit = Int64.max / 2
+
+    /// The most bytes that the texts of a sample's metadata may take together.
+    public static let metadataLimit = 1 << 20
+
     /// Checks what every sample must fulfil before it is stored.
     public func validate() throws(ModelError) {
         guard start.isRepresentable, end.isRepresentable || isOpenEnded else { throw .instantOutOfRange }
         guard start <= end else { throw .startAfterEnd }
-        guard version >= 0 else { throw .numberOutOfRange(field: "version") }
+        guard version >= 0, version <= Sample.versionLimit else { throw .numberOutOfRange(field: "version") }
         guard count >= 1, count <= Int(Int32.max) else { throw .numberOutOfRange(field: "count") }
         guard multiplicity >= 0, multiplicity <= Int(Int32.max) else { throw .numberOutOfRange(field: "multiplicity") }
         if let unit = type.canonicalUnit, !unit.isCompatible(with: quantity.unit) {
@@ -105,10 +111,16 @@ public struct Sample: Hashable, Sendable, Codable, Identifiable {
         for text in [source.version, source.product, source.system] { try Sample.validate(text, "source revision") }
         for text in device?.fields ?? [] { try Sample.validate(text, "device") }
         guard metadata.count <= 255 else { throw .numberOutOfRange(field: "metadata entries") }
+        var bytes = 0
         for (key, value) in metadata {
             try Sample.validate(key, "metadata key", required: true)
-            if case .string(let text) = value { try Sample.validate(text, "metadata value") }
+            bytes += key.utf8.count
+            if case .string(let text) = value {
+                try Sample.validate(text, "metadata value")
+                bytes += text.utf8.count
+            }
         }
+        guard bytes <= Sample.metadataLimit else { throw .numberOutOfRange(field: "metadata bytes") }
     }
 
     private static func validate(_ text: String?, _ field: String, required: Bool = false) throws(ModelError) {

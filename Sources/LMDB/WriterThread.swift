@@ -139,7 +139,8 @@ public final class WriterThread: Sendable {
         while let job = takeQueued(limit: 1).first {
             job()
         }
-        if let idle, idle() { return true }
+        // Idle work goes on at the next opening: whoever stops the thread waits only for what was asked for.
+        if let idle, !state.withLock({ $0.isStopping }), idle() { return true }
         return state.wait(atMost: idlePeriod) { state in
             state.hasJobs || state.isStopping
         } then: { state in

@@ -121,9 +121,11 @@ private struct RowColumns {
         var row = common
         row.start = starts.value(span, at: index)
         let duration = durations.value(span, at: index)
-        guard duration >= -1 else { throw FormatError(.invalid, "duration") }
+        // A duration of over 292 years wraps, and its end is right all the same.
         row.end = duration == -1 ? Int64.max : row.start &+ duration
-        guard row.end >= row.start else { throw FormatError(.invalid, "duration") }
+        guard row.end >= row.start, Instant(nanoseconds: row.start).isRepresentable else {
+            throw FormatError(.invalid, "duration")
+        }
         row.value = values.value(span, at: index)
         if let units { row.setUnit(units.value(span, at: index)) }
         if let revisions { row.setRevision(revisions.value(span, at: index)) }
@@ -140,6 +142,9 @@ private struct RowColumns {
             row.rare = RareFields(
                 syncIdentifier: syncIdentifiers?[index].map { String(decoding: $0, as: UTF8.self) },
                 group: groups?[index].map { String(decoding: $0, as: UTF8.self) }, metadata: metadata?[index])
+        }
+        guard row.version >= 0, row.version < .max, row.count >= 1, row.multiplicity >= 0 else {
+            throw FormatError(.invalid, "version or count")
         }
         try setID(&row, ids.id(cold, at: index), hot.key.lane.type, resolver)
         return row

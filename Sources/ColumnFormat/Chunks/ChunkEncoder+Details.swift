@@ -65,6 +65,8 @@ struct IDColumn {
     let encoding: Encoding
     private let bits: Int
     private let stored: Int
+    /// Where the last stored id ends.
+    private let end: Int
     let rows: Int
 
     init(_ span: RawSpan, _ range: Range<Int>, rows: Int) throws(FormatError) {
@@ -83,7 +85,8 @@ struct IDColumn {
                 count += 1
             }
         }
-        guard stored + 16 * count <= range.upperBound else { throw FormatError(.truncated, "column of ids") }
+        end = stored + 16 * count
+        guard end <= range.upperBound else { throw FormatError(.truncated, "column of ids") }
     }
 
     /// The stored id of a row; `nil` where it is derived.
@@ -102,7 +105,7 @@ struct IDColumn {
         switch encoding {
         case .stored: stored + 16 * range.lowerBound..<stored + 16 * range.upperBound
         case .derived: bits - 8..<bits
-        case .mixed: bits - 8..<stored + 16 * rows
+        case .mixed: bits - 8..<end
         }
     }
 

@@ -43,28 +43,12 @@ public struct DetailsChunk: ~Escapable {
     /// The first row in `range` with this id; only stored ids are looked at.
     public func row(of id: SampleID, in range: Range<Int>) throws(FormatError) -> Int? {
         guard !range.isEmpty else { return nil }
+        guard range.upperBound <= rows else { throw FormatError(.invalid, "row count") }
         let ids = try ids()
         guard ids.encoding != .derived else { return nil }
         try value.verify(ids.storedRange(rows: range))
         for row in range where ids.id(value.span, at: row) == id { return row }
         return nil
-    }
-
-    /// The commit and ordinal of each row.
-    public func decodeOrder(
-        commits: inout OutputColumn<Int64>, ordinals: inout OutputColumn<Int64>
-    ) throws(FormatError) {
-        guard rows > 0 else { return }
-        if let column = try integers(.commit) {
-            column.decode(value.span, into: &commits)
-        } else {
-            commits.fill(0, count: rows)
-        }
-        if let column = try integers(.ordinal) {
-            column.decode(value.span, into: &ordinals)
-        } else {
-            ordinals.fill(0, count: rows)
-        }
     }
 
     /// The commit of all rows, if they share one: an import leaves most chunks so.
@@ -78,12 +62,22 @@ extension DetailsChunk {
     /// The ordinals of the rows that a commit changed last.
     public func ordinals(of commit: UInt64) throws(FormatError) -> [UInt32] {
         guard rows > 0 else { return [] }
-        let commits = try integers(.commit)
-        let ordinals = try integers(.ordinal)
+        var commits = ScratchColumn<Int64>(capacity: rows)
+        var ordinals = ScratchColumn<Int64>(capacity: rows)
+        try commits.refill { column throws(FormatError) in try decode(.commit, into: &column) }
+        try ordinals.refill { column throws(FormatError) in try decode(.ordinal, into: &column) }
         var found: [UInt32] = []
-        for row in 0..<rows where UInt64(bitPattern: commits?.value(value.span, at: row) ?? 0) == commit {
-            found.append(UInt32(truncatingIfNeeded: ordinals?.value(value.span, at: row) ?? 0))
+        for row in 0..<rows where UInt64(bitPattern: commits.span[row]) == commit {
+            found.append(UInt32(truncatingIfNeeded: ordinals.span[row]))
         }
         return found
+    }
+
+    private func decode(_ tag: ColumnTag, into column: inout OutputColumn<Int64>) throws(FormatError) {
+        if let integers = try integers(tag) {
+            integers.decode(value.span, into: &column)
+        } else {
+            column.fill(0, count: rows)
+        }
     }
 }

@@ -89,11 +89,13 @@ public struct IdentityBlock: ~Escapable {
                 guard index < count else { throw FormatError(.invalid, "identity block") }
                 let position = word * 64 + bits.trailingZeroBitCount
                 bits &= bits - 1
-                entries.append(try entry(index, hash: hash(position, index)))
+                let entry = try entry(index, hash: hash(position, index))
+                guard entries.last.map({ $0 <= entry }) ?? true else { throw FormatError(.invalid, "identity block") }
+                entries.append(entry)
                 index += 1
             }
         }
-        guard index == count else { throw FormatError(.invalid, "identity block") }
+        guard index == count, (entries.last?.hash ?? 0) < 1 << 40 else { throw FormatError(.invalid, "identity block") }
     }
 
     @inline(__always)
@@ -143,9 +145,7 @@ public struct IdentityBlock: ~Escapable {
             let bits = ~span.load(upper + 8 * probe.word, as: UInt64.self)
             let here = bits.nonzeroBitCount
             if probe.zeros + here >= bucket {
-                var rest = bits
-                for _ in 0..<bucket - probe.zeros - 1 { rest &= rest - 1 }
-                return probe.word * 64 + rest.trailingZeroBitCount + 1
+                return probe.word * 64 + BitPacking.position(ofSetBit: bucket - probe.zeros - 1, in: bits) + 1
             }
             probe.zeros += here
             probe.word += 1

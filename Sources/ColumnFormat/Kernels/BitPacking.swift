@@ -61,6 +61,26 @@ enum BitPacking {
         return span.load(offset + bit >> 3, as: UInt64.self) >> UInt64(bit & 7) & mask(width)
     }
 
+    /// Where the set bit with number `index`, counted from zero, stands in `word`, which has that many.
+    @inline(__always)
+    static func position(ofSetBit index: Int, in word: UInt64) -> Int {
+        // How many bits are set in each byte and all bytes below it; no loop over bits, whose length cannot be foreseen.
+        var sums = word &- (word >> 1 & 0x5555_5555_5555_5555)
+        sums = (sums & 0x3333_3333_3333_3333) &+ (sums >> 2 & 0x3333_3333_3333_3333)
+        sums = ((sums &+ (sums >> 4)) & 0x0F0F_0F0F_0F0F_0F0F) &* 0x0101_0101_0101_0101
+        // A byte's high bit stays set where its sum is not above the index: so many bytes lie before the bit.
+        let isBefore =
+            ((UInt64(index) &* 0x0101_0101_0101_0101 | 0x8080_8080_8080_8080) &- sums) & 0x8080_8080_8080_8080
+        let byte = ((isBefore >> 7) &* 0x0101_0101_0101_0101) >> 56 &* 8
+        var left = UInt64(index) &- ((sums << 8) >> byte & 0xFF)
+        var rest = word >> byte
+        while left > 0 {
+            rest &= rest &- 1
+            left &-= 1
+        }
+        return Int(truncatingIfNeeded: byte) + rest.trailingZeroBitCount
+    }
+
     /// Calls `body` with each word of `range` in turn. The bounds are checked once for all.
     @inline(__always)
     static func forEach(

@@ -114,7 +114,8 @@ public struct StoredValue: ~Escapable {
 
     /// Verifies the blocks that hold `range`.
     public func verify(_ range: Range<Int>) throws(FormatError) {
-        guard range.lowerBound >= body, range.upperBound <= end, !range.isEmpty else { return }
+        if range.isEmpty { return }
+        guard range.lowerBound >= body, range.upperBound <= end else { throw FormatError(.truncated, "column") }
         for block in (range.lowerBound - body) >> blockShift...(range.upperBound - 1 - body) >> blockShift {
             let from = body + block << blockShift
             if verified?.contains(address + UInt(from)) == true { continue }

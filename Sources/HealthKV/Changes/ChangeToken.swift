@@ -38,7 +38,8 @@ extension ChangeToken: LosslessStringConvertible, CustomStringConvertible {
 
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 5 || parts.count == 6, parts[0] == "kv1", let store = SampleID(String(parts[1])), let epoch = UInt32(parts[2]),
+        guard parts.count == 5 || parts.count == 6, parts[0] == "kv1", let store = SampleID(String(parts[1])),
+            let epoch = UInt32(parts[2]),
             let commit = UInt64(parts[3]), let ordinal = UInt32(parts[4]),
             let origin = parts.count == 5 ? 0 : UInt64(parts[5]), parts.count == 5 || origin > commit
         else { return nil }

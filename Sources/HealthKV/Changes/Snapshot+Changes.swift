@@ -45,9 +45,11 @@ extension Snapshot {
             var ordinal = after
             while ordinal < .max {
                 guard changes.count < max(1, limit) else {
-                    return ChangePage(changes: changes, next: token(record.commit, ordinal, origin: origin), hasMore: true)
+                    return ChangePage(
+                        changes: changes, next: token(record.commit, ordinal, origin: origin), hasMore: true)
                 }
-                let part = try self.part(of: record, after: ordinal, limit: max(1, limit) - changes.count, origin: origin, types)
+                let part = try self.part(
+                    of: record, after: ordinal, limit: max(1, limit) - changes.count, origin: origin, types)
                 changes += part.changes
                 ordinal = part.last
             }
@@ -61,12 +63,13 @@ extension Snapshot {
         of record: ChangeRecord, after: UInt32, limit: Int, origin: UInt64, _ types: Set<UInt32>?
     ) throws -> (changes: [Change], last: UInt32) {
         var keys: [ChunkKey] = []
+        var seen: Set<ChunkKey> = []
         var candidates: [Candidate] = []
         for span in record.spans where types?.contains(span.lane.type) ?? true {
             try forEachChunk(span.lane, from: .at(span.starts.lowerBound), to: .after(span.starts.upperBound)) {
                 chunk in
                 let ordinals = try ordinals(chunk.key, of: record.commit, after: after)
-                if !ordinals.isEmpty, !keys.contains(chunk.key) {
+                if !ordinals.isEmpty, seen.insert(chunk.key).inserted {
                     candidates += ordinals.map { Candidate(ordinal: $0, chunk: keys.count) }
                     keys.append(chunk.key)
                 }
@@ -142,7 +145,7 @@ extension Snapshot {
         if let found = try find(deletion.id), !found.isHidden {
             // It lives: elsewhere in the feed, unless the reader does not follow its type.
             guard let types, !types.contains(found.lane.type) else { return nil }
-        } else if let tombstone, try isDeletedAlone(tombstone) {
+        } else if let tombstone, types?.contains(tombstone.type) ?? true, try isDeletedAlone(tombstone) {
             return nil
         } else if commit <= header.prunedCommit {
             // Forgotten, and never seen by whoever still reads here.

@@ -20,7 +20,18 @@ struct IdentityPartition: Sendable, Equatable {
 
     static let hashLimit: UInt64 = 1 << 40
 
-    var entries: UInt64 { runs.reduce(0) { $0 + $1.entries } }
+    var entries: UInt64 { runs.reduce(0) { $0 &+ $1.entries } }
+
+    /// The oldest run that is less than four times as large as all newer ones together: merging it with these moves no
+    /// entry often. `nil` when the runs are few and far apart in size.
+    var firstRunToMerge: Int? {
+        var newer = entries
+        for (index, run) in runs.enumerated() {
+            newer -= run.entries
+            if newer > 0, run.entries < 4 * newer { return index }
+        }
+        return nil
+    }
 
     static func key(_ lower: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: 9)
@@ -99,6 +110,9 @@ enum RecentEntry {
 
     static func net(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> Int32 {
         var record = try RecordReader(span, table: .identity, key: key)
-        return try record.read(Int32.self)
+        let net = try record.read(Int32.self)
+        // No writer brings more of one entry: a damaged number must not fill the memory.
+        guard net.magnitude <= 1 << 24 else { throw FormatError(.invalid, "recent identity") }
+        return net
     }
 }

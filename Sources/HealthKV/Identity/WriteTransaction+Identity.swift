@@ -27,7 +27,7 @@ extension WriteTransaction {
         let key = RecentEntry.key(entry)
         let held = try snapshot.recentNet(key)
         let net = change + (held ?? 0)
-        if held != nil { state.header.recentEntries -= 1 }
+        if held != nil, state.header.recentEntries > 0 { state.header.recentEntries -= 1 }
         if net == 0 {
             try remove(.identity, key)
         } else {
@@ -82,10 +82,27 @@ extension WriteTransaction {
             gone.append(last)
             partition.runs.removeLast()
         }
+        try replace(gone, by: merged, in: &partition)
+        state.addedRuns = true
+    }
+
+    /// Writes what runs that were taken out of a partition have become.
+    private mutating func replace(
+        _ gone: [IdentityPartition.Run], by merged: [IdentityEntry], in partition: inout IdentityPartition
+    ) throws {
         for run in gone { try removeBlocks(partition.lower, run.number) }
-        merged = IdentityMerge.settle(merged, keepingRemovals: !partition.runs.isEmpty)
-        try write(merged, as: &partition)
+        try write(IdentityMerge.settle(merged, keepingRemovals: !partition.runs.isEmpty), as: &partition)
         try store(partition)
+    }
+
+    /// Merges runs of one partition, so that a lookup tries few. A step of upkeep: imports leave this for later.
+    mutating func mergeRuns(of partition: IdentityPartition) throws {
+        var partition = partition
+        var merged: [IdentityEntry] = []
+        let gone = Array(partition.runs[(partition.firstRunToMerge ?? partition.runs.count)...])
+        for run in gone.reversed() { merged = try IdentityMerge.union(read(partition, run), merged) }
+        partition.runs.removeLast(gone.count)
+        try replace(gone, by: merged, in: &partition)
     }
 
     private mutating func write(_ entries: [IdentityEntry], as partition: inout IdentityPartition) throws {
@@ -137,7 +154,7 @@ extension WriteTransaction {
 
     private func read(_ partition: IdentityPartition, _ run: IdentityPartition.Run) throws -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
-        entries.reserveCapacity(Int(run.entries))
+        entries.reserveCapacity(Int(min(run.entries, 2 * IdentityPartition.hashLimit >> 20)))
         try snapshot.forEachBlock(partition.lower, run.number) { block in try block.appendAll(to: &entries) }
         return entries
     }

@@ -54,8 +54,14 @@ extension Snapshot {
     /// Puts a cursor on the chunk that owns `point`; answers false when the lane has none.
     @_lifetime(cursor: copy cursor)
     func seek(_ cursor: inout Cursor, _ lane: Lane, _ point: Point) throws -> Bool {
-        guard try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).bytes) else { return false }
-        return try ChunkKey(cursor.key).lane == lane
+        if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).bytes), try ChunkKey(cursor.key).lane == lane {
+            return true
+        }
+        // The first chunk of a lane owns everything before the second.
+        if try cursor.seek(ChunkKey(lane: lane, lower: .least).bytes), try ChunkKey(cursor.key).lane == lane {
+            throw damaged("a chunk is missing")
+        }
+        return false
     }
 
     /// Calls `body` with each chunk of a lane whose span meets `from..<to`, until it answers false.
@@ -66,7 +72,7 @@ extension Snapshot {
         guard from < to else { return }
         var cursor = try view.cursor(tables[.chunks])
         var found = try seek(&cursor, lane, descending ? to : from)
-        var expected: Point?
+        var expected: Point? = found ? nil : descending ? .least : .greatest
         while found {
             let chunk = try HotChunk(cursor.value, key: cursor.key, verified: context.verified)
             guard chunk.key.lane == lane else { break }
@@ -74,12 +80,19 @@ extension Snapshot {
             if let expected, descending ? chunk.upper != expected : chunk.key.lower != expected {
                 throw damaged("a chunk is missing")
             }
+            if expected == nil, descending ? chunk.upper < to : chunk.upper <= from {
+                throw damaged("a chunk is missing")
+            }
             expected = descending ? chunk.key.lower : chunk.upper
-            if descending ? chunk.upper <= from : chunk.key.lower >= to { break }
+            if descending ? chunk.upper <= from : chunk.key.lower >= to { return }
             if !(descending && chunk.key.lower >= to) {
-                guard try body(chunk) else { break }
+                guard try body(chunk) else { return }
             }
             found = try descending ? cursor.previous() : cursor.next()
+        }
+        // The last chunk of a lane owns everything behind it, as the first does everything before.
+        guard let expected, descending ? expected <= max(from, .least) : expected >= min(to, .greatest) else {
+            throw damaged("a chunk is missing")
         }
     }
 

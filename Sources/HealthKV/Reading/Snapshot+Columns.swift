@@ -154,7 +154,10 @@ extension Snapshot {
 
     /// How many rows the chunks in a range hold at most: the size of the arrays to make.
     private func rowBound(_ type: UInt32, from: Instant, to: Instant) throws -> Int {
-        if from == .distantPast, to == .distantFuture { return try counts(of: type).rowsInChunks }
+        if from == .distantPast, to == .distantFuture {
+            let most = try view.statistics(tables[.chunks]).entries * ChunkEncoder.rowLimit
+            return min(max(0, try counts(of: type).rowsInChunks), most)
+        }
         var rows = 0
         for duration in DurationClass.allCases {
             try forEachChunk(

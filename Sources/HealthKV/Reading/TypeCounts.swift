@@ -14,9 +14,10 @@ struct TypeCounts: Sendable, Equatable {
     /// Rows that the chunks still hold although a mass operation took them away.
     var hidden: Int64 = 0
 
-    var samples: Int { Int(sources.values.reduce(0) { $0 + $1.samples }) }
-    var shadowed: Int { Int(sources.values.reduce(0) { $0 + $1.shadowed }) }
-    var rowsInChunks: Int { samples + Int(hidden) }
+    // A damaged record must not end the process: sums wrap, and nothing is sized by them unchecked.
+    var samples: Int { Int(sources.values.reduce(0) { $0 &+ $1.samples }) }
+    var shadowed: Int { Int(sources.values.reduce(0) { $0 &+ $1.shadowed }) }
+    var rowsInChunks: Int { samples &+ Int(hidden) }
 
     mutating func add(_ row: StoredRow, source: UInt32, _ sign: Int64) {
         add(Count(samples: 1, shadowed: row.isShadowed ? 1 : 0), source: source, sign)

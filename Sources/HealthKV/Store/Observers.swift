@@ -39,6 +39,8 @@ final class Observers: Sendable {
             state.nextTicket += 1
             return state.nextTicket
         }
+        // A cancellation that came too late for this wait must not be kept for another.
+        defer { state.withLock { _ = $0.cancelled.remove(ticket) } }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer: Bool? = state.withLock { state in

@@ -19,10 +19,13 @@ public final class SampleStore: Sendable {
     private let isClosed = Atomic<Bool>(false)
 
     private let isReadOnly: Bool
+    /// Each handle has its own: a second opening may stand for another source.
+    private let source: Source
 
-    init(core: StoreCore, readOnly: Bool) {
+    init(core: StoreCore, options: Options) {
         self.core = core
-        isReadOnly = readOnly
+        isReadOnly = options.readOnly
+        source = options.source
     }
 
     deinit { if !isClosed.load(ordering: .acquiring) { try? core.registry.release(core) } }
@@ -53,7 +56,7 @@ public final class SampleStore: Sendable {
 
     /// Opens the store in a folder, making it when there is none and the options allow it.
     public static func open(at folder: String, options: Options = Options()) throws -> SampleStore {
-        SampleStore(core: try StoreRegistry.shared.open(folder, options), readOnly: options.readOnly)
+        SampleStore(core: try StoreRegistry.shared.open(folder, options), options: options)
     }
 
     /// A store in a fresh temporary folder that is removed when the store is closed: for tests and previews.
@@ -73,6 +76,8 @@ public final class SampleStore: Sendable {
             throw StoreError(.nested, path: path, "close() was called inside read or write")
         }
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        // Whoever waits for changes through this handle looks again, and finds it closed.
+        core.observers.notify()
         try core.registry.release(core)
     }
 
@@ -81,7 +86,7 @@ public final class SampleStore: Sendable {
     }
 
     /// Refuses to write through a handle for reading, even when another handle of this process may write.
-    private func checkWritable() throws(StoreError) {
+    func checkWritable() throws(StoreError) {
         try checkOpen()
         if isReadOnly { throw StoreError(.readOnly, path: path, "The store was opened for reading only") }
     }
@@ -106,7 +111,7 @@ public final class SampleStore: Sendable {
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
     ) throws -> Result {
         try checkWritable()
-        return try core.write(body)
+        return try core.write(as: source, body)
     }
 
     /// Runs `body` on the writing thread and resumes once its changes are durable. Blocks no thread.
@@ -115,7 +120,7 @@ public final class SampleStore: Sendable {
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
     ) async throws -> Result {
         try checkWritable()
-        return try await core.write(body)
+        return try await core.write(as: source, body)
     }
 }
 

@@ -37,13 +37,14 @@ extension StoreCore {
     private static let groupLimit = 1_024
 
     func write<Result: Sendable>(
-        _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
+        as source: Source, _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
     ) throws -> Result {
         guard !isWriting else { throw StoreError(.nested, path: path, "write was called inside write") }
         let box = ResultBox<Result>()
         try enqueue(
             WriteMember(
                 run: { transaction in
+                    transaction.environment.source = source
                     let result = try body(&transaction)
                     box.value.withLock { $0 = result }
                 }, finish: { box.finish($0) }))
@@ -51,7 +52,7 @@ extension StoreCore {
     }
 
     func write<Result: Sendable>(
-        _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
+        as source: Source, _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
     ) async throws -> Result {
         guard !isWriting else { throw StoreError(.nested, path: path, "write was called inside write") }
         let box = ResultBox<Result>()
@@ -60,6 +61,7 @@ extension StoreCore {
                 try enqueue(
                     WriteMember(
                         run: { transaction in
+                            transaction.environment.source = source
                             let result = try body(&transaction)
                             box.value.withLock { $0 = result }
                         },
@@ -77,6 +79,8 @@ extension StoreCore {
         guard !options.readOnly else {
             throw StoreError(.readOnly, path: path, "The store was opened for reading only")
         }
+        // A forked child has no writing thread: it is told so here.
+        try checkUsable()
         let isFirst = try queue.withLock { queue in
             guard !queue.isClosed else { throw StoreError(.closed, path: path, "The store is closed") }
             queue.members.append(member)
@@ -182,8 +186,10 @@ extension StoreCore {
             limits: options.limits)
         var transaction = WriteTransaction(lmdb, context: context, state: state, environment: writing)
         try body(&transaction)
+        try transaction.checkWhole()
         guard transaction.state.isChanged else { return false }
         try transaction.finish()
+        let addedRuns = transaction.state.addedRuns
         do {
             try transaction.commitToDisk()
         } catch {
@@ -194,7 +200,16 @@ extension StoreCore {
                 "A commit failed; whether it happened is known only after reopening", underlying: error)
         }
         learn(context.names)
+        if addedRuns { mayHaveRuns.store(true, ordering: .relaxed) }
         return true
+    }
+
+    private func checkUsable() throws {
+        do {
+            _ = try environment.info()
+        } catch {
+            throw StoreError.wrap(error, path: path)
+        }
     }
 
     /// Refuses to begin when the map has no room for an ordinary commit.
@@ -202,7 +217,11 @@ extension StoreCore {
         let info = try environment.info()
         let used = (info.lastPage + 1) * environment.pageSize
         let reserve = min(64 << 20, info.mapSize / 8)
-        guard used + reserve <= info.mapSize else {
+        if used + reserve <= info.mapSize { return }
+        // The file never shrinks: what was freed inside it counts as room.
+        let reader = try environment.beginRead()
+        let free = try reader.view.freeStatistics().freePages * environment.pageSize
+        guard used - free + reserve <= info.mapSize else {
             throw StoreError(.full, path: path, "The store has reached the size that was reserved for it")
         }
     }

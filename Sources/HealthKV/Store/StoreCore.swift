@@ -21,6 +21,8 @@ final class StoreCore: Sendable {
     let observers = Observers()
     let writer: Monitor<WriterThread?> = Monitor(nil)
     let isPoisoned = Atomic<Bool>(false)
+    /// Whether the identity index may have runs to merge: nothing is known of what earlier processes left.
+    let mayHaveRuns = Atomic<Bool>(true)
     /// Where the pruning of tombstones goes on; `nil` when it is not under way.
     let pruning = Monitor<[UInt8]?>(nil)
 
@@ -86,12 +88,11 @@ final class StoreCore: Sendable {
     var isWriting: Bool { writer.withLock { $0?.isCurrent ?? false } }
 
     func shutDown() {
-        let thread = writer.withLock { writer in
-            defer { writer = nil }
-            return writer
-        }
-        thread?.stop()
+        // In a forked child there is no writing thread to wait for, and the file is the parent's.
+        guard (try? environment.info()) != nil else { return }
         queue.withLock { $0.isClosed = true }
+        writer.withLock { $0 }?.stop()
+        writer.withLock { $0 = nil }
         observers.finish()
         // Readers end by themselves; none can begin, since every handle is closed.
         while !environment.close() { yieldThread() }

@@ -40,6 +40,8 @@ public struct StoreInfo: Sendable, Hashable {
     public let freePages: Int
     public let pageSize: Int
     public let mapSize: Int
+    /// How many readers the lock file has room for.
+    public let maxReaders: Int
     public let lastTransaction: Int
     public let readers: [ReaderInfo]
     public let tables: [TableInfo]
@@ -70,6 +72,7 @@ extension SampleStore {
                 tombstones: entries(.tombstones), pending: entries(.pending), unfinished: Int(header.intents),
                 fileBytes: fileBytes, liveBytes: (environment.lastPage + 1 - free.freePages) * pageSize,
                 freePages: free.freePages, pageSize: pageSize, mapSize: environment.mapSize,
+                maxReaders: environment.maxReaders,
                 lastTransaction: environment.lastTransaction, readers: readers, tables: tables)
         }
     }

@@ -102,6 +102,9 @@ extension WriteTransaction {
 
     /// Notes that a peer has seen our changes up to a token.
     public mutating func acknowledge(peer name: String, _ token: ChangeToken) throws {
+        guard token.store == state.header.storeID, token.epoch == state.header.epoch else {
+            throw StoreError(.tokenExpired, path: environment.path, "The acknowledged token is not of this store")
+        }
         let now = environment.now()
         var peer = try peer(name) ?? Peer(name: name, registered: now, lastSeen: now)
         peer.lastSeen = now

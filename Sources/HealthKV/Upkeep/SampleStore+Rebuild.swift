@@ -6,7 +6,7 @@ extension SampleStore {
     /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks. All
     /// summaries count as stale afterwards. One transaction: either all of it is new or nothing changed.
     public func rebuild() throws {
-        try checkOpen()
+        try checkWritable()
         _ = try core.onWriter { [core] in try core.transact { try $0.rebuild() } }
     }
 

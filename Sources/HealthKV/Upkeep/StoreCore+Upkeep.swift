@@ -15,7 +15,20 @@ extension StoreCore {
             try transact { try $0.foldRecentEntries() }
             return true
         }
+        if try mergeStep() { return true }
         return try pruneStep(header)
+    }
+
+    /// Merges the runs of one partition of the identity index; answers false when there is nothing to merge.
+    private func mergeStep() throws -> Bool {
+        guard mayHaveRuns.load(ordering: .relaxed) else { return false }
+        let partition = try read { try $0.snapshot.allPartitions().first { $0.firstRunToMerge != nil } }
+        guard let partition else {
+            mayHaveRuns.store(false, ordering: .relaxed)
+            return false
+        }
+        try transact { try $0.mergeRuns(of: partition) }
+        return true
     }
 
     /// Forgets tombstones that are old enough and that every peer has seen, once a day.
@@ -24,7 +37,8 @@ extension StoreCore {
         let day = DurationClass.day.longest
         let position = pruning.withLock { $0 }
         guard position != nil || now &- header.prunedAt > day else { return false }
-        let horizon = now - Int64(options.tombstoneDays) * day
+        let (kept, overflow) = Int64(max(0, options.tombstoneDays)).multipliedReportingOverflow(by: day)
+        let horizon = (Instant(nanoseconds: now) - (overflow ? .max : kept)).nanoseconds
         var next: [UInt8]?
         try transact { transaction in
             next = try transaction.prune(
@@ -46,7 +60,7 @@ extension WriteTransaction {
         if try advance(&intent, chunks: chunks) {
             try remove(.upkeep, intent.key)
             context.intents.removeFirst()
-            state.header.intents -= 1
+            state.header.intents -= min(1, state.header.intents)
         } else {
             try put(.upkeep, intent.key, intent.value(commit: commit))
             context.intents[0] = intent
@@ -58,7 +72,12 @@ extension WriteTransaction {
     /// answers where to go on; `nil` at the end.
     mutating func prune(before horizon: Int64, from position: [UInt8], count: Int, now: Int64) throws -> [UInt8]? {
         // A peer that has acknowledged nothing holds everything back.
-        let seen = try peers().map { $0.acknowledged?.commit ?? 0 }.min() ?? .max
+        // A token inside a commit has not seen all of it.
+        let seen =
+            try peers().map { peer in
+                guard let token = peer.acknowledged, token.epoch == state.header.epoch else { return 0 as UInt64 }
+                return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
+            }.min() ?? .max
         let (old, next) = try snapshot.tombstones(from: position, count: count) {
             $0.time < horizon && $0.commit <= seen
         }
@@ -102,7 +121,7 @@ extension SampleStore {
     /// Answers whether any remains.
     @discardableResult
     public func maintain(budget: Duration = .seconds(1)) throws -> Bool {
-        try checkOpen()
+        try checkWritable()
         let deadline = ContinuousClock.now + budget
         while ContinuousClock.now < deadline {
             if try !core.onWriter({ [core] in try core.maintainStep() }) { return false }

@@ -72,7 +72,11 @@ extension SampleBatch {
             guard range.contains(start), range.contains(end) || end == .max else { throw ModelError.instantOutOfRange }
             guard start <= end else { throw ModelError.startAfterEnd }
         }
-        for row in extras.keys { try sample(at: row).validate() }
+        for (row, rare) in extras {
+            // Before the id is derived from it.
+            guard rare.multiplicity >= 0 else { throw ModelError.numberOutOfRange(field: "multiplicity") }
+            try sample(at: row).validate()
+        }
     }
 }
 

@@ -11,8 +11,15 @@ struct WriteState {
     var deletions: [ChangeRecord.Deletion] = []
     var removals: [ChangeRecord.Removal] = []
     var stale: [UInt32: [ClosedRange<Int64>]] = [:]
+    /// Whether the identity index has new runs, which may have to be merged.
+    var addedRuns = false
     /// Whether anything is to be committed.
     var isChanged = false
+    /// How many records were written, so that an operation can tell whether it had begun to change the store.
+    var writes = 0
+    /// An operation failed when it had changed a part of what belongs together: none of it may be committed, even if the
+    /// closure caught the error.
+    var isBroken = false
 
     mutating func takeOrdinal() -> UInt32 {
         defer { ordinal += 1 }

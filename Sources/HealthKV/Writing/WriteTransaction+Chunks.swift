@@ -26,7 +26,9 @@ extension Snapshot {
             let key = ChunkKey(lane: lane, lower: .least)
             return LoadedChunk(bounds: ChunkBounds(key: key, upper: .greatest), rows: [], purged: [], exists: false)
         }
-        return try load(HotChunk(cursor.value, key: cursor.key))
+        let chunk = try HotChunk(cursor.value, key: cursor.key)
+        guard point < chunk.upper || point == .greatest else { throw damaged("a chunk is missing") }
+        return try load(chunk)
     }
 
     func load(_ chunk: HotChunk) throws -> LoadedChunk {

@@ -5,9 +5,8 @@ extension WriteTransaction {
     /// Deletes the sample with an id. Answers false when there is none, which is no error.
     @discardableResult
     public mutating func delete(id: SampleID) throws -> Bool {
-        guard let found = try settled(snapshot.find(id)) else { return false }
-        try delete([found])
-        return true
+        guard let found = try snapshot.find(id) else { return false }
+        return try deleteLive([found]) > 0
     }
 
     /// Deletes the sample with a sync identifier of a type and source.
@@ -29,10 +28,12 @@ extension WriteTransaction {
     public mutating func deleteGroup(_ group: String) throws -> Int { try deleteLive(snapshot.find(group: group)) }
 
     private mutating func deleteLive(_ found: [FoundRow]) throws -> Int {
-        var live: [FoundRow] = []
-        for row in found { if let row = try settled(row) { live.append(row) } }
-        try delete(live)
-        return live.count
+        try whole { transaction in
+            var live: [FoundRow] = []
+            for row in found { if let row = try transaction.settled(row) { live.append(row) } }
+            try transaction.delete(live)
+            return live.count
+        }
     }
 
     private mutating func delete(_ found: [FoundRow]) throws {

@@ -53,6 +53,7 @@ extension WriteTransaction {
                     inner, context: context, state: before, environment: environment)
                 do {
                     let result = try body(&transaction)
+                    try transaction.checkWhole()
                     after = transaction.state
                     inner = transaction.release()
                     return result

@@ -9,6 +9,10 @@ extension WriteTransaction {
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
         guard !batch.isEmpty else { return ImportReport() }
         try batch.validate()
+        return try whole { try $0.importValid(batch) }
+    }
+
+    private mutating func importValid(_ batch: SampleBatch) throws -> ImportReport {
         var plan = try plan(batch)
         try markKnown(batch, &plan)
         var report = ImportReport()
@@ -21,6 +25,11 @@ extension WriteTransaction {
             sample.id = plan.ids[row]
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
             if sample.source == .thisApp { sample.source = environment.source }
+            // Content without an identity of its own cannot say that a sample which was edited since is to be as before.
+            if batch.derivesIDs, sample.modified == nil, try settled(snapshot.find(sample.id)) != nil {
+                report.unchanged += 1
+                continue
+            }
             report.count(try store(sample, rule: sample.modified == nil ? .local : .merge))
         }
         return report
@@ -32,14 +41,18 @@ extension WriteTransaction {
             let source = kind.source == .thisApp ? environment.source : kind.source
             var flags: StoredRow.Flags = kind.isUserEntered ? .userEntered : []
             if kind.origin == .imported { flags.insert(.imported) }
+            let (type, revision) = (try number(of: kind.type), try number(ofRevision: source))
+            guard let prefix = context.derivedPrefix(type: type, revision: revision) else {
+                throw snapshot.damaged("a source has no name")
+            }
             kinds.append(
                 ImportKind(
-                    type: try number(of: kind.type), unit: kind.unit.number, revision: try number(ofRevision: source),
-                    flags: flags, prefix: DerivedID.Prefix(type: kind.type, source: source.identity),
+                    type: type, unit: kind.unit.number, revision: revision, flags: flags, prefix: prefix,
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
-        return ImportPlan(kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count),
+        return ImportPlan(
+            kinds: kinds, ids: ids, careful: [Bool](repeating: false, count: batch.count),
             settled: [Bool](repeating: false, count: batch.count))
     }
 
@@ -155,7 +168,8 @@ extension WriteTransaction {
         var row = StoredRow(
             start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
             unit: kind.unit, revision: kind.revision, flags: kind.flags, version: 1,
-            clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal())
+            clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal()
+        )
         if batch.derivesIDs || !plan.derived.isEmpty && plan.derived[index] { row.flags.insert(.derivedID) }
         let rare = batch.extras.isEmpty ? nil : batch.extras[index]
         let isAuthored = !row.flags.contains(.imported)

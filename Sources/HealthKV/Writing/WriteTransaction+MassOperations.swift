@@ -10,7 +10,7 @@ extension WriteTransaction {
     @discardableResult
     public mutating func deleteSource(_ source: SourceIdentity) throws -> Int {
         guard let number = try snapshot.number(of: source) else { return 0 }
-        return try remove(.source(number), leavingTombstones: true)
+        return try whole { try $0.remove(.source(number), leavingTombstones: true) }
     }
 
     /// Removes all samples of a source without a trace, as when its provider is disconnected: nothing is sent to
@@ -18,7 +18,7 @@ extension WriteTransaction {
     @discardableResult
     public mutating func purgeSource(_ source: SourceIdentity) throws -> Int {
         guard let number = try snapshot.number(of: source) else { return 0 }
-        return try remove(.source(number), leavingTombstones: false)
+        return try whole { try $0.remove(.source(number), leavingTombstones: false) }
     }
 
     /// Deletes the samples of a type that start in `from..<to` and answers how many there were.
@@ -27,8 +27,8 @@ extension WriteTransaction {
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
     ) throws -> Int {
         guard from < to, let number = try snapshot.number(of: type) else { return 0 }
-        return try remove(
-            .range(type: number, from: from.nanoseconds, to: to.nanoseconds), leavingTombstones: true)
+        let scope = Intent.Scope.range(type: number, from: from.nanoseconds, to: to.nanoseconds)
+        return try whole { try $0.remove(scope, leavingTombstones: true) }
     }
 
     private mutating func remove(_ scope: Intent.Scope, leavingTombstones: Bool) throws -> Int {
@@ -121,7 +121,9 @@ extension WriteTransaction {
         var left = chunks
         for lane in try snapshot.lanes(of: intent) where lane >= intent.position.lane {
             let from = lane == intent.position.lane ? intent.position.lower : intent.points.from
-            for key in try snapshot.chunkKeys(lane, from: from, to: intent.points.to) {
+            for key in try snapshot.chunkKeys(
+                lane, from: from, to: intent.points.to, limit: left == .max ? left : left + 1)
+            {
                 if left == 0 {
                     intent.position = key
                     return false
@@ -151,11 +153,13 @@ extension Snapshot {
     }
 
     /// The keys of a lane's chunks whose spans meet a range.
-    func chunkKeys(_ lane: Lane, from: Point = .least, to: Point = .greatest) throws -> [ChunkKey] {
+    func chunkKeys(
+        _ lane: Lane, from: Point = .least, to: Point = .greatest, limit: Int = .max
+    ) throws -> [ChunkKey] {
         var keys: [ChunkKey] = []
         try forEachChunk(lane, from: from, to: to) { chunk in
             keys.append(chunk.key)
-            return true
+            return keys.count < limit
         }
         return keys
     }

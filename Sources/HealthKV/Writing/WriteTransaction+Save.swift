@@ -16,7 +16,7 @@ extension WriteTransaction {
     /// ```
     @discardableResult
     public mutating func save(_ sample: Sample) throws -> SaveOutcome {
-        try store(sample, rule: .local)
+        try whole { try $0.store(sample, rule: .local) }
     }
 
     /// Saves several samples in order: all or, when one is refused, none.
@@ -24,7 +24,9 @@ extension WriteTransaction {
     public mutating func save(_ samples: [Sample]) throws -> [SaveOutcome] {
         for sample in samples { try sample.validate() }
         var outcomes: [SaveOutcome] = []
-        for sample in samples { outcomes.append(try store(sample, rule: .local)) }
+        try whole { transaction in
+            for sample in samples { outcomes.append(try transaction.store(sample, rule: .local)) }
+        }
         return outcomes
     }
 
@@ -32,7 +34,7 @@ extension WriteTransaction {
     /// (version, clock, content) wins, so that merging is the same in any order.
     @discardableResult
     public mutating func merge(_ sample: Sample) throws -> SaveOutcome {
-        try store(sample, rule: .merge)
+        try whole { try $0.store(sample, rule: .merge) }
     }
 
     /// How a sample meets what is stored.

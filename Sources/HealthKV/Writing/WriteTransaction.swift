@@ -15,7 +15,7 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     var lmdb: LMDB.WriteTransaction
     let context: ReadContext
     var state: WriteState
-    let environment: WriteEnvironment
+    var environment: WriteEnvironment
 
     init(
         _ lmdb: consuming LMDB.WriteTransaction, context: ReadContext, state: WriteState, environment: WriteEnvironment
@@ -36,13 +36,34 @@ public struct WriteTransaction: ~Copyable, SampleReading {
 
     mutating func put(_ table: TableCode, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {
         state.isChanged = true
+        state.writes += 1
         try lmdb.put(context.tables[table], key, value)
     }
 
     @discardableResult
     mutating func remove(_ table: TableCode, _ key: [UInt8]) throws(LMDBError) -> Bool {
         state.isChanged = true
+        state.writes += 1
         return try lmdb.delete(context.tables[table], key)
+    }
+
+    /// Runs an operation that is whole or not at all. When it fails half way the transaction can no longer be committed.
+    mutating func whole<Result>(_ operation: (inout WriteTransaction) throws -> Result) throws -> Result {
+        let before = state.writes
+        do {
+            return try operation(&self)
+        } catch {
+            if state.writes != before { state.isBroken = true }
+            throw error
+        }
+    }
+
+    /// Refuses to go on with a transaction in which an operation failed half way.
+    func checkWhole() throws {
+        if state.isBroken {
+            throw StoreError(
+                .damaged, path: environment.path, "An operation failed half way; all of the transaction is undone")
+        }
     }
 
     /// Ticks the hybrid logical clock.

@@ -9,7 +9,8 @@ import Testing
         try withStore { store throws in
             var sample = Sample(
                 .dietaryProtein, 12.5, .gram, from: .day(1), to: .day(1, 600),
-                source: Source(bundle: "org.example", name: "Kitchen", version: "2", product: "iPhone17,1", system: "19"),
+                source: Source(
+                    bundle: "org.example", name: "Kitchen", version: "2", product: "iPhone17,1", system: "19"),
                 syncIdentifier: "meal-1-protein", version: 3, origin: .imported, isUserEntered: true,
                 device: Device(name: "Scale", manufacturer: "Maker"),
                 metadata: [

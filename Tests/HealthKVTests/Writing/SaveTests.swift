@@ -71,7 +71,9 @@ import Testing
             ]
             #expect(try store.write { try $0.save(samples) } == [.inserted, .inserted, .inserted])
             #expect(try store.read { try $0.samples(syncIdentifier: "x") }.count == 3)
-            #expect(try store.write { try $0.delete(syncIdentifier: "x", type: .dietarySugar, source: other.identity) } == false)
+            #expect(
+                try store.write { try $0.delete(syncIdentifier: "x", type: .dietarySugar, source: other.identity) }
+                    == false)
             #expect(try store.write { try $0.delete(syncIdentifier: "x", type: .dietarySugar, source: app.identity) })
             #expect(try store.read { try $0.samples(syncIdentifier: "x") }.count == 2)
         }
@@ -89,7 +91,9 @@ import Testing
         }
     }
 
-    @Test("Of several weights at one time the newest shows, and its deletion brings the next one back") func shadows() throws {
+    @Test("Of several weights at one time the newest shows, and its deletion brings the next one back") func shadows()
+        throws
+    {
         try withStore { store throws in
             let samples = (0..<3).map { weight(70 + Double($0)) }
             try store.write { try $0.save(samples) }

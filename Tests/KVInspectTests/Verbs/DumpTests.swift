@@ -1,3 +1,4 @@
+import Foundation
 import HealthKV
 import Testing
 
@@ -70,5 +71,38 @@ struct DumpTests {
         try bench.load("T", all.output)
         #expect(try bench.run("dump", "T", "--all").output == plain)
         try bench.expectClean("T")
+    }
+
+    @Test("The raw dump is what mdb_dump writes, and mdb_load reads it back", .enabled(if: MDBTools.areInstalled))
+    func raw() throws {
+        let raw = try bench.run("dump", "S", "--raw")
+        #expect(raw.code == 0 && raw.errors.isEmpty)
+        #expect(try raw.output == MDBTools.run("mdb_dump", ["-a", bench.path("S")]))
+        let file = bench.folder.appendingPathComponent("raw")
+        try Data(raw.output.utf8).write(to: file)
+        try FileManager.default.createDirectory(atPath: bench.path("R"), withIntermediateDirectories: true)
+        _ = try MDBTools.run("mdb_load", ["-f", file.path, bench.path("R")])
+        let again = try MDBTools.run("mdb_dump", ["-a", bench.path("R")])
+        #expect(
+            again.split(separator: "\n").filter { $0.hasPrefix(" ") }
+                == raw.output.split(separator: "\n").filter { $0.hasPrefix(" ") })
+    }
+}
+
+/// LMDB's own command line tools.
+enum MDBTools {
+    static var areInstalled: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/mdb_load") }
+
+    static func run(_ tool: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/\(tool)")
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return String(decoding: data, as: UTF8.self)
     }
 }

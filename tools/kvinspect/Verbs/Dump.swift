@@ -7,11 +7,21 @@ enum DumpVerb: Verb {
         discussion: "One live sample a line with all its fields, ordered by type, start, end and id; times are in UTC.",
         arguments: [.store],
         options: [
-            OptionDescription(name: "all", help: "Also print sync state, in lines that 'load' passes over."), .progress,
+            OptionDescription(name: "all", help: "Also print sync state, in lines that 'load' passes over."),
+            OptionDescription(
+                name: "raw", help: "Print every table in the text format of mdb_dump instead, for mdb_load."),
+            .progress,
         ])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let store = try StoreAccess.openForReading(arguments.store)
+        if arguments.flag("raw") {
+            guard !arguments.flag("all") else {
+                throw UsageError("--raw and --all exclude each other", verb: description)
+            }
+            try RawDump.print(store, console, Progress(arguments, console, unit: "records"))
+            return .clean
+        }
         let progress = Progress(arguments, console, unit: "samples")
         try store.read { transaction in
             try printSamples(of: transaction, console, progress)

@@ -1,0 +1,78 @@
+import ColumnFormat
+
+@testable import HealthKV
+
+/// A fault planted in a store behind the model's back. The model must find each of them without the help of a check.
+enum Fault: CaseIterable {
+    /// The identity index loses one entry.
+    case missingIdentity
+    /// A deletion loses its tombstone.
+    case missingTombstone
+    /// A chunk loses one row.
+    case missingRow
+    /// A row's value changes in its last bit.
+    case changedValue
+    /// A removal never happens: a deleted row is back in its chunk.
+    case undoneRemoval
+    /// A shadow mark is turned.
+    case turnedShadow
+    /// A count is off by one.
+    case wrongCount
+    /// A commit has no record in the feed.
+    case missingChangeRecord
+}
+
+extension ModelRun {
+    /// Plants a fault in one random place; answers false where the store has none for it now.
+    func plant(_ fault: Fault) throws -> Bool {
+        faults.insert(fault)
+        note("planted: \(fault)")
+        guard let sample = anyLive() else { return false }
+        var isPlanted = false
+        try store.core.transact { txn in
+            guard let found = try txn.snapshot.find(sample.id) else { return }
+            switch fault {
+            case .missingIdentity:
+                guard let entry = txn.entries(of: found.row, found.lane).first else { return }
+                try txn.addRecent(entry, -1)
+            case .missingTombstone:
+                guard let id = model.gravesByID.keys.sorted().first else { return }
+                guard try txn.remove(.tombstones, Tombstone.key(id)) else { return }
+            case .missingRow: try rewrite(&txn, found) { rows, index in rows.remove(at: index) }
+            case .changedValue:
+                try rewrite(&txn, found) { rows, index in
+                    rows[index].value = Double(bitPattern: rows[index].value.bitPattern ^ 1)
+                }
+            case .undoneRemoval:
+                var row = found.row
+                row.id = SampleID(using: &random)
+                row.flags.remove(.derivedID)
+                try txn.apply(found.lane, inserts: [row])
+            case .turnedShadow:
+                var row = found.row
+                row.flags.formSymmetricDifference(.shadowed)
+                try txn.replaceMarks(found.lane, [row])
+            case .wrongCount:
+                var counts = try txn.snapshot.counts(of: found.lane.type)
+                counts.sources[counts.sources.keys.sorted()[0]]!.samples += 1
+                txn.context.counts[found.lane.type] = counts
+                txn.state.isChanged = true
+            case .missingChangeRecord:
+                guard try txn.remove(.changes, ChangeRecord.key(found.row.commit)) else { return }
+            }
+            isPlanted = true
+        }
+        return isPlanted
+    }
+
+    /// Writes the chunk of a row anew, changed, without a word to anyone.
+    private func rewrite(
+        _ txn: inout WriteTransaction, _ found: FoundRow, _ change: (inout [StoredRow], Int) -> Void
+    ) throws {
+        let chunk = try txn.snapshot.load(found.lane, found.row.point)
+        var rows = chunk.rows + chunk.purged
+        rows.sort { $0.point < $1.point }
+        change(&rows, rows.firstIndex { $0.id == found.row.id }!)
+        try txn.write(chunk.bounds, rows, exists: true)
+    }
+}
