@@ -79,8 +79,21 @@ import Testing
             return log.all.count { $0 == -1 } < 3
         }
         writer.perform { log.note(1) }
+        for _ in 0..<1_000 where log.all.count < 4 { usleep(5_000) }
         writer.stop()
         #expect(log.all == [1, -1, -1, -1])
+    }
+
+    @Test("Whoever stops the thread does not wait for idle work")
+    func stoppingSkipsIdleWork() {
+        let log = Log()
+        let writer = WriterThread(idlePeriod: .milliseconds(1)) {
+            log.note(-1)
+            return true
+        }
+        writer.perform { log.note(1) }
+        writer.stop()
+        #expect(log.all.first == 1)
     }
 
     @Test("The thread ends when idle, lets go of the writer, and starts again on demand")
