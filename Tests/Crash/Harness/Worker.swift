@@ -62,7 +62,11 @@ final class Worker: Sendable {
         let line = JournalLine.content(
             number: state.number, group: state.number == 0 ? last : last + 1, state.model.digest)
         try journal.append(line.text)
-        if lies { try acknowledge(state.number) }
+        if lies {
+            try acknowledge(state.number)
+            // Long enough that some kill falls in between.
+            pause(microseconds: 3_000)
+        }
     }
 
     private func acknowledge(_ number: Int) throws { try journal.append(JournalLine.acknowledged(number).text) }

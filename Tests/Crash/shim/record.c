@@ -2,8 +2,8 @@
 //
 //   HEALTHKV_RECORD_FOLDER   files named data.mdb and acks in this folder or below are recorded
 //   HEALTHKV_RECORD_LOG      where to; appended through a descriptor of its own
-//   HEALTHKV_RECORD_DROP     a planted fault: "data N" or "meta N" leaves the Nth sync of that kind out of the record, so
-//                            that what it made durable counts as unsynced; N = 0 leaves out all
+//   HEALTHKV_RECORD_DROP     a planted fault: "data N", "meta N" or "folder N" leaves the Nth sync of that kind out of the
+//                            record, so that what it made durable counts as unsynced; N = 0 leaves out all
 //
 // A record is a header and its bytes (RecordedLog.swift reads them). One lock is held over each call and its record, so
 // the record is an order in which the calls may have happened. A write is recorded after it returned: whoever was told
@@ -46,14 +46,14 @@ static char tracked[DESCRIPTORS];
 static uint64_t inodes[DESCRIPTORS];
 static char drop_kind;
 static long drop_number = -1;
-static long syncs[2];
+static long syncs[3];
 
 __attribute__((constructor)) static void begin(void) {
     const char *log = getenv("HEALTHKV_RECORD_LOG"), *drop = getenv("HEALTHKV_RECORD_DROP");
     folder = getenv("HEALTHKV_RECORD_FOLDER");
     if (!log || !folder) return;
     if (drop && sscanf(drop, "%c%*s %ld", &drop_kind, &drop_number) != 2) {
-        fprintf(stderr, "record: HEALTHKV_RECORD_DROP is \"data N\" or \"meta N\"\n");
+        fprintf(stderr, "record: HEALTHKV_RECORD_DROP is \"data N\", \"meta N\" or \"folder N\"\n");
         _exit(64);
     }
     log_descriptor = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -76,7 +76,7 @@ static void record(enum kind kind, uint64_t file, uint64_t offset, const void *b
 
 // Whether the planted fault leaves this sync out.
 static int is_dropped(char kind) {
-    long number = ++syncs[kind == 'm'];
+    long number = ++syncs[kind == 'm' ? 1 : kind == 'f' ? 2 : 0];
     return kind == drop_kind && (drop_number == 0 || number == drop_number);
 }
 
@@ -251,7 +251,7 @@ ssize_t writev(int descriptor, const struct iovec *parts, int count) {
         if (kind == IGNORED || kind == ACKS) return REAL(name)(descriptor);            \
         pthread_mutex_lock(&lock);                                                     \
         int code = REAL(name)(descriptor);                                             \
-        if (code == 0 && kind == FOLDER) record(FOLDER_SYNCED, inodes[descriptor], 0, NULL, 0); \
+        if (code == 0 && kind == FOLDER && !is_dropped('f')) record(FOLDER_SYNCED, inodes[descriptor], 0, NULL, 0); \
         if (code == 0 && kind != FOLDER && !is_dropped('d'))                           \
             record(SYNCED, inodes[descriptor], 0, NULL, 0);                            \
         pthread_mutex_unlock(&lock);                                                   \
