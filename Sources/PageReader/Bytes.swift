@@ -1,0 +1,46 @@
+/// Little-endian numbers in bytes that nobody vouches for. Outside the array there are zeros, so that no offset, however
+/// wrong, can end the process; whoever needs to know checks the bounds.
+extension [UInt8] {
+    @inline(__always)
+    func u16(_ offset: Int) -> UInt16 {
+        guard offset >= 0, offset < count - 1 else { return 0 }
+        return UInt16(self[offset]) | UInt16(self[offset + 1]) << 8
+    }
+
+    @inline(__always)
+    func u32(_ offset: Int) -> UInt32 { UInt32(u16(offset)) | UInt32(u16(offset + 2)) << 16 }
+
+    @inline(__always)
+    func u64(_ offset: Int) -> UInt64 { UInt64(u32(offset)) | UInt64(u32(offset + 4)) << 32 }
+
+    /// A copy of a part, cut to what is there.
+    func part(_ range: Range<Int>) -> [UInt8] { Array(self[range.clamped(to: 0..<count)]) }
+}
+
+/// Compares two keys in LMDB's order of bytes: negative, zero or positive.
+func compareKeys(
+    _ left: [UInt8], _ leftRange: Range<Int>, _ right: [UInt8], _ rightRange: Range<Int>
+) -> Int {
+    let common = min(leftRange.count, rightRange.count)
+    for index in 0..<common {
+        let difference = Int(left[leftRange.lowerBound + index]) - Int(right[rightRange.lowerBound + index])
+        if difference != 0 { return difference }
+    }
+    return leftRange.count - rightRange.count
+}
+
+/// A set of page numbers below a limit.
+struct PageSet {
+    private var words: [UInt64]
+
+    init(limit: UInt64) { words = [UInt64](repeating: 0, count: Int(limit / 64 + 1)) }
+
+    /// Adds a page below the limit; answers false when it was there.
+    mutating func insert(_ page: UInt64) -> Bool {
+        let (word, bit) = (Int(page / 64), UInt64(1) << (page % 64))
+        defer { words[word] |= bit }
+        return words[word] & bit == 0
+    }
+
+    func contains(_ page: UInt64) -> Bool { words[Int(page / 64)] & 1 << (page % 64) != 0 }
+}

@@ -1,0 +1,334 @@
+/// A walk over all pages of one snapshot: the shape of each tree, the order of its keys, the places of long values, and
+/// the list of free pages. Every number is bounded before it is used, no page is read twice as part of a tree, and no
+/// tree is followed deeper than it says; so the walk ends, whatever the file holds.
+///
+/// Branch and leaf pages are read, long values are not: their pages must lie in the file and belong to nobody else.
+public struct SnapshotWalk {
+    /// What a walk does beside looking at the trees.
+    public struct Options: Sendable {
+        /// Ends at the first finding.
+        public var stopsAtFirst = false
+        /// Reads the first bytes of each long value's pages too.
+        public var readsOverflowHeaders = false
+        /// The most findings to list; the rest is counted.
+        public var limit = 1_000
+
+        public init() {}
+    }
+
+    /// A table that the file names.
+    public struct Table: Sendable {
+        public let name: String
+        public let record: TreeRecord
+    }
+
+    /// A value on a leaf page, and how to read it.
+    public struct Entry {
+        public let table: String
+        public let key: [UInt8]
+        public let leaf: LeafEntry
+        fileprivate let page: [UInt8]
+        fileprivate let file: PageFile
+        fileprivate let pageSize: Int
+
+        /// The bytes of the value, from the leaf or from pages of its own, which the walk has found within the file.
+        public func value() throws(PageFileError) -> [UInt8] { try head(leaf.valueSize) }
+
+        /// The first bytes of the value, or all of a shorter one.
+        public func head(_ count: Int) throws(PageFileError) -> [UInt8] {
+            let count = max(0, min(count, leaf.valueSize))
+            switch leaf.place {
+            case .inline(let offset): return page.part(offset..<offset + count)
+            case .overflow(let first):
+                var bytes = [UInt8](repeating: 0, count: count)
+                try file.read(at: first * UInt64(pageSize) + UInt64(NodePage.header), into: &bytes)
+                return bytes
+            }
+        }
+    }
+
+    public let meta: Meta
+    public internal(set) var findings: [PageFinding] = []
+    /// Findings beyond the limit.
+    public internal(set) var omitted = 0
+    /// Pages of trees whose entries could not be looked at.
+    public internal(set) var unreadPages = 0
+    public private(set) var tables: [Table] = []
+    /// Pages of trees and long values.
+    public private(set) var pagesInUse: UInt64 = 2
+    /// Pages that belong to long values without being needed, as the trees' records count them.
+    public private(set) var sparePages: UInt64 = 0
+    public internal(set) var freePages: UInt64 = 0
+
+    let file: PageFile
+    let options: Options
+    let filePages: UInt64
+    var visited: PageSet
+    private var buffers: [[UInt8]] = []
+    private var scratch: [UInt32] = []
+
+    /// Walks the snapshot of a meta page. `visit` is called with each entry of the tables whose names `visits` picks.
+    public init(
+        _ file: PageFile, _ meta: Meta, options: Options = Options(), visits: (String) -> Bool,
+        visit: (Entry) throws -> Void
+    ) rethrows {
+        self.file = file
+        self.meta = meta
+        self.options = options
+        filePages = ((try? file.size()) ?? 0) / UInt64(max(1, meta.pageSize))
+        visited = PageSet(limit: filePages)
+        // A meta page that is out of bounds is no base to walk from.
+        if meta.version != 1 || meta.complaint != nil {
+            add(.metaInvalid, UInt64(meta.index), nil, meta.complaint ?? "the version is unknown")
+            return
+        }
+        try walkMain(visits, visit)
+        if isStopped { return }
+        walkFree()
+    }
+
+    /// Walks the snapshot of a meta page and looks at no value.
+    public init(_ file: PageFile, _ meta: Meta, options: Options = Options()) {
+        self.init(file, meta, options: options, visits: { _ in false }, visit: { _ in })
+    }
+
+    public var isSound: Bool { findings.isEmpty && omitted == 0 }
+
+    var isStopped: Bool { options.stopsAtFirst && !findings.isEmpty }
+
+    private mutating func walkMain(_ visits: (String) -> Bool, _ visit: (Entry) throws -> Void) rethrows {
+        var found: [Table] = []
+        walk(Tree.mainName, meta.main) { walk, page, entry in
+            guard entry.isTree else { return }
+            guard case .inline(let offset) = entry.place, entry.valueSize == TreeRecord.byteCount else {
+                walk.add(.treeKind, page.bytes.u64(0), Tree.mainName, "the record of a table has a wrong length")
+                return
+            }
+            found.append(
+                Table(
+                    name: String(decoding: page.bytes[entry.key], as: UTF8.self),
+                    record: TreeRecord(page.bytes, at: offset)))
+        }
+        tables = found
+        for table in found {
+            if isStopped { return }
+            if table.record.flags != 0 {
+                add(.treeKind, nil, table.name, "the table is of a kind that stores never have")
+            } else if let complaint = table.record.complaint(lastPage: meta.lastPage) {
+                add(.treeShape, nil, table.name, complaint)
+            } else if visits(table.name) {
+                try walk(table.name, table.record) { walk, page, entry in
+                    try visit(
+                        Entry(
+                            table: table.name, key: Array(page.bytes[entry.key]), leaf: entry, page: page.bytes,
+                            file: walk.file, pageSize: walk.meta.pageSize))
+                }
+            } else {
+                walk(table.name, table.record) { _, _, _ in }
+            }
+        }
+    }
+
+    mutating func add(_ kind: PageFinding.Kind, _ page: UInt64?, _ table: String?, _ detail: String) {
+        if findings.count < options.limit {
+            findings.append(PageFinding(kind: kind, page: page, table: table, detail: detail))
+        } else {
+            omitted += 1
+        }
+    }
+}
+
+/// What was counted in a tree, to be compared with what its record says.
+private struct TreeCount {
+    var branchPages: UInt64 = 0
+    var leafPages: UInt64 = 0
+    var overflowPages: UInt64 = 0
+    var entries: UInt64 = 0
+}
+
+/// A place in a tree whose page is to be read, and the bounds of its keys: from `lower` on, below `upper`.
+private struct TreePlace {
+    let number: UInt64
+    let level: Int
+    let lower: [UInt8]
+    let upper: [UInt8]?
+}
+
+extension SnapshotWalk {
+    /// The caller sees each entry of each sound leaf page, in the order of keys.
+    mutating func walk(
+        _ name: String, _ record: TreeRecord, _ body: (inout SnapshotWalk, NodePage, LeafEntry) throws -> Void
+    ) rethrows {
+        if record.isEmpty { return }
+        let before = findings.count + omitted
+        var count = TreeCount()
+        let root = TreePlace(number: record.root, level: 1, lower: [], upper: nil)
+        try descend(root, name, record, &count, body)
+        guard findings.count + omitted == before else { return }
+        let pagesAgree = count.branchPages == record.branchPages && count.leafPages == record.leafPages
+        // A value that became shorter may keep more pages than it needs; only the pages themselves tell.
+        let longAgree =
+            readsHeaders(of: name)
+            ? count.overflowPages == record.overflowPages : count.overflowPages <= record.overflowPages
+        sparePages += record.overflowPages &- count.overflowPages
+        if !pagesAgree || !longAgree || count.entries != record.entries {
+            add(.treeShape, nil, name, "the tree has other numbers of pages or entries than its record says")
+        }
+    }
+
+    private func readsHeaders(of name: String) -> Bool { options.readsOverflowHeaders || name == Tree.freeName }
+
+    private mutating func descend(
+        _ place: TreePlace, _ name: String, _ record: TreeRecord, _ count: inout TreeCount,
+        _ body: (inout SnapshotWalk, NodePage, LeafEntry) throws -> Void
+    ) rethrows {
+        guard let page = read(place, name) else { return }
+        if page.isLeaf != (place.level == record.depth) {
+            unreadPages += 1
+            add(.treeShape, place.number, name, "the tree is not as deep as it says")
+            return
+        }
+        guard checkKeys(page, place, name, isFree: name == Tree.freeName) else { return }
+        if page.isLeaf {
+            count.leafPages += 1
+            count.entries += UInt64(page.count)
+            for index in 0..<page.count {
+                let entry = page.entry(index)
+                guard claimValue(of: entry, place, name, &count) else { continue }
+                try body(&self, page, entry)
+                if isStopped { return }
+            }
+            return
+        }
+        count.branchPages += 1
+        for index in 0..<page.count {
+            let child = TreePlace(
+                number: page.child(index), level: place.level + 1,
+                lower: index == 0 ? place.lower : Array(page.bytes[page.key(index)]),
+                upper: index + 1 < page.count ? Array(page.bytes[page.key(index + 1)]) : place.upper)
+            try descend(child, name, record, &count, body)
+            if isStopped { return }
+        }
+    }
+
+    /// Reads a page of a tree into the buffer of its level; adds a finding and answers nil when it is none.
+    private mutating func read(_ place: TreePlace, _ name: String) -> NodePage? {
+        guard claim(place.number, count: 1, name) else {
+            unreadPages += 1
+            return nil
+        }
+        while buffers.count <= place.level { buffers.append([UInt8](repeating: 0, count: meta.pageSize)) }
+        do {
+            try file.read(at: place.number * UInt64(meta.pageSize), into: &buffers[place.level])
+        } catch {
+            unreadPages += 1
+            add(.pageUnreadable, place.number, name, "\(error)")
+            return nil
+        }
+        do throws(NodePage.Refusal) {
+            return try NodePage(buffers[place.level], number: place.number, scratch: &scratch)
+        } catch {
+            unreadPages += 1
+            add(error.kind, place.number, name, error.detail)
+            return nil
+        }
+    }
+
+    /// Takes pages for a tree or value; answers false, with a finding, when they are not there or taken.
+    private mutating func claim(_ first: UInt64, count: UInt64, _ name: String) -> Bool {
+        guard first >= 2, first <= meta.lastPage, count <= meta.lastPage - first + 1 else {
+            add(.pageOutOfRange, first, name, "the page is outside the range in use")
+            return false
+        }
+        guard first < filePages, count <= filePages - first else {
+            add(.pageOutOfRange, first, name, "the page is behind the end of the file")
+            return false
+        }
+        for page in first..<first + count where !visited.insert(page) {
+            add(.pageUsedTwice, page, name, "the page is used twice")
+            return false
+        }
+        pagesInUse += count
+        return true
+    }
+
+    private mutating func checkKeys(_ page: NodePage, _ place: TreePlace, _ name: String, isFree: Bool) -> Bool {
+        // LMDB lets a branch of the free pages' tree shrink to one child; elsewhere it counts on two.
+        guard page.isLeaf || page.count >= (isFree ? 1 : 2) else {
+            unreadPages += 1
+            add(.treeShape, place.number, name, "a branch has one child only")
+            return false
+        }
+        // The first key of a branch stands for everything below the second and is never compared.
+        let first = page.isLeaf ? 0 : 1
+        var isInOrder = true
+        for index in first..<max(first, page.count) {
+            let key = page.key(index)
+            if isFree, key.count != 8 { isInOrder = false }
+            if index > first, compare(page.bytes, page.key(index - 1), page.bytes, key, isFree) >= 0 {
+                isInOrder = false
+            }
+        }
+        if page.count > first {
+            let (least, greatest) = (page.key(first), page.key(page.count - 1))
+            if !place.lower.isEmpty,
+                compare(page.bytes, least, place.lower, place.lower.indices, isFree) < 0
+            {
+                isInOrder = false
+            }
+            if let upper = place.upper, compare(page.bytes, greatest, upper, upper.indices, isFree) >= 0 {
+                isInOrder = false
+            }
+        }
+        if !isInOrder { add(.keyOrder, place.number, name, "the keys are out of order or bounds") }
+        return true
+    }
+
+    private func compare(
+        _ left: [UInt8], _ leftKey: Range<Int>, _ right: [UInt8], _ rightKey: Range<Int>, _ isFree: Bool
+    ) -> Int {
+        if !isFree { return compareKeys(left, leftKey, right, rightKey) }
+        let (one, other) = (left.u64(leftKey.lowerBound), right.u64(rightKey.lowerBound))
+        return one < other ? -1 : one == other ? 0 : 1
+    }
+
+    /// Takes the pages of a long value.
+    private mutating func claimValue(
+        of entry: LeafEntry, _ place: TreePlace, _ name: String, _ count: inout TreeCount
+    ) -> Bool {
+        if entry.isTree, name != Tree.mainName {
+            add(.treeKind, place.number, name, "a table is inside another")
+            return false
+        }
+        guard case .overflow(let first) = entry.place else { return true }
+        let needed = UInt64((NodePage.header + max(1, entry.valueSize) - 1) / meta.pageSize + 1)
+        var run = needed
+        if readsHeaders(of: name), first >= 2, first < filePages {
+            guard let pages = overflowRun(at: first, name) else { return false }
+            guard pages >= needed else {
+                add(.overflowPages, first, name, "the pages of a value are too few")
+                return false
+            }
+            run = pages
+        }
+        guard claim(first, count: run, name) else { return false }
+        count.overflowPages += run
+        return true
+    }
+
+    /// How many pages the first one says belong to it.
+    private mutating func overflowRun(at first: UInt64, _ name: String) -> UInt64? {
+        var header = [UInt8](repeating: 0, count: NodePage.header)
+        do {
+            try file.read(at: first * UInt64(meta.pageSize), into: &header)
+        } catch {
+            add(.pageUnreadable, first, name, "\(error)")
+            return nil
+        }
+        guard header.u64(0) == first, header.u16(10) == 4, header.u32(12) > 0 else {
+            add(.overflowPages, first, name, "the page does not begin a long value")
+            return nil
+        }
+        return UInt64(header.u32(12))
+    }
+}

@@ -1,0 +1,53 @@
+import PageReader
+import Testing
+
+@Suite("Meta pages")
+struct MetaPagesTests {
+    /// The place of the newest meta page.
+    private func newest(_ sample: SampleFile) -> Int { sample.transaction % 2 * SampleFile.pageSize }
+
+    @Test("One ruined meta page is told from the other, which still leads to a sound snapshot", arguments: [0, 1])
+    func oneRuined(index: Int) throws {
+        let sample = try SampleFile(removing: false)
+        var bytes = sample.bytes
+        bytes.replaceSubrange(index * 4_096..<(index + 1) * 4_096, with: [UInt8](repeating: 0, count: 4_096))
+        let metas = MetaPages(PageFile(bytes: bytes))
+        #expect(metas.findings.map(\.kind) == [.metaUnreadable] && metas.findings.first?.page == UInt64(index))
+        #expect(metas.newest?.index == 1 - index && metas.pageSize == 4_096)
+    }
+
+    @Test(
+        "Fields out of bounds are found",
+        arguments: [
+            (40, PageFinding.Kind.metaInvalid), (44, .metaInvalid), (92, .metaInvalid), (143, .metaInvalid),
+            (135, .metaInvalid), (151, .metaInvalid), (144, .metaInvalid), (145, .metaOrder), (20, .metaVersion),
+            (16, .metaUnreadable), (10, .metaUnreadable), (0, .metaUnreadable),
+        ])
+    func bounds(offset: Int, kind: PageFinding.Kind) throws {
+        let sample = try SampleFile(rounds: 6)
+        var bytes = sample.bytes
+        bytes[newest(sample) + offset] ^= 0x41
+        #expect(MetaPages(PageFile(bytes: bytes)).findings.map(\.kind) == [kind])
+    }
+
+    @Test("Noise, zeros and nothing at all are no meta pages")
+    func noise() {
+        for bytes in [[], [UInt8](repeating: 0, count: 20_000), [UInt8](repeating: 0x5A, count: 20_000)] {
+            let metas = MetaPages(PageFile(bytes: bytes))
+            #expect(!metas.findings.isEmpty && metas.newest == nil)
+        }
+    }
+
+    @Test("Pages of 16 KB are found where the meta page says")
+    func largePages() throws {
+        let sample = try SampleFile(rounds: 2)
+        var bytes = [UInt8](repeating: 0, count: 2 * 16_384)
+        for index in 0..<2 {
+            bytes.replaceSubrange(
+                index * 16_384..<index * 16_384 + 152, with: sample.bytes[index * 4_096..<index * 4_096 + 152])
+            bytes[index * 16_384 + 41] = 0x40
+        }
+        let metas = MetaPages(PageFile(bytes: bytes))
+        #expect(metas.findings.isEmpty && metas.pageSize == 16_384 && metas.newest != nil)
+    }
+}
