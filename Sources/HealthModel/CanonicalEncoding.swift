@@ -2,10 +2,12 @@
 ///
 /// Digests, the order of bytes in conflicts and `kvinspect hash` rest on it: it is part of the format. Numbers are
 /// big-endian; a text is its length in four bytes and its UTF-8; an optional field is a byte 0, or 1 and the field;
-/// metadata is in the order of its keys' bytes.
+/// metadata is in the order of its keys' bytes. Fields that came later stand at the end behind a tag, only where they are.
 public struct CanonicalEncoder: Sendable {
+    /// What was encoded so far.
     public private(set) var bytes: [UInt8] = []
 
+    /// An encoder without bytes.
     public init() {}
 
     /// Everything that makes the sample's content: what a person or an app gave.
@@ -25,6 +27,7 @@ public struct CanonicalEncoder: Sendable {
         append(sample.device == nil ? 0 : 1 as UInt8)
         for text in sample.device?.fields ?? [] { append(text) }
         encode(sample.metadata)
+        if sample.rare != nil { encodeRareFields(of: sample) }
     }
 
     /// The content with identity, version, clock and origin: all that a dump carries.
@@ -65,16 +68,20 @@ public struct CanonicalEncoder: Sendable {
         }
     }
 
+    /// Begins anew and keeps the memory.
     public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
+    /// Appends a byte.
     public mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
+    /// Appends a number of 64 bits, the most significant byte first.
     public mutating func append(_ word: UInt64) {
         for shift in stride(from: 56, through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
         }
     }
 
+    /// Appends a text behind its length.
     public mutating func append(_ text: String) {
         let count = UInt32(text.utf8.count)
         for shift in stride(from: 24, through: 0, by: -8) {
@@ -83,6 +90,7 @@ public struct CanonicalEncoder: Sendable {
         bytes.append(contentsOf: text.utf8)
     }
 
+    /// Appends a byte 0 for `nil`, else 1 and the text.
     public mutating func append(_ text: String?) {
         guard let text else { return append(0 as UInt8) }
         append(1 as UInt8)

@@ -5,9 +5,12 @@
 public enum DerivedID {
     /// Hashes of what many samples share, so that a column of them costs little.
     public struct Prefix: Hashable, Sendable {
+        /// The hash of the type's identifier.
         public let type: UInt64
+        /// The hash of the source's bundle and name.
         public let source: UInt64
 
+        /// The hashes for samples of a type and source.
         public init(type: SampleType, source: SourceIdentity) {
             var hash = WordHash(seed: 1)
             hash.mix(type.identifier)

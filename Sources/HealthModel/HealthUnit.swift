@@ -1,81 +1,117 @@
-/// A unit of measure with exact conversion inside its dimension.
+/// A unit of measure as HealthKit writes it, with exact conversion inside its dimension.
+///
+/// The set is open: whatever HealthKit's grammar can say is a unit.
 ///
 /// ```swift
 /// let pounds = try HealthUnit.kilogram.convert(100, to: .pound)      // 220.46…
+/// let pulse = try HealthUnit(symbol: "count/min")
+/// let glucose = try HealthUnit(symbol: "mmol<180.1558800000541>/L").convert(5, to: HealthUnit(symbol: "mg/dL"))
 /// ```
-public struct HealthUnit: Hashable, Sendable {
-    /// What a unit measures. Conversion is possible inside one dimension only.
-    public enum Dimension: String, Sendable, Codable {
-        case mass, count, length, energy, volume, ratio
-    }
+///
+/// Two units are equal when they are written from the same parts: `mL/min·kg` and `ml/(kg*min)` are; `J` and `W·s`
+/// are not, though one converts into the other.
+/// Factors are fractions of whole numbers, and a result is the double nearest to the exact one; only degrees of angle, which
+/// hold π, are nearest to a number of fifty digits.
+public struct HealthUnit: Sendable {
+    let definition: UnitDefinition
 
     /// The unit as HealthKit writes it; case matters.
-    public let symbol: String
-    public let dimension: Dimension
+    public var symbol: String { definition.symbol }
+    /// What the unit measures.
+    public var dimension: Dimension { definition.dimension }
 
-    /// The number that stands for this unit on disk. Embedded in files: never change or reuse one.
-    public let number: UInt32
+    /// The number that stands for this unit on disk where it is fixed; 0 for units that each store numbers itself.
+    public var number: UInt32 { definition.number }
 
-    /// One unit is `numerator / denominator` of the dimension's base unit. Two whole numbers keep pounds and calories exact.
-    let numerator: Double
-    let denominator: Double
-
-    init(_ symbol: String, _ dimension: Dimension, _ number: UInt32, _ numerator: Double, per denominator: Double = 1) {
-        self.symbol = symbol
-        self.dimension = dimension
-        self.number = number
-        self.numerator = numerator
-        self.denominator = denominator
+    /// A unit with a fixed number.
+    private init(_ symbol: String, _ number: UInt32) {
+        definition = UnitDefinition(UnitParser.parse(symbol)!, number: number)!
     }
 
-    public static func == (left: HealthUnit, right: HealthUnit) -> Bool { left.number == right.number }
-    public func hash(into hasher: inout Hasher) { hasher.combine(number) }
+    /// The unit of a symbol, in any form that HealthKit reads; `Cal` is another way to write `kcal`, `l` for `L`.
+    ///
+    /// - Throws: ``ModelError/unknownUnit(_:)`` for a text that is no unit.
+    public init(symbol: String) throws(ModelError) {
+        if let unit = HealthUnit.bySymbol[symbol] {
+            self = unit
+            return
+        }
+        guard let expression = UnitParser.parse(symbol) else { throw .unknownUnit(symbol) }
+        if let unit = HealthUnit.bySymbol[expression.symbol] {
+            self = unit
+        } else if let definition = UnitDefinition(expression) {
+            self.definition = definition
+        } else {
+            throw .unknownUnit(symbol)
+        }
+    }
 
     /// Whether quantities of this unit can be converted to `other`.
-    public func isCompatible(with other: HealthUnit) -> Bool { dimension == other.dimension }
+    public func isCompatible(with other: HealthUnit) -> Bool {
+        definition === other.definition || dimension == other.dimension
+    }
 
     /// `value` of this unit, expressed in `other`.
+    ///
+    /// - Throws: ``ModelError/incompatibleUnits(from:to:)`` where the dimensions differ.
     public func convert(_ value: Double, to other: HealthUnit) throws(ModelError) -> Double {
         if self == other { return value }
         guard isCompatible(with: other) else { throw .incompatibleUnits(from: symbol, to: other.symbol) }
-        return value * (numerator * other.denominator) / (denominator * other.numerator)
+        return definition.convert(value, to: other.definition)
+    }
+}
+
+extension HealthUnit: Hashable {
+    public static func == (left: HealthUnit, right: HealthUnit) -> Bool {
+        if left.definition === right.definition { return true }
+        // Each fixed number has one definition.
+        return left.number == 0 && right.number == 0 && left.symbol == right.symbol
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(number)
+        if number == 0 { hasher.combine(symbol) }
     }
 }
 
 extension HealthUnit {
-    public static let count = HealthUnit("count", .count, 1, 1)
-    public static let kilogram = HealthUnit("kg", .mass, 2, 1000)
-    public static let gram = HealthUnit("g", .mass, 3, 1)
-    public static let milligram = HealthUnit("mg", .mass, 4, 1, per: 1000)
-    public static let pound = HealthUnit("lb", .mass, 5, 45_359_237, per: 100_000)
-    public static let meter = HealthUnit("m", .length, 6, 1)
-    public static let kilometer = HealthUnit("km", .length, 7, 1000)
-    public static let mile = HealthUnit("mi", .length, 8, 1_609_344, per: 1000)
-    public static let kilocalorie = HealthUnit("kcal", .energy, 9, 4184)
-    public static let kilojoule = HealthUnit("kJ", .energy, 10, 1000)
-    public static let milliliter = HealthUnit("mL", .volume, 11, 1)
-    public static let liter = HealthUnit("L", .volume, 12, 1000)
-    public static let percent = HealthUnit("%", .ratio, 13, 1)
+    // The numbers are embedded in files: never change or reuse one.
+    /// Things that are counted, such as steps.
+    public static let count = HealthUnit("count", 1)
+    /// 1,000 grams.
+    public static let kilogram = HealthUnit("kg", 2)
+    /// A thousandth of a kilogram.
+    public static let gram = HealthUnit("g", 3)
+    /// A thousandth of a gram.
+    public static let milligram = HealthUnit("mg", 4)
+    /// The international pound: exactly 453.59237 grams.
+    public static let pound = HealthUnit("lb", 5)
+    /// The metre.
+    public static let meter = HealthUnit("m", 6)
+    /// 1,000 metres.
+    public static let kilometer = HealthUnit("km", 7)
+    /// The international mile: exactly 1,609.344 metres.
+    public static let mile = HealthUnit("mi", 8)
+    /// The thermochemical kilocalorie: exactly 4,184 joules. Food labels call it a calorie.
+    public static let kilocalorie = HealthUnit("kcal", 9)
+    /// 1,000 joules.
+    public static let kilojoule = HealthUnit("kJ", 10)
+    /// A thousandth of a litre.
+    public static let milliliter = HealthUnit("mL", 11)
+    /// The litre.
+    public static let liter = HealthUnit("L", 12)
+    /// A fraction: 1 is a hundred percent, as in HealthKit.
+    public static let percent = HealthUnit("%", 13)
 
-    /// Every unit of the catalog, in the order of their numbers.
+    /// Every unit with a fixed number, in the order of the numbers.
     public static let catalog: [HealthUnit] = [
         .count, .kilogram, .gram, .milligram, .pound, .meter, .kilometer, .mile, .kilocalorie, .kilojoule, .milliliter,
         .liter, .percent,
     ]
 
-    private static let bySymbol: [String: HealthUnit] = {
-        var units = Dictionary(uniqueKeysWithValues: catalog.map { ($0.symbol, $0) })
-        units["Cal"] = .kilocalorie
-        return units
-    }()
+    private static let bySymbol = Dictionary(uniqueKeysWithValues: (catalog + furtherKnown).map { ($0.symbol, $0) })
 
-    /// The unit of a symbol; `Cal` is another way to write `kcal`.
-    public init(symbol: String) throws(ModelError) {
-        guard let unit = HealthUnit.bySymbol[symbol] else { throw .unknownUnit(symbol) }
-        self = unit
-    }
-
-    /// The unit of a number that a file holds, if the catalog has it.
+    /// The unit of a fixed number that a file holds, if the catalog has it.
     public init?(number: UInt32) {
         guard number >= 1, number <= HealthUnit.catalog.count else { return nil }
         self = HealthUnit.catalog[Int(number) - 1]
@@ -96,10 +132,13 @@ extension HealthUnit: Codable, CustomStringConvertible {
 }
 
 /// A number with its unit, exactly as entered. Two quantities are equal when value (bit for bit) and unit are.
-public struct Quantity: Sendable, Codable {
+public struct Quantity: Sendable {
+    /// The number as it was entered.
     public var value: Double
+    /// The unit in which it was entered.
     public var unit: HealthUnit
 
+    /// A number with its unit.
     public init(_ value: Double, _ unit: HealthUnit) {
         self.value = value
         self.unit = unit

@@ -7,7 +7,7 @@
 /// let later = noon + 90 * Instant.nanosecondsPerSecond
 /// assert(later > noon)
 /// ```
-public struct Instant: Hashable, Sendable, Codable, Comparable {
+public struct Instant: Hashable, Sendable, Comparable {
     /// Nanoseconds since the reference date; negative before it.
     public var nanoseconds: Int64
 
@@ -29,6 +29,7 @@ public struct Instant: Hashable, Sendable, Codable, Comparable {
     /// The first instant that is too late for a sample: 2290-01-01.
     public static let latest = Instant(nanoseconds: 9_119_952_000_000_000_000)
 
+    /// An instant from nanoseconds since 2001; samples take those from 1710 to 2290 only.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }

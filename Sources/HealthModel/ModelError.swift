@@ -6,7 +6,7 @@ public enum ModelError: Error, Hashable, Sendable {
     case startAfterEnd
     /// Two units of different dimensions were to be converted into each other.
     case incompatibleUnits(from: String, to: String)
-    /// A unit string that the catalog does not know.
+    /// A text that is no unit in HealthKit's grammar.
     case unknownUnit(String)
     /// A text that is no UUID.
     case malformedIdentifier
@@ -14,6 +14,8 @@ public enum ModelError: Error, Hashable, Sendable {
     case malformedText(field: String)
     /// A count or version outside what the format can hold.
     case numberOutOfRange(field: String)
+    /// A field that samples of this kind or origin cannot have.
+    case misplacedField(String)
     /// Columns of a batch that differ in length, or an index that points outside its dictionary.
     case malformedBatch(String)
 }
@@ -25,10 +27,12 @@ extension ModelError: CustomStringConvertible {
         case .startAfterEnd: "The sample's start lies after its end. Exchange the two dates."
         case .incompatibleUnits(let from, let to):
             "A quantity in \(from) cannot be converted to \(to). Use a unit of the same dimension."
-        case .unknownUnit(let unit): "The unit \"\(unit)\" is not known. Use a unit of the catalog."
+        case .unknownUnit(let unit):
+            "The unit \"\(unit)\" is not known. Write it as HealthKit does, such as kg, mg/dL or count/min."
         case .malformedIdentifier: "The text is no UUID. A UUID has 32 hexadecimal digits in groups of 8-4-4-4-12."
         case .malformedText(let field): "The text of \(field) is empty or longer than 65,535 bytes of UTF-8."
         case .numberOutOfRange(let field): "The number of \(field) is out of range."
+        case .misplacedField(let field): "A sample of this kind or origin has no \(field)."
         case .malformedBatch(let what): "The batch is not consistent: \(what)."
         }
     }

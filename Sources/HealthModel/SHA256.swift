@@ -1,61 +1,173 @@
 /// SHA-256, for the digest of a store's content. The platforms' own libraries are not on every system that this package runs on.
+///
+/// ```swift
+/// var hash = SHA256()
+/// hash.update([1, 2, 3])
+/// let digest = hash.finalize()       // 32 bytes
+/// ```
 public struct SHA256: Sendable {
-    private var state: [UInt32] = [
-        0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
-    ]
-    private var schedule = [UInt32](repeating: 0, count: 64)
-    private var block: [UInt8] = []
+    /// Eight words, not an array: they stay in registers through a block.
+    private struct State {
+        var a: UInt32 = 0x6A09_E667
+        var b: UInt32 = 0xBB67_AE85
+        var c: UInt32 = 0x3C6E_F372
+        var d: UInt32 = 0xA54F_F53A
+        var e: UInt32 = 0x510E_527F
+        var f: UInt32 = 0x9B05_688C
+        var g: UInt32 = 0x1F83_D9AB
+        var h: UInt32 = 0x5BE0_CD19
+    }
+
+    private var state = State()
+    /// What was given and fills no block yet.
+    private var rest: [UInt8] = []
     private var length: UInt64 = 0
 
-    public init() { block.reserveCapacity(64) }
+    /// A digest that has been given nothing yet.
+    public init() { rest.reserveCapacity(64) }
 
-    public mutating func update(_ bytes: some Sequence<UInt8>) {
-        for byte in bytes {
-            block.append(byte)
-            length += 1
-            if block.count == 64 { compress() }
+    /// Adds bytes to what is digested.
+    public mutating func update(_ bytes: [UInt8]) { update(bytes.span) }
+
+    /// Adds bytes to what is digested.
+    public mutating func update(_ bytes: Span<UInt8>) {
+        length += UInt64(bytes.count)
+        var from = 0
+        var state = state
+        defer { self.state = state }
+        if !rest.isEmpty {
+            while from < bytes.count, rest.count < 64 {
+                rest.append(bytes[from])
+                from += 1
+            }
+            guard rest.count == 64 else { return }
+            state = SHA256.compress(state, rest.span, at: 0)
+            rest.removeAll(keepingCapacity: true)
+        }
+        // Whole blocks are read where they lie.
+        while from + 64 <= bytes.count {
+            state = SHA256.compress(state, bytes, at: from)
+            from += 64
+        }
+        while from < bytes.count {
+            rest.append(bytes[from])
+            from += 1
         }
     }
 
     /// The digest, 32 bytes, of all that was given.
     public consuming func finalize() -> [UInt8] {
         let bits = length &* 8
-        block.append(0x80)
-        if block.count > 56 {
-            block.append(contentsOf: repeatElement(0, count: 64 - block.count))
-            compress()
-        }
-        block.append(contentsOf: repeatElement(0, count: 56 - block.count))
+        var last = rest
+        last.append(0x80)
+        while last.count % 64 != 56 { last.append(0) }
         for shift in stride(from: 56, through: 0, by: -8) {
-            block.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift)))
+            last.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift)))
         }
-        compress()
-        return state.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
+        var state = state
+        for block in stride(from: 0, to: last.count, by: 64) { state = SHA256.compress(state, last.span, at: block) }
+        let words = [state.a, state.b, state.c, state.d, state.e, state.f, state.g, state.h]
+        return words.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
     }
 
-    private mutating func compress() {
-        for index in 0..<16 {
-            let bytes = block[index * 4..<index * 4 + 4]
-            schedule[index] = bytes.reduce(0) { $0 << 8 | UInt32($1) }
+    /// One block. Of the message schedule only the last sixteen words are kept, in variables: an array would be checked and
+    /// stored to at every step, which takes three times as long.
+    private static func compress(_ state: State, _ bytes: Span<UInt8>, at start: Int) -> State {
+        let block = bytes.extracting(start..<start + 64)
+        var w0 = word(block, 0)
+        var w1 = word(block, 1)
+        var w2 = word(block, 2)
+        var w3 = word(block, 3)
+        var w4 = word(block, 4)
+        var w5 = word(block, 5)
+        var w6 = word(block, 6)
+        var w7 = word(block, 7)
+        var w8 = word(block, 8)
+        var w9 = word(block, 9)
+        var w10 = word(block, 10)
+        var w11 = word(block, 11)
+        var w12 = word(block, 12)
+        var w13 = word(block, 13)
+        var w14 = word(block, 14)
+        var w15 = word(block, 15)
+        var s = state
+        for round in stride(from: 0, to: 64, by: 16) {
+            if round > 0 {
+                w0 = next(w0, w1, w9, w14)
+                w1 = next(w1, w2, w10, w15)
+                w2 = next(w2, w3, w11, w0)
+                w3 = next(w3, w4, w12, w1)
+                w4 = next(w4, w5, w13, w2)
+                w5 = next(w5, w6, w14, w3)
+                w6 = next(w6, w7, w15, w4)
+                w7 = next(w7, w8, w0, w5)
+                w8 = next(w8, w9, w1, w6)
+                w9 = next(w9, w10, w2, w7)
+                w10 = next(w10, w11, w3, w8)
+                w11 = next(w11, w12, w4, w9)
+                w12 = next(w12, w13, w5, w10)
+                w13 = next(w13, w14, w6, w11)
+                w14 = next(w14, w15, w7, w12)
+                w15 = next(w15, w0, w8, w13)
+            }
+            step(&s, w0, constants[round])
+            step(&s, w1, constants[round + 1])
+            step(&s, w2, constants[round + 2])
+            step(&s, w3, constants[round + 3])
+            step(&s, w4, constants[round + 4])
+            step(&s, w5, constants[round + 5])
+            step(&s, w6, constants[round + 6])
+            step(&s, w7, constants[round + 7])
+            step(&s, w8, constants[round + 8])
+            step(&s, w9, constants[round + 9])
+            step(&s, w10, constants[round + 10])
+            step(&s, w11, constants[round + 11])
+            step(&s, w12, constants[round + 12])
+            step(&s, w13, constants[round + 13])
+            step(&s, w14, constants[round + 14])
+            step(&s, w15, constants[round + 15])
         }
-        for index in 16..<64 {
-            let older = schedule[index - 15]
-            let newer = schedule[index - 2]
-            let small = SHA256.rotate(older, 7) ^ SHA256.rotate(older, 18) ^ older >> 3
-            let large = SHA256.rotate(newer, 17) ^ SHA256.rotate(newer, 19) ^ newer >> 10
-            schedule[index] = schedule[index - 16] &+ small &+ schedule[index - 7] &+ large
-        }
-        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
-        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-        for index in 0..<64 {
-            let sum1 = SHA256.rotate(e, 6) ^ SHA256.rotate(e, 11) ^ SHA256.rotate(e, 25)
-            let first = h &+ sum1 &+ (e & f ^ ~e & g) &+ SHA256.constants[index] &+ schedule[index]
-            let sum0 = SHA256.rotate(a, 2) ^ SHA256.rotate(a, 13) ^ SHA256.rotate(a, 22)
-            let second = sum0 &+ (a & b ^ a & c ^ b & c)
-            (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
-        }
-        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
-        block.removeAll(keepingCapacity: true)
+        s.a &+= state.a
+        s.b &+= state.b
+        s.c &+= state.c
+        s.d &+= state.d
+        s.e &+= state.e
+        s.f &+= state.f
+        s.g &+= state.g
+        s.h &+= state.h
+        return s
+    }
+
+    /// The big-endian word at a position of a block.
+    @inline(__always)
+    private static func word(_ block: Span<UInt8>, _ index: Int) -> UInt32 {
+        let high = UInt32(block[4 * index]) << 24 | UInt32(block[4 * index + 1]) << 16
+        return high | UInt32(block[4 * index + 2]) << 8 | UInt32(block[4 * index + 3])
+    }
+
+    /// The word of the schedule that follows sixteen others, from those 16, 15, 7 and 2 places before it.
+    @inline(__always)
+    private static func next(_ w16: UInt32, _ w15: UInt32, _ w7: UInt32, _ w2: UInt32) -> UInt32 {
+        let small = rotate(w15, 7) ^ rotate(w15, 18) ^ w15 >> 3
+        let large = rotate(w2, 17) ^ rotate(w2, 19) ^ w2 >> 10
+        return w16 &+ small &+ w7 &+ large
+    }
+
+    @inline(__always)
+    private static func step(_ s: inout State, _ word: UInt32, _ constant: UInt32) {
+        let sum1 = rotate(s.e, 6) ^ rotate(s.e, 11) ^ rotate(s.e, 25)
+        let choice = s.e & s.f ^ ~s.e & s.g
+        let first = s.h &+ sum1 &+ choice &+ constant &+ word
+        let sum0 = rotate(s.a, 2) ^ rotate(s.a, 13) ^ rotate(s.a, 22)
+        let majority = s.a & s.b ^ s.a & s.c ^ s.b & s.c
+        s.h = s.g
+        s.g = s.f
+        s.f = s.e
+        s.e = s.d &+ first
+        s.d = s.c
+        s.c = s.b
+        s.b = s.a
+        s.a = first &+ sum0 &+ majority
     }
 
     @inline(__always)

@@ -4,14 +4,18 @@
 /// let weight = Sample(.bodyMass, 72.4, .kilogram, at: Instant(nanoseconds: 0))
 /// let pounds = try weight.value(in: .pound)
 /// ```
-public struct Sample: Hashable, Sendable, Codable, Identifiable {
+public struct Sample: Hashable, Sendable, Identifiable {
+    /// The first UUID known for the sample; it survives edits.
     public var id: SampleID
+    /// What was measured.
     public var type: SampleType
+    /// When it began.
     public var start: Instant
     /// Not before `start`; ``Instant/distantFuture`` when the end is not known yet.
     public var end: Instant
     /// Value and unit as they were entered.
     public var quantity: Quantity
+    /// The app or device that wrote it; ``Source/thisApp`` until it is saved.
     public var source: Source
     /// Names the sample for its source and type across edits and stores.
     public var syncIdentifier: String?
@@ -19,6 +23,7 @@ public struct Sample: Hashable, Sendable, Codable, Identifiable {
     public var version: Int64
     /// When and where the sample was last changed; the store sets it.
     public var modified: ChangeClock?
+    /// Whether this app wrote the sample or it was read from elsewhere.
     public var origin: Origin
     /// Whether a person typed the sample in.
     public var isUserEntered: Bool
@@ -28,10 +33,15 @@ public struct Sample: Hashable, Sendable, Codable, Identifiable {
     public var count: Int
     /// Tells identical twins apart where identity is derived from content: 0 for the first.
     public var multiplicity: Int
+    /// The hardware that measured it, where known.
     public var device: Device?
+    /// What else was noted, by key: at most 255 entries and ``metadataLimit`` bytes of text.
     public var metadata: [String: MetadataValue]
     /// Joins samples that are written and deleted as one, such as the nutrients of a meal.
     public var group: String?
+
+    /// See ``timeZone``, ``local``, ``workout`` and ``original``.
+    var rare: SampleRareFields?
 
     /// Where a sample came from.
     public enum Origin: String, Hashable, Sendable, Codable {
@@ -110,6 +120,14 @@ public struct Sample: Hashable, Sendable, Codable, Identifiable {
         try Sample.validate(source.bundle, "source bundle")
         for text in [source.version, source.product, source.system] { try Sample.validate(text, "source revision") }
         for text in device?.fields ?? [] { try Sample.validate(text, "device") }
+        try Sample.validate(metadata)
+        if type.kind == .category, Int32(exactly: quantity.value) == nil {
+            throw .numberOutOfRange(field: "category value")
+        }
+        if rare != nil { try validateRareFields() }
+    }
+
+    static func validate(_ metadata: [String: MetadataValue]) throws(ModelError) {
         guard metadata.count <= 255 else { throw .numberOutOfRange(field: "metadata entries") }
         var bytes = 0
         for (key, value) in metadata {
@@ -123,28 +141,60 @@ public struct Sample: Hashable, Sendable, Codable, Identifiable {
         guard bytes <= Sample.metadataLimit else { throw .numberOutOfRange(field: "metadata bytes") }
     }
 
-    private static func validate(_ text: String?, _ field: String, required: Bool = false) throws(ModelError) {
+    static func validate(_ text: String?, _ field: String, required: Bool = false) throws(ModelError) {
         guard let text else { return }
         if text.utf8.count > textLimit || required && text.isEmpty { throw .malformedText(field: field) }
     }
 }
 
 /// A metadata value of a kind that HealthKit knows.
-public enum MetadataValue: Hashable, Sendable, Codable {
+public enum MetadataValue: Sendable {
+    /// A text of at most ``Sample/textLimit`` bytes.
     case string(String)
+    /// A number; not a number and infinity are kept bit for bit.
     case number(Double)
+    /// True or false.
     case bool(Bool)
+    /// A point in time.
     case date(Instant)
+    /// A number with its unit, as entered.
     case quantity(Quantity)
+}
+
+extension MetadataValue: Hashable {
+    /// Numbers are equal bit for bit, as in ``Quantity``: what is not a number equals itself, and zero differs from minus zero.
+    public static func == (left: MetadataValue, right: MetadataValue) -> Bool {
+        switch (left, right) {
+        case (.string(let left), .string(let right)): left == right
+        case (.number(let left), .number(let right)): left.bitPattern == right.bitPattern
+        case (.bool(let left), .bool(let right)): left == right
+        case (.date(let left), .date(let right)): left == right
+        case (.quantity(let left), .quantity(let right)): left == right
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .string(let text): hasher.combine(text)
+        case .number(let number): hasher.combine(number.bitPattern)
+        case .bool(let flag): hasher.combine(flag)
+        case .date(let date): hasher.combine(date)
+        case .quantity(let quantity): hasher.combine(quantity)
+        }
+    }
 }
 
 /// A hybrid logical clock: the later of wall time and all that was read, and the replica that ticked it.
 ///
 /// The store advances it by at least one nanosecond per change, so that a wrong device clock cannot win for ever.
 public struct ChangeClock: Hashable, Sendable, Codable, Comparable {
+    /// The time of the change, or a little later where clocks disagree.
     public var time: Instant
+    /// The copy of the store that ticked it; decides between changes at the same time.
     public var replica: UInt32
 
+    /// A clock as another store told it.
     public init(time: Instant, replica: UInt32) {
         self.time = time
         self.replica = replica

@@ -10,34 +10,60 @@
 public struct SampleBatch: Sendable {
     /// What many rows share.
     public struct Kind: Hashable, Sendable {
+        /// What was measured.
         public var type: SampleType
+        /// The unit of the values.
         public var unit: HealthUnit
+        /// Who wrote the samples.
         public var source: Source
+        /// Whether this app wrote them or they were read from elsewhere.
         public var origin: Sample.Origin
+        /// Whether a person typed them in.
         public var isUserEntered: Bool
     }
 
     /// The rarely present fields of one row.
     public struct Extras: Hashable, Sendable {
+        /// Names the sample for its source and type across edits; `nil` for the default.
         public var syncIdentifier: String?
+        /// The version that the row brings; 0 leaves it to the store.
         public var version: Int64 = 0
+        /// The clock of a row that another store wrote: it is then merged, not saved as a change made here.
         public var modified: ChangeClock?
+        /// How many measurements the sample stands for.
         public var count = 1
+        /// Tells identical rows without ids apart, over all batches of a history: 0 for the first.
         public var multiplicity = 0
+        /// The hardware that measured it, where known.
         public var device: Device?
+        /// What else was noted, by key.
         public var metadata: [String: MetadataValue] = [:]
+        /// Joins samples that are written and deleted as one.
         public var group: String?
+        /// See ``Sample/timeZone``.
+        public var timeZone: String?
+        /// See ``Sample/local``.
+        public var local: [String: MetadataValue] = [:]
+        /// See ``Sample/workout``.
+        public var workout: Workout?
+        /// See ``Sample/original``.
+        public var original: Sample.Original?
 
+        /// Fields as a row without rare ones has them.
         public init() {}
     }
 
+    /// What rows share, in the order in which it was added.
     public private(set) var kinds: [Kind] = []
     private var kindNumbers: [Kind: UInt16] = [:]
 
     /// The kind of each row, a position in ``kinds``.
     public private(set) var kindOfRow: [UInt16] = []
+    /// The start of each row, nanoseconds since 2001.
     public private(set) var starts: [Int64] = []
+    /// The end of each row; the greatest number where it is not known yet.
     public private(set) var ends: [Int64] = []
+    /// The value of each row, in the unit of its kind.
     public private(set) var values: [Double] = []
 
     /// One id a row, or none at all: then identity is derived from content.
@@ -46,6 +72,7 @@ public struct SampleBatch: Sendable {
     /// The rare fields, by row.
     public private(set) var extras: [Int: Extras] = [:]
 
+    /// A batch without rows.
     public init() {}
 
     /// Whole columns of one kind. Without `ids` identity is derived from content: importing them again changes nothing.
@@ -66,7 +93,9 @@ public struct SampleBatch: Sendable {
         self.ids = ids ?? []
     }
 
+    /// How many rows there are.
     public var count: Int { starts.count }
+    /// Whether there is no row.
     public var isEmpty: Bool { starts.isEmpty }
 
     /// Whether identity is derived from content.
@@ -112,6 +141,10 @@ public struct SampleBatch: Sendable {
         rare.device = sample.device
         rare.metadata = sample.metadata
         rare.group = sample.group
+        if sample.rare != nil {
+            (rare.timeZone, rare.local) = (sample.timeZone, sample.local)
+            (rare.workout, rare.original) = (sample.workout, sample.original)
+        }
         if rare != Extras() { extras[count] = rare }
         append(kind: number, start: sample.start, end: sample.end, value: sample.quantity.value, id: sample.id)
     }
@@ -154,6 +187,8 @@ public struct SampleBatch: Sendable {
         sample.modified = rare.modified
         sample.count = rare.count
         sample.multiplicity = rare.multiplicity
+        sample.rare = SampleRareFields(
+            timeZone: rare.timeZone, local: rare.local, workout: rare.workout, original: rare.original)
         return sample
     }
 
@@ -168,7 +203,7 @@ public struct SampleBatch: Sendable {
 extension DerivedID {
     /// The value that enters a derived id: canonical where the type has a unit that fits, else as entered.
     public static func canonical(_ value: Double, _ unit: HealthUnit, of type: SampleType) -> Double {
-        guard let target = type.canonicalUnit, let converted = try? unit.convert(value, to: target) else {
+        guard let target = type.canonicalUnit, let converted = unit.derivedForm(value, in: target) else {
             return value
         }
         return converted

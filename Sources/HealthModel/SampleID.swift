@@ -12,6 +12,7 @@ public struct SampleID: Hashable, Sendable, Comparable {
     /// The last eight bytes, big-endian.
     public var low: UInt64
 
+    /// The id of a UUID's 128 bits, in two words.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -29,7 +30,9 @@ public struct SampleID: Hashable, Sendable, Comparable {
         low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
     }
 
+    /// The least id; no UUID of a sample is all zeros.
     public static let zero = SampleID(high: 0, low: 0)
+    /// The greatest id.
     public static let max = SampleID(high: .max, low: .max)
 
     public static func < (left: SampleID, right: SampleID) -> Bool {

@@ -13,6 +13,21 @@ public struct SampleType: Hashable, Sendable {
         case discrete
     }
 
+    /// What kind of sample a type has, by HealthKit's families of identifiers.
+    public enum Kind: String, Sendable {
+        /// A number with a unit.
+        case quantity
+        /// The number of a case, such as a phase of sleep.
+        case category
+        /// Several samples that belong together, such as a meal.
+        case correlation
+        /// A workout, whose value is its duration.
+        case workout
+        /// An identifier of no family that is known.
+        case other
+    }
+
+    /// HealthKit's identifier in full, or whatever name an unknown type came with.
     public let identifier: String
 
     /// The type of an identifier, or of its short form (`stepCount`).
@@ -22,20 +37,37 @@ public struct SampleType: Hashable, Sendable {
 
     init(catalogued identifier: String) { self.identifier = identifier }
 
+    /// Types are told apart by the bytes of their identifiers, as on disk: composed and decomposed letters differ.
+    public static func == (left: SampleType, right: SampleType) -> Bool {
+        isSameText(left.identifier, right.identifier)
+    }
+
     /// The identifier without HealthKit's prefix and with a small first letter, where the catalog knows it.
-    public var shortName: String { SampleType.entries[identifier]?.shortName ?? identifier }
+    public var shortName: String { SampleType.entry(identifier)?.shortName ?? identifier }
 
     /// The unit in which columns and statistics give this type; `nil` for types that the catalog does not know.
-    public var canonicalUnit: HealthUnit? { SampleType.entries[identifier]?.unit }
+    public var canonicalUnit: HealthUnit? { SampleType.entry(identifier)?.unit }
 
     /// How values combine; `nil` for types that the catalog does not know.
-    public var aggregation: Aggregation? { SampleType.entries[identifier]?.aggregation }
+    public var aggregation: Aggregation? { SampleType.entry(identifier)?.aggregation }
+
+    /// What kind of sample the type has; known of other types of HealthKit's families too.
+    public var kind: Kind {
+        if identifier == SampleType.workout.identifier { return .workout }
+        return TypeNames.prefixes.first { identifier.hasPrefix($0.prefix) }?.kind ?? .other
+    }
+
+    /// Whether HealthKit lets apps write the type, as far as that is known; of types that the catalog does not know, `false`.
+    public var isShareable: Bool { SampleType.entry(identifier)?.isShareable ?? false }
+
+    /// A name for people, in English: `Body Mass`. The identifier of a type that the catalog does not know.
+    public var displayName: String { SampleType.entry(identifier)?.displayName ?? identifier }
 
     /// The fixed number on disk of a catalog type.
-    public var catalogNumber: UInt32? { SampleType.entries[identifier]?.number }
+    public var catalogNumber: UInt32? { SampleType.entry(identifier)?.number }
 
     /// Of several samples of this type at one and the same time all but one are shadowed, unless set otherwise.
-    public var shadowsDuplicates: Bool { SampleType.entries[identifier]?.shadows ?? false }
+    public var shadowsDuplicates: Bool { SampleType.entry(identifier)?.shadows ?? false }
 
     /// The catalog type of a number on disk.
     public init?(catalogNumber: UInt32) {
@@ -47,7 +79,9 @@ public struct SampleType: Hashable, Sendable {
 extension SampleType: Codable, CustomStringConvertible, Comparable {
     public var description: String { shortName }
 
-    public static func < (left: SampleType, right: SampleType) -> Bool { left.identifier < right.identifier }
+    public static func < (left: SampleType, right: SampleType) -> Bool {
+        left.identifier.utf8.lexicographicallyPrecedes(right.identifier.utf8)
+    }
 
     public init(from decoder: any Decoder) throws {
         try self.init(decoder.singleValueContainer().decode(String.self))

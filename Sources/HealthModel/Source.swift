@@ -1,9 +1,10 @@
 /// Who wrote a sample: an app or device, by bundle identifier and name, with the revision that wrote it.
 ///
 /// Two sources are the same when bundle and name are; version, product and system are a revision of it.
-public struct Source: Hashable, Sendable, Codable {
+public struct Source: Hashable, Sendable {
     /// The bundle identifier; empty where none is known (an export gives names only).
     public var bundle: String
+    /// The name that people see: of the app or the device.
     public var name: String
     /// Version of the app that wrote the sample.
     public var version: String?
@@ -12,6 +13,7 @@ public struct Source: Hashable, Sendable, Codable {
     /// Version of the operating system.
     public var system: String?
 
+    /// A source; what is not known is left out.
     public init(
         bundle: String = "", name: String, version: String? = nil, product: String? = nil, system: String? = nil
     ) {
@@ -20,6 +22,12 @@ public struct Source: Hashable, Sendable, Codable {
         self.version = version
         self.product = product
         self.system = system
+    }
+
+    /// Texts are compared byte by byte, as on disk: composed and decomposed letters differ.
+    public static func == (left: Source, right: Source) -> Bool {
+        left.identity == right.identity && isSameText(left.version, right.version)
+            && isSameText(left.product, right.product) && isSameText(left.system, right.system)
     }
 
     /// Stands for the app that links the store: saving replaces it with the source that the store was opened with.
@@ -31,30 +39,49 @@ public struct Source: Hashable, Sendable, Codable {
 
 /// What tells one source from another.
 public struct SourceIdentity: Hashable, Sendable, Codable, Comparable {
+    /// The bundle identifier; empty where none is known.
     public var bundle: String
+    /// The name that people see.
     public var name: String
 
+    /// The identity of a source.
     public init(bundle: String = "", name: String) {
         self.bundle = bundle
         self.name = name
     }
 
+    /// Byte by byte, as on disk: composed and decomposed letters differ.
+    public static func == (left: SourceIdentity, right: SourceIdentity) -> Bool {
+        isSameText(left.name, right.name) && isSameText(left.bundle, right.bundle)
+    }
+
+    /// By name, then by bundle, in the order of their bytes.
     public static func < (left: SourceIdentity, right: SourceIdentity) -> Bool {
-        left.name != right.name ? left.name < right.name : left.bundle < right.bundle
+        if !isSameText(left.name, right.name) { return left.name.utf8.lexicographicallyPrecedes(right.name.utf8) }
+        return left.bundle.utf8.lexicographicallyPrecedes(right.bundle.utf8)
     }
 }
 
 /// The hardware that measured a sample, as HealthKit describes it. Every field may be missing.
 public struct Device: Hashable, Sendable, Codable {
+    /// The name that its owner gave it.
     public var name: String?
+    /// Who made it.
     public var manufacturer: String?
+    /// The model, such as `Watch`.
     public var model: String?
+    /// The version of the hardware.
     public var hardwareVersion: String?
+    /// The version of its firmware.
     public var firmwareVersion: String?
+    /// The version of its software.
     public var softwareVersion: String?
+    /// Names the device on the machine that received its data.
     public var localIdentifier: String?
+    /// The device identifier part of its UDI, for medical devices.
     public var udiDeviceIdentifier: String?
 
+    /// A device; what is not known is left out.
     public init(
         name: String? = nil, manufacturer: String? = nil, model: String? = nil, hardwareVersion: String? = nil,
         firmwareVersion: String? = nil, softwareVersion: String? = nil, localIdentifier: String? = nil,
@@ -68,6 +95,11 @@ public struct Device: Hashable, Sendable, Codable {
         self.softwareVersion = softwareVersion
         self.localIdentifier = localIdentifier
         self.udiDeviceIdentifier = udiDeviceIdentifier
+    }
+
+    /// Texts are compared byte by byte, as on disk: composed and decomposed letters differ.
+    public static func == (left: Device, right: Device) -> Bool {
+        zip(left.fields, right.fields).allSatisfy { isSameText($0, $1) }
     }
 
     /// The fields in their order on disk.

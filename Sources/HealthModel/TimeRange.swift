@@ -10,14 +10,18 @@ public enum RangeRule: String, Sendable, CaseIterable {
 
 /// The order of an answer by time. Ties are ordered by end and id.
 public enum SampleOrder: String, Sendable {
+    /// Earliest first, or latest first.
     case ascending, descending
 }
 
 /// A half-open range of time. An inverted one is empty.
 public struct TimeRange: Hashable, Sendable {
+    /// The first instant inside; ``Instant/distantPast`` for no bound.
     public var from: Instant
+    /// The first instant behind it; ``Instant/distantFuture`` for no bound.
     public var to: Instant
 
+    /// A range; without bounds it is the whole of time.
     public init(from: Instant = .distantPast, to: Instant = .distantFuture) {
         self.from = from
         self.to = to
@@ -26,6 +30,7 @@ public struct TimeRange: Hashable, Sendable {
     /// The whole of time.
     public static let all = TimeRange()
 
+    /// Whether nothing can lie inside.
     public var isEmpty: Bool { from >= to }
 
     /// Whether a sample of these bounds is picked by `rule`.

@@ -2,8 +2,10 @@
 public struct WordHash: Sendable {
     private var state: UInt64
 
+    /// A hash that has been given nothing; different seeds give unrelated hashes.
     public init(seed: UInt64 = 0) { state = seed ^ 0x9E37_79B9_7F4A_7C15 }
 
+    /// Mixes a word in.
     @inline(__always)
     public mutating func mix(_ word: UInt64) {
         let product = (state ^ word ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
@@ -26,6 +28,7 @@ public struct WordHash: Sendable {
         mix(UInt64(text.utf8.count))
     }
 
+    /// The hash of what was mixed in.
     public var value: UInt64 {
         let product = (state ^ 0x5899_65CC_7537_4CC3).multipliedFullWidth(by: 0x1D8E_4E27_C47D_124F)
         return product.high ^ product.low
@@ -34,9 +37,12 @@ public struct WordHash: Sendable {
 
 /// SipHash-1-3 with a 128-bit key: a peer that does not know a store's key cannot choose identities that collide.
 public struct KeyedHash: Sendable, Hashable {
+    /// The first half of the key.
     public let key0: UInt64
+    /// The second half of the key.
     public let key1: UInt64
 
+    /// A hash with this key.
     public init(key0: UInt64, key1: UInt64) {
         self.key0 = key0
         self.key1 = key1

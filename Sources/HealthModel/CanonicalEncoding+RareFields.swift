@@ -1,0 +1,76 @@
+/// The fields that few samples have. Each stands behind a tag, and nothing stands for a field that is absent: samples without
+/// them are encoded as they were before there were any. The tags are those of the columns on disk.
+extension CanonicalEncoder {
+    mutating func encodeRareFields(of sample: Sample) {
+        if !sample.local.isEmpty {
+            append(28 as UInt8)
+            encode(sample.local)
+        }
+        if let timeZone = sample.timeZone {
+            append(29 as UInt8)
+            append(timeZone)
+        }
+        if let workout = sample.workout {
+            append(30 as UInt8)
+            encode(workout)
+        }
+        if let original = sample.original {
+            append(31 as UInt8)
+            append(UInt64(bitPattern: original.start.nanoseconds))
+            append(UInt64(bitPattern: original.end.nanoseconds))
+            encode(original.quantity)
+            append(original.isUserEntered ? 1 : 0 as UInt8)
+            encode(original.metadata)
+            append(UInt64(bitPattern: original.version))
+        }
+    }
+
+    private mutating func encode(_ quantity: Quantity) {
+        append(quantity.value.bitPattern)
+        append(quantity.unit.symbol)
+    }
+
+    private mutating func encode(_ quantity: Quantity?) {
+        append(quantity == nil ? 0 : 1 as UInt8)
+        if let quantity { encode(quantity) }
+    }
+
+    mutating func encode(_ workout: Workout) {
+        append(UInt64(workout.activityType.rawValue))
+        for total in [workout.energy, workout.distance, workout.strokes, workout.flights] { encode(total) }
+        encode(workout.statistics)
+        encode(workout.events)
+        append(UInt64(workout.activities.count))
+        for activity in workout.activities {
+            append(activity.id.high)
+            append(activity.id.low)
+            append(UInt64(activity.activityType.rawValue))
+            append(UInt64(bitPattern: activity.start.nanoseconds))
+            append(UInt64(bitPattern: activity.end.nanoseconds))
+            encode(activity.duration)
+            encode(activity.metadata)
+            encode(activity.statistics)
+            encode(activity.events)
+        }
+    }
+
+    private mutating func encode(_ statistics: [WorkoutStatistics]) {
+        append(UInt64(statistics.count))
+        for item in statistics {
+            append(item.type.identifier)
+            append(UInt64(bitPattern: item.start.nanoseconds))
+            append(UInt64(bitPattern: item.end.nanoseconds))
+            for quantity in [item.sum, item.average, item.minimum, item.maximum] { encode(quantity) }
+        }
+    }
+
+    private mutating func encode(_ events: [WorkoutEvent]) {
+        append(UInt64(events.count))
+        for event in events {
+            append(UInt64(event.kind.rawValue))
+            append(UInt64(bitPattern: event.start.nanoseconds))
+            append(UInt64(bitPattern: event.end.nanoseconds))
+            encode(event.metadata)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+extension SampleType {
+    /// Body Mass, in `kg`; discrete.
+    public static let bodyMass = SampleType(catalogued: "HKQuantityTypeIdentifierBodyMass")
+    /// Lean Body Mass, in `kg`; discrete.
+    public static let leanBodyMass = SampleType(catalogued: "HKQuantityTypeIdentifierLeanBodyMass")
+    /// Body Fat Percentage, in `%`; discrete.
+    public static let bodyFatPercentage = SampleType(catalogued: "HKQuantityTypeIdentifierBodyFatPercentage")
+    /// Steps, in `count`; cumulative.
+    public static let stepCount = SampleType(catalogued: "HKQuantityTypeIdentifierStepCount")
+    /// Walking + Running Distance, in `m`; cumulative.
+    public static let distanceWalkingRunning = SampleType(catalogued: "HKQuantityTypeIdentifierDistanceWalkingRunning")
+    /// Active Energy, in `kcal`; cumulative.
+    public static let activeEnergyBurned = SampleType(catalogued: "HKQuantityTypeIdentifierActiveEnergyBurned")
+    /// Resting Energy, in `kcal`; cumulative.
+    public static let basalEnergyBurned = SampleType(catalogued: "HKQuantityTypeIdentifierBasalEnergyBurned")
+    /// Dietary Energy, in `kcal`; cumulative.
+    public static let dietaryEnergyConsumed = SampleType(catalogued: "HKQuantityTypeIdentifierDietaryEnergyConsumed")
+    /// Protein, in `g`; cumulative.
+    public static let dietaryProtein = SampleType(catalogued: "HKQuantityTypeIdentifierDietaryProtein")
+    /// Carbohydrates, in `g`; cumulative.
+    public static let dietaryCarbohydrates = SampleType(catalogued: "HKQuantityTypeIdentifierDietaryCarbohydrates")
+    /// Total Fat, in `g`; cumulative.
+    public static let dietaryFatTotal = SampleType(catalogued: "HKQuantityTypeIdentifierDietaryFatTotal")
+    /// Saturated Fat, in `g`; cumulative.
+    public static let dietaryFatSaturated = SampleType(catalogued: "HKQuantityTypeIdentifierDietaryFatSaturated")
+    /// Fiber, in `g`; cumulative.
+    public static let dietaryFiber = SampleType(catalogued: "HKQuantityTypeIdentifierDietaryFiber")
+    /// Sugar, in `g`; cumulative.
+    public static let dietarySugar = SampleType(catalogued: "HKQuantityTypeIdentifierDietarySugar")
+    /// Sodium, in `g`; cumulative.
+    public static let dietarySodium = SampleType(catalogued: "HKQuantityTypeIdentifierDietarySodium")
+    /// Cholesterol, in `g`; cumulative.
+    public static let dietaryCholesterol = SampleType(catalogued: "HKQuantityTypeIdentifierDietaryCholesterol")
+    /// Water, in `mL`; cumulative.
+    public static let dietaryWater = SampleType(catalogued: "HKQuantityTypeIdentifierDietaryWater")
+
+    /// A meal or another food that several nutrients belong to.
+    public static let food = SampleType(catalogued: "HKCorrelationTypeIdentifierFood")
+    /// A systolic and a diastolic pressure that were measured as one.
+    public static let bloodPressure = SampleType(catalogued: "HKCorrelationTypeIdentifierBloodPressure")
+    /// A workout. Its value is its duration, which pauses shorten; see ``Sample/workout``.
+    public static let workout = SampleType(catalogued: "HKWorkoutTypeIdentifier")
+
+    /// Every type of the catalog, in the order of the numbers on disk.
+    public static var catalog: [SampleType] { catalogList.map { SampleType(catalogued: $0.identifier) } }
+
+    init(quantity name: String) { self.init(catalogued: "HKQuantityTypeIdentifier" + name) }
+    init(category name: String) { self.init(catalogued: "HKCategoryTypeIdentifier" + name) }
+
+    /// What the values of a quantity type are.
+    struct Measure {
+        let type: SampleType
+        let unit: HealthUnit
+        let aggregation: Aggregation
+        let isShareable: Bool
+        let shadows: Bool
+
+        init(
+            _ type: SampleType, _ unit: HealthUnit, _ aggregation: Aggregation, isShareable: Bool = true,
+            shadows: Bool = false
+        ) {
+            self.type = type
+            self.unit = unit
+            self.aggregation = aggregation
+            self.isShareable = isShareable
+            self.shadows = shadows
+        }
+    }
+
+    struct Entry {
+        let identifier: String
+        let number: UInt32
+        let unit: HealthUnit
+        let aggregation: Aggregation?
+        let isShareable: Bool
+        let shadows: Bool
+        let shortName: String
+        let displayName: String
+    }
+
+    /// The quantity types that had numbers first.
+    private static let firstQuantities: [Measure] = [
+        Measure(.bodyMass, .kilogram, .discrete, shadows: true),
+        Measure(.leanBodyMass, .kilogram, .discrete, shadows: true),
+        Measure(.bodyFatPercentage, .percent, .discrete, shadows: true),
+        Measure(.stepCount, .count, .cumulative),
+        Measure(.distanceWalkingRunning, .meter, .cumulative),
+        Measure(.activeEnergyBurned, .kilocalorie, .cumulative),
+        Measure(.basalEnergyBurned, .kilocalorie, .cumulative),
+        Measure(.dietaryEnergyConsumed, .kilocalorie, .cumulative),
+        Measure(.dietaryProtein, .gram, .cumulative),
+        Measure(.dietaryCarbohydrates, .gram, .cumulative),
+        Measure(.dietaryFatTotal, .gram, .cumulative),
+        Measure(.dietaryFatSaturated, .gram, .cumulative),
+        Measure(.dietaryFiber, .gram, .cumulative),
+        Measure(.dietarySugar, .gram, .cumulative),
+        Measure(.dietarySodium, .gram, .cumulative),
+        Measure(.dietaryCholesterol, .gram, .cumulative),
+        Measure(.dietaryWater, .milliliter, .cumulative),
+    ]
+
+    /// The position in this list, counted from one, is the number on disk: append only, never reorder. What HealthKit adds
+    /// later goes behind all of it.
+    static let catalogList: [Entry] = {
+        var entries: [Entry] = []
+        func add(
+            _ type: SampleType, _ unit: HealthUnit, _ aggregation: Aggregation? = nil, shareable: Bool = true,
+            shadows: Bool = false
+        ) {
+            let short = TypeNames.short(type.identifier)
+            entries.append(
+                Entry(
+                    identifier: type.identifier, number: UInt32(entries.count + 1), unit: unit,
+                    aggregation: aggregation,
+                    isShareable: shareable, shadows: shadows, shortName: short,
+                    displayName: TypeNames.display(type.identifier)))
+        }
+        for measure in firstQuantities + furtherQuantities {
+            add(
+                measure.type, measure.unit, measure.aggregation, shareable: measure.isShareable,
+                shadows: measure.shadows)
+        }
+        for type in categories { add(type, .count, shareable: !systemCategories.contains(type)) }
+        add(.food, .count)
+        add(.bloodPressure, .count)
+        add(.workout, .second)
+        return entries
+    }()
+
+    static let entries = Dictionary(uniqueKeysWithValues: catalogList.map { ($0.identifier, $0) })
+    /// What the catalog knows of an identifier; by bytes, since Swift takes a few signs for the letters that they look like.
+    static func entry(_ identifier: String) -> Entry? {
+        entries[identifier].flatMap { isSameText($0.identifier, identifier) ? $0 : nil }
+    }
+
+    static let identifiersByShortName = Dictionary(
+        uniqueKeysWithValues: catalogList.map { ($0.shortName, $0.identifier) })
+
+    /// The types that had fixed numbers from the first version of the format on. A store that met one of the others before it
+    /// had a fixed number goes on with the number that it gave out.
+    package static let firstCatalogNumbers: ClosedRange<UInt32> = 1...17
+}

@@ -1,0 +1,59 @@
+/// Names of types in shorter forms than HealthKit's identifiers.
+enum TypeNames {
+    static let prefixes: [(prefix: String, kind: SampleType.Kind)] = [
+        ("HKQuantityTypeIdentifier", .quantity), ("HKCategoryTypeIdentifier", .category),
+        ("HKCorrelationTypeIdentifier", .correlation),
+    ]
+
+    /// The identifier without HealthKit's prefix and with a small first word: `stepCount`, `vo2Max`.
+    static func short(_ identifier: String) -> String {
+        if identifier == "HKWorkoutTypeIdentifier" { return "workout" }
+        let bare = bare(identifier)
+        let capitals = bare.prefix { $0.isUppercase || $0.isNumber }
+        // The last capital of several begins the next word, unless a number ends the first.
+        let first = capitals.count <= 1 ? 1 : capitals.count - 1
+        return bare.prefix(first).lowercased() + bare.dropFirst(first)
+    }
+
+    /// The words of the identifier, such as `Body Mass`.
+    static func display(_ identifier: String) -> String {
+        if let name = special[identifier] { return name }
+        if identifier == "HKWorkoutTypeIdentifier" { return "Workout" }
+        var bare = bare(identifier)
+        for brand in ["Dietary", "Apple"] where bare.hasPrefix(brand) && bare.count > brand.count {
+            bare = bare.dropFirst(brand.count)
+        }
+        return words(bare)
+    }
+
+    private static let special = [
+        "HKQuantityTypeIdentifierHeartRateVariabilitySDNN": "Heart Rate Variability (SDNN)",
+        "HKQuantityTypeIdentifierUVExposure": "UV Exposure", "HKQuantityTypeIdentifierVO2Max": "VO2 Max",
+        "HKQuantityTypeIdentifierForcedExpiratoryVolume1": "Forced Expiratory Volume, 1 s",
+        "HKQuantityTypeIdentifierDietaryFatTotal": "Total Fat",
+        "HKQuantityTypeIdentifierDietaryFatSaturated": "Saturated Fat",
+        "HKQuantityTypeIdentifierDietaryFatMonounsaturated": "Monounsaturated Fat",
+        "HKQuantityTypeIdentifierDietaryFatPolyunsaturated": "Polyunsaturated Fat",
+        "HKQuantityTypeIdentifierDietaryEnergyConsumed": "Dietary Energy",
+        "HKQuantityTypeIdentifierActiveEnergyBurned": "Active Energy",
+        "HKQuantityTypeIdentifierBasalEnergyBurned": "Resting Energy",
+        "HKQuantityTypeIdentifierStepCount": "Steps",
+        "HKQuantityTypeIdentifierDistanceWalkingRunning": "Walking + Running Distance",
+        "HKQuantityTypeIdentifierDietaryWater": "Water",
+    ]
+
+    private static func bare(_ identifier: String) -> Substring {
+        for (prefix, _) in prefixes where identifier.hasPrefix(prefix) { return identifier.dropFirst(prefix.count) }
+        return identifier[...]
+    }
+
+    /// A space before each capital that begins a word.
+    private static func words(_ bare: Substring) -> String {
+        var text = ""
+        for character in bare {
+            if character.isUppercase, let last = text.last, last.isLowercase || last.isNumber { text.append(" ") }
+            text.append(character)
+        }
+        return text
+    }
+}

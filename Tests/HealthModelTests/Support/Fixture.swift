@@ -1,0 +1,15 @@
+import Foundation
+
+/// A file of lines beside the tests, written by the script of the same folder.
+enum Fixture {
+    static func rows(_ name: String) throws -> [[String]] {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(contentsOf: folder.appendingPathComponent("Fixtures/\(name)"), encoding: .utf8)
+        return text.split(separator: "\n").map { line in
+            line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+        }
+    }
+
+    /// The double of sixteen hexadecimal digits.
+    static func double(_ bits: String) -> Double { Double(bitPattern: UInt64(bits, radix: 16)!) }
+}

@@ -1,0 +1,100 @@
+import Testing
+import TestSupport
+
+@testable import HealthModel
+
+/// Conversion against results that were worked out elsewhere with exact fractions (SEMANTICS A23).
+@Suite struct UnitConversionTests {
+    @Test("Thousands of conversions are the double nearest to the exact result, bit for bit")
+    func table() throws {
+        let rows = try Fixture.rows("conversions.txt")
+        #expect(rows.count > 2_000)
+        for row in rows {
+            let (from, to) = (try HealthUnit(symbol: row[0]), try HealthUnit(symbol: row[1]))
+            let (value, expected) = (Fixture.double(row[2]), Fixture.double(row[3]))
+            let result = try from.convert(value, to: to)
+            #expect(result == expected, "\(value) \(from) in \(to): \(result), not \(expected)")
+        }
+    }
+
+    @Test("Pounds, stones, ounces, miles, feet and calories are exact by definition")
+    func definitions() throws {
+        let table: [(Double, String, Double, String)] = [
+            (1, "lb", 453.59237, "g"), (1, "st", 14, "lb"), (1, "lb", 16, "oz"), (1, "mi", 1_609.344, "m"),
+            (1, "mi", 5_280, "ft"), (1, "yd", 3, "ft"), (1, "ft", 12, "in"), (1, "in", 2.54, "cm"),
+            (1, "kcal", 4_184, "J"), (1, "Cal", 1_000, "cal"), (2, "cup_us", 1, "pt_us"), (8, "fl_oz_us", 1, "cup_us"),
+            (20, "fl_oz_imp", 1, "pt_imp"), (2, "cup_imp", 1, "pt_imp"), (1, "atm", 101_325, "Pa"),
+            (1, "inHg", 25.4, "mmHg"), (10, "mmHg", 13.5951, "cmAq"), (37, "degC", 98.6, "degF"),
+            (-40, "degF", -40, "degC"), (0, "degC", 273.15, "K"), (0, "K", -459.67, "degF"), (1, "d", 24, "hr"),
+            (60, "count/min", 1, "Hz"), (1, "L", 1_000, "cm^3"), (1, "W", 1, "J/s"), (1, "g", 1_000_000, "mcg"),
+            (180, "deg", 3.141592653589793, "rad"), (5.5, "mmol<180.1558800000541>/L", 99.085734000029755, "mg/dL"),
+            (36, "km/hr", 10, "m/s"), (1, "V·S·V", 1, "W"),
+        ]
+        for (value, from, expected, to) in table {
+            let result = try HealthUnit(symbol: from).convert(value, to: HealthUnit(symbol: to))
+            #expect(result == expected, "\(value) \(from) in \(to): \(result)")
+        }
+    }
+
+    @Test("There and back is exact for whole numbers where one unit is a multiple of the other")
+    func thereAndBackExact() throws {
+        for (from, to) in [
+            ("st", "lb"), ("lb", "oz"), ("mi", "ft"), ("kcal", "J"), ("hr", "s"), ("kg", "mg"), ("in", "nm"),
+        ] {
+            let (unit, other) = (try HealthUnit(symbol: from), try HealthUnit(symbol: to))
+            for value in 0..<5_000 {
+                let back = try other.convert(unit.convert(Double(value), to: other), to: unit)
+                #expect(back == Double(value), "\(value) \(from)")
+            }
+        }
+    }
+
+    @Test(
+        "Where neither is a multiple, as with pounds and kilograms, two roundings may leave the last place; 7 lb are the first"
+    )
+    func thereAndBackRounded() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let whole = try (0..<8).map {
+            try HealthUnit.kilogram.convert(HealthUnit.pound.convert(Double($0), to: .kilogram), to: .pound)
+        }
+        #expect(whole == [0, 1, 2, 3, 4, 5, 6, 7.000000000000001])
+        for (from, to) in [("lb", "kg"), ("st", "kg"), ("mi", "km"), ("oz", "g"), ("kcal", "kJ"), ("degC", "degF")] {
+            let (unit, other) = (try HealthUnit(symbol: from), try HealthUnit(symbol: to))
+            for _ in 0..<2_000 {
+                let value = Double.random(in: 1...10_000, using: &random)
+                let back = try other.convert(unit.convert(value, to: other), to: unit)
+                // Zero lies elsewhere in degrees: what counts is the place of the greater of the two numbers.
+                #expect(
+                    abs(back - value) <= 2 * max(value, from == "degC" ? 100 : 0).ulp, "\(value) \(from), seed \(seed)")
+            }
+        }
+    }
+
+    @Test("What is not finite stays as it is, zero keeps its sign, and the greatest and least numbers do not trap")
+    func edges() throws {
+        let (pound, gram) = (HealthUnit.pound, HealthUnit.gram)
+        #expect(try pound.convert(.infinity, to: gram) == .infinity)
+        #expect(try pound.convert(-.infinity, to: gram) == -.infinity)
+        let odd = Double(nan: 77, signaling: false)
+        #expect(try pound.convert(odd, to: gram).bitPattern == odd.bitPattern)
+        #expect(try pound.convert(-0.0, to: gram).sign == .minus)
+        #expect(try pound.convert(.greatestFiniteMagnitude, to: gram) == .infinity)
+        #expect(try pound.convert(-.greatestFiniteMagnitude, to: gram) == -.infinity)
+        #expect(try gram.convert(.leastNonzeroMagnitude, to: HealthUnit(symbol: "Tg")) == 0)
+        // The double of -273.15 is not that number, and the difference is what is left.
+        #expect(try abs(HealthUnit.degreeCelsius.convert(-273.15, to: HealthUnit(symbol: "K"))) < 1e-13)
+    }
+
+    @Test("An error names both units")
+    func errors() throws {
+        let glucose = try HealthUnit(symbol: "mmol<180>/L")
+        #expect(throws: ModelError.incompatibleUnits(from: "mmol<180>/L", to: "mmHg")) {
+            try glucose.convert(5, to: .millimeterOfMercury)
+        }
+        for (from, to) in [("count", "%"), ("IU", "g"), ("dBASPL", "dBHL"), ("rad", "%"), ("count", "count/min")] {
+            let (unit, other) = (try HealthUnit(symbol: from), try HealthUnit(symbol: to))
+            #expect(throws: ModelError.incompatibleUnits(from: from, to: to)) { try unit.convert(1, to: other) }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+import TestSupport
+
+@testable import HealthModel
+
+/// Reading units as HealthKit writes them (SEMANTICS A23).
+@Suite struct UnitParserTests {
+    @Test("Thousands of strings are units, with this canonical form and size, or they are none")
+    func table() throws {
+        let rows = try Fixture.rows("symbols.txt")
+        #expect(rows.count > 5_000)
+        for row in rows {
+            let unit = try? HealthUnit(symbol: row[0])
+            #expect(unit?.symbol ?? "-" == row[1], "\(row[0])")
+            guard let unit, row[1] != "-" else { continue }
+            #expect(unit.definition.factor.rounded == Fixture.double(row[2]), "\(row[0])")
+            #expect(try HealthUnit(symbol: unit.symbol) == unit)
+        }
+    }
+
+    @Test("A product binds more tightly than a division, and the order of its factors says nothing")
+    func precedence() throws {
+        let oxygen = HealthUnit.milliliterPerMinuteKilogram
+        #expect(oxygen.symbol == "mL/min·kg")
+        for text in ["mL/min·kg", "ml/(kg*min)", "mL/kg/min", "mL·min^-1·kg^-1", "1/(min·kg/mL)", "mL/(min.kg)"] {
+            #expect(try HealthUnit(symbol: text) == oxygen, "\(text)")
+        }
+        #expect(try HealthUnit(symbol: "kcal/(kg*hr)") == .kilocaloriePerHourKilogram)
+        #expect(try HealthUnit(symbol: "mmol<180.15588000>/L").symbol == "mmol<180.15588>/L")
+        #expect(try HealthUnit(symbol: "count/s").symbol == "count/s")
+    }
+
+    @Test("A fixed unit is the same whatever way it was written")
+    func fixedNumbers() throws {
+        for (text, unit) in [
+            ("g·kg/g", HealthUnit.kilogram), ("(m)", .meter), ("count^1", .count), ("Cal", .kilocalorie),
+        ] {
+            let parsed = try HealthUnit(symbol: text)
+            #expect(parsed == unit && parsed.number == unit.number)
+            #expect(Set([parsed, unit]).count == 1)
+        }
+        #expect(try HealthUnit(symbol: "degC").number == 0)
+    }
+
+    @Test("No text traps: pieces of units in any order, cut, doubled and nested")
+    func fuzz() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let pieces =
+            UnitAtom.all.map(\.symbol) + UnitAtom.prefixes.map(\.symbol)
+            + [
+                "(", ")", "/", "·", "*", ".", "^", "-", "1", "2", "24", "99", "mol<", ">", "5", "0", "<", " ", "é",
+                "\u{387}",
+            ]
+        var valid = 0
+        for _ in 0..<20_000 {
+            let text = (0..<random.number(0..<12)).map { _ in random.pick(pieces) }.joined()
+            guard let unit = try? HealthUnit(symbol: text) else { continue }
+            valid += 1
+            #expect((try? HealthUnit(symbol: unit.symbol)) == unit, "\(text), seed \(seed)")
+            _ = try? unit.convert(
+                random.pick([1, -7.5, 1e300, .leastNonzeroMagnitude]), to: HealthUnit(symbol: "kg·m^2/s^2"))
+        }
+        #expect(valid > 100, "seed \(seed)")
+    }
+
+    @Test("What is too long, too deep or of too great a power is refused")
+    func limits() {
+        let texts = [
+            String(repeating: "(", count: 200),
+            String(repeating: "(", count: 20) + "m" + String(repeating: ")", count: 20),
+            String(repeating: "m·", count: 127) + "m", "m^25", "(m^5)^5", "m^99", "m^-25",
+            String(repeating: "g·", count: 200) + "g", "V^24·V^24·W^24·kV^24",
+        ]
+        for text in texts { #expect(throws: ModelError.unknownUnit(text)) { try HealthUnit(symbol: text) } }
+        #expect(throws: Never.self) { try HealthUnit(symbol: "m^24") }
+    }
+}
