@@ -5,11 +5,13 @@ public struct ChunkDecoder: ~Escapable {
     private let hot: HotChunk
     private let details: DetailsChunk
 
-    /// Joins the two values. They must own the same span and hold the same number of rows.
+    /// Joins the two values. They must own the same span, hold the same number of rows and come from one commit: both are
+    /// always written together, so one that lags behind is a page that never reached the disk.
     @_lifetime(copy hot, copy details)
     public init(hot: HotChunk, details: DetailsChunk) throws(FormatError) {
         guard hot.key == details.key, hot.upper == details.upper else { throw FormatError(.misplaced, "details") }
         guard hot.rows == details.rows else { throw FormatError(.invalid, "row count") }
+        guard hot.value.commit == details.value.commit else { throw FormatError(.misplaced, "commit") }
         self.hot = hot
         self.details = details
     }
@@ -59,7 +61,7 @@ private struct RowColumns {
     // These are nil where all rows share one value.
     private var clockTimes, ordinals: SteppedColumn?
     private let units, revisions, flags, versions, clockReplicas, commits, devices, counts, multiplicities: IntColumn?
-    private let metadata, groups, syncIdentifiers: [[UInt8]?]?
+    private let metadata, groups, syncIdentifiers, locals, timeZones, payloads, originals: Texts?
     private let hasTexts: Bool
 
     /// Opens the columns for reading `range`; the ids of these rows are verified, and every other column of the details.
@@ -91,10 +93,15 @@ private struct RowColumns {
             row.setMultiplicity($0)
         }
         common = row
-        metadata = try RowColumns.texts(.metadata, details)
-        groups = try RowColumns.texts(.group, details)
-        syncIdentifiers = try RowColumns.texts(.syncIdentifier, details)
-        hasTexts = metadata != nil || groups != nil || syncIdentifiers != nil
+        metadata = try Texts(.metadata, details, range)
+        groups = try Texts(.group, details, range)
+        syncIdentifiers = try Texts(.syncIdentifier, details, range)
+        locals = try Texts(.local, details, range)
+        timeZones = try Texts(.timeZone, details, range)
+        payloads = try Texts(.payload, details, range)
+        originals = try Texts(.original, details, range)
+        let all = [metadata, groups, syncIdentifiers, locals, timeZones, payloads, originals]
+        hasTexts = all.contains { $0 != nil }
     }
 
     /// The column if its rows differ; else tells `set` what they all hold.
@@ -106,11 +113,6 @@ private struct RowColumns {
         guard column.encoding == .constant else { return column }
         set(column.base)
         return nil
-    }
-
-    private static func texts(_ tag: ColumnTag, _ details: borrowing DetailsChunk) throws(FormatError) -> [[UInt8]?]? {
-        guard let range = try details.value.column(tag.rawValue) else { return nil }
-        return try TextColumn.decode(details.value.span, range, rows: details.rows)
     }
 
     mutating func row(
@@ -138,16 +140,28 @@ private struct RowColumns {
         if let devices { row.setDevice(devices.value(cold, at: index)) }
         if let counts { row.setCount(counts.value(cold, at: index)) }
         if let multiplicities { row.setMultiplicity(multiplicities.value(cold, at: index)) }
-        if hasTexts {
-            row.rare = RareFields(
-                syncIdentifier: syncIdentifiers?[index].map { String(decoding: $0, as: UTF8.self) },
-                group: groups?[index].map { String(decoding: $0, as: UTF8.self) }, metadata: metadata?[index])
-        }
+        if hasTexts { row.rare = try rareFields(index, cold) }
         guard row.version >= 0, row.version < .max, row.count >= 1, row.multiplicity >= 0 else {
             throw FormatError(.invalid, "version or count")
         }
         try setID(&row, ids.id(cold, at: index), hot.key.lane.type, resolver)
         return row
+    }
+
+    private func rareFields(_ index: Int, _ span: RawSpan) throws(FormatError) -> RareFields? {
+        func text(_ column: Texts?) throws(FormatError) -> String? {
+            try bytes(column).map { String(decoding: $0, as: UTF8.self) }
+        }
+        func bytes(_ column: Texts?) throws(FormatError) -> [UInt8]? { try column?.text(span, at: index) }
+        var content = RareFields.Content()
+        content.syncIdentifier = try text(syncIdentifiers)
+        content.group = try text(groups)
+        content.metadata = try bytes(metadata)
+        content.local = try bytes(locals)
+        content.timeZone = try text(timeZones)
+        content.payload = try bytes(payloads)
+        content.original = try bytes(originals)
+        return RareFields(content)
     }
 
     private func setID(
@@ -164,6 +178,30 @@ private struct RowColumns {
         row.id = DerivedID.id(
             prefix, start: row.start, end: row.end,
             value: resolver.canonicalValue(row.value, unit: row.unit, type: type), multiplicity: Int(row.multiplicity))
+    }
+}
+
+/// A column of strings: all of them at once where many rows are read, one by one where few are.
+private enum Texts {
+    case all([[UInt8]?])
+    case single(TextColumn.Reader)
+
+    private static let few = 4
+
+    /// `nil` when no row has a string.
+    init?(_ tag: ColumnTag, _ details: borrowing DetailsChunk, _ rows: Range<Int>) throws(FormatError) {
+        guard let range = try details.value.column(tag.rawValue) else { return nil }
+        self =
+            rows.count > Texts.few
+            ? .all(try TextColumn.decode(details.value.span, range, rows: details.rows))
+            : .single(try TextColumn.Reader(details.value.span, range, rows: details.rows))
+    }
+
+    func text(_ span: RawSpan, at row: Int) throws(FormatError) -> [UInt8]? {
+        switch self {
+        case .all(let texts): texts[row]
+        case .single(let reader): try reader.text(span, at: row)
+        }
     }
 }
 

@@ -31,6 +31,26 @@ extension ChunkEncoder {
         return builder.finish(commit: commit, blockShift: ChunkEncoder.detailsBlockShift)
     }
 
+    /// A chunk's texts (metadata, groups, sync identifiers) take no more bytes than this, unless one sample alone has more:
+    /// so what an edit rewrites stays bounded however much samples carry.
+    public static let textBudget = 64 << 10
+
+    /// How many of the first of some rows may share a chunk by the bytes of their texts; equal texts are stored once.
+    public static func rowsWithinTextBudget(_ rows: ArraySlice<StoredRow>) -> Int {
+        var upperBound = 0
+        for row in rows { if let rare = row.rare { upperBound += rare.byteCount } }
+        if upperBound <= textBudget { return rows.count }
+        var seen: Set<[UInt8]> = []
+        var bytes = 0
+        for (index, row) in rows.enumerated() {
+            guard let rare = row.rare else { continue }
+            let texts = [rare.metadata, rare.group.map { Array($0.utf8) }, rare.syncIdentifier.map { Array($0.utf8) }]
+            for text in texts.compactMap(\.self) where seen.insert(text).inserted { bytes += text.count }
+            if bytes > textBudget { return max(1, index) }
+        }
+        return rows.count
+    }
+
     @inline(__always)
     static func count(_ rows: Span<StoredRow>, where isCounted: (borrowing StoredRow) -> Bool) -> Int {
         var count = 0
@@ -47,6 +67,10 @@ extension ChunkEncoder {
         add(.metadata) { $0.metadata }
         add(.group) { $0.group.map { Array($0.utf8) } }
         add(.syncIdentifier) { $0.syncIdentifier.map { Array($0.utf8) } }
+        add(.local) { $0.content.local }
+        add(.timeZone) { $0.content.timeZone.map { Array($0.utf8) } }
+        add(.payload) { $0.content.payload }
+        add(.original) { $0.content.original }
     }
 }
 

@@ -21,7 +21,10 @@ enum ColumnTag: UInt8 {
     case syncIdentifier = 25
     case count = 26
     case multiplicity = 27
-    // Reserved: 28 note, 29 zone, 30 payload, 31 overlay.
+    case local = 28
+    case timeZone = 29
+    case payload = 30
+    case original = 31
 
     /// A set of tags, which are all below 64.
     struct Mask {
@@ -34,5 +37,5 @@ enum ColumnTag: UInt8 {
     }
 
     static let hot = Mask(1...6)
-    static let details = Mask(16...27)
+    static let details = Mask(16...31)
 }

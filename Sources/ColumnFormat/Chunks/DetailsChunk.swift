@@ -40,6 +40,13 @@ public struct DetailsChunk: ~Escapable {
         return try IDColumn(value.span, range, rows: rows)
     }
 
+    /// The distinct metadata of the rows, encoded.
+    public func distinctMetadata() throws(FormatError) -> [[UInt8]] {
+        guard let range = try value.column(ColumnTag.metadata.rawValue) else { return [] }
+        try value.verify(range)
+        return try TextColumn.dictionary(value.span, range, rows: rows).strings
+    }
+
     /// The first row in `range` with this id; only stored ids are looked at.
     public func row(of id: SampleID, in range: Range<Int>) throws(FormatError) -> Int? {
         guard !range.isEmpty else { return nil }
@@ -49,6 +56,18 @@ public struct DetailsChunk: ~Escapable {
         try value.verify(ids.storedRange(rows: range))
         for row in range where ids.id(value.span, at: row) == id { return row }
         return nil
+    }
+
+    /// Strings by which rows are looked up.
+    public enum Text: Sendable { case syncIdentifier, group }
+
+    /// The rows in `range` with exactly this string.
+    public func rows(with text: [UInt8], _ kind: Text, in range: Range<Int>) throws(FormatError) -> [Int] {
+        guard range.upperBound <= rows else { throw FormatError(.invalid, "row count") }
+        let tag = kind == .group ? ColumnTag.group : ColumnTag.syncIdentifier
+        guard !range.isEmpty, let column = try value.column(tag.rawValue) else { return [] }
+        try value.verify(column)
+        return try TextColumn.Reader(value.span, column, rows: rows).rows(value.span, with: text, in: range)
     }
 
     /// The commit of all rows, if they share one: an import leaves most chunks so.

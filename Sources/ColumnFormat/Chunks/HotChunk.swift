@@ -107,6 +107,17 @@ public struct HotChunk: ~Escapable {
         try required(.revision).distinctValues(value.span).map { UInt32(truncatingIfNeeded: $0) }
     }
 
+    /// The numbers of all units that rows name.
+    public func distinctUnits() throws(FormatError) -> [UInt32] {
+        try required(.unit).distinctValues(value.span).map { UInt32(truncatingIfNeeded: $0) }
+    }
+
+    /// The number of the unit of one row. The body must have been verified.
+    public func unit(at row: Int) throws(FormatError) -> UInt32 {
+        guard row >= 0, row < rows else { throw FormatError(.invalid, "row") }
+        return UInt32(truncatingIfNeeded: try required(.unit).value(value.span, at: row))
+    }
+
     /// The number of the revision of one row. The body must have been verified.
     public func revision(at row: Int) throws(FormatError) -> UInt32 {
         guard row >= 0, row < rows else { throw FormatError(.invalid, "row") }

@@ -67,33 +67,6 @@ public struct StoredRow: Sendable {
     public var durationClass: DurationClass { DurationClass(start: start, end: end) }
 }
 
-/// The fields that few samples have.
-public final class RareFields: Sendable, Hashable {
-    /// A sync identifier that is not the text form of the id.
-    public let syncIdentifier: String?
-    public let group: String?
-    /// Encoded metadata; see ``MetadataCoding``.
-    public let metadata: [UInt8]?
-
-    /// `nil` when there is nothing to hold.
-    public init?(syncIdentifier: String?, group: String?, metadata: [UInt8]?) {
-        if syncIdentifier == nil && group == nil && metadata == nil { return nil }
-        self.syncIdentifier = syncIdentifier
-        self.group = group
-        self.metadata = metadata
-    }
-
-    public static func == (left: RareFields, right: RareFields) -> Bool {
-        left.syncIdentifier == right.syncIdentifier && left.group == right.group && left.metadata == right.metadata
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(syncIdentifier)
-        hasher.combine(group)
-        hasher.combine(metadata)
-    }
-}
-
 /// What the format needs to know of names to recompute a derived id.
 public protocol DerivedIDResolver: AnyObject {
     /// The hashes of a type and of the source of a revision; `nil` for names that are not known.

@@ -13,29 +13,9 @@
 public enum TextColumn {
     /// Decodes all rows; `nil` where a row has no string.
     static func decode(_ span: RawSpan, _ range: Range<Int>, rows: Int) throws(FormatError) -> [[UInt8]?] {
-        guard range.count >= 16 else { throw FormatError(.truncated, "text column") }
-        let start = range.lowerBound
-        let distinct = Int(span.load(start, as: UInt32.self))
-        let lengthBytes = Int(span.load(start + 4, as: UInt32.self))
-        let textBytes = Int(span.load(start + 8, as: UInt32.self))
-        let texts = start + 16 + lengthBytes
-        guard distinct <= rows, texts + textBytes <= range.upperBound else {
-            throw FormatError(.invalid, "text column")
-        }
-        var dictionary: [[UInt8]] = []
-        if distinct > 0 {
-            let lengths = try IntColumn(span, start + 16..<texts, rows: distinct)
-            var offset = texts
-            for index in 0..<distinct {
-                let length = lengths.value(span, at: index)
-                guard length >= 0, length <= texts + textBytes - offset else {
-                    throw FormatError(.invalid, "text length")
-                }
-                dictionary.append(span.extracting(offset..<offset + Int(length)).copied())
-                offset += Int(length)
-            }
-        }
-        let positions = try IntColumn(span, texts + textBytes..<range.upperBound, rows: rows)
+        let (dictionary, rest) = try dictionary(span, range, rows: rows)
+        let distinct = dictionary.count
+        let positions = try IntColumn(span, rest..<range.upperBound, rows: rows)
         var decoded: [[UInt8]?] = []
         decoded.reserveCapacity(rows)
         for row in 0..<rows {
@@ -44,6 +24,98 @@ public enum TextColumn {
             decoded.append(position == 0 ? nil : dictionary[Int(position) - 1])
         }
         return decoded
+    }
+
+    /// A column that is read string by string: what one row needs, without the strings of the others.
+    struct Reader {
+        private let lengths: IntColumn?
+        private let positions: IntColumn
+        private let distinct: Int
+        private let texts: Range<Int>
+
+        init(_ span: RawSpan, _ range: Range<Int>, rows: Int) throws(FormatError) {
+            let bounds = try Bounds(span, range, rows: rows)
+            (distinct, texts) = (bounds.distinct, bounds.texts)
+            lengths = distinct > 0 ? try IntColumn(span, bounds.lengths, rows: distinct) : nil
+            positions = try IntColumn(span, texts.upperBound..<range.upperBound, rows: rows)
+        }
+
+        /// The string of a row; `nil` where it has none.
+        func text(_ span: RawSpan, at row: Int) throws(FormatError) -> [UInt8]? {
+            let position = positions.value(span, at: row)
+            if position == 0 { return nil }
+            guard position > 0, position <= distinct, let lengths else { throw FormatError(.invalid, "text position") }
+            var (offset, length, isSound) = (Int64(texts.lowerBound), Int64(0), true)
+            let limit = Int64(texts.count)
+            lengths.forEachValue(span) { index, value in
+                isSound = isSound && value >= 0 && value <= limit
+                if index < position - 1 { offset &+= value } else if index == position - 1 { length = value }
+            }
+            guard isSound, offset + length <= texts.upperBound else { throw FormatError(.invalid, "text length") }
+            return span.extracting(Int(offset)..<Int(offset + length)).copied()
+        }
+
+        /// The rows of a range that have exactly this string.
+        func rows(_ span: RawSpan, with text: [UInt8], in range: Range<Int>) throws(FormatError) -> [Int] {
+            guard let lengths else { return [] }
+            var (offset, isSound) = (Int64(texts.lowerBound), true)
+            var candidates: [Int64] = []
+            let (limit, end, wanted) = (Int64(texts.count), Int64(texts.upperBound), Int64(text.count))
+            lengths.forEachValue(span) { index, value in
+                isSound = isSound && value >= 0 && value <= limit && offset &+ value <= end
+                if isSound, value == wanted, span.extracting(Int(offset)..<Int(offset + value)).isEqual(to: text) {
+                    candidates.append(Int64(index + 1))
+                }
+                offset &+= value
+            }
+            guard isSound else { throw FormatError(.invalid, "text length") }
+            if candidates.isEmpty { return [] }
+            var rows: [Int] = []
+            positions.forEachValue(span) { row, position in
+                if range.contains(row), candidates.contains(position) { rows.append(row) }
+            }
+            return rows
+        }
+    }
+
+    /// Where the parts of a column lie.
+    private struct Bounds {
+        let distinct: Int
+        let lengths: Range<Int>
+        let texts: Range<Int>
+
+        init(_ span: RawSpan, _ range: Range<Int>, rows: Int) throws(FormatError) {
+            guard range.count >= 16 else { throw FormatError(.truncated, "text column") }
+            let start = range.lowerBound
+            distinct = Int(span.load(start, as: UInt32.self))
+            let texts = start + 16 + Int(span.load(start + 4, as: UInt32.self))
+            let end = texts + Int(span.load(start + 8, as: UInt32.self))
+            guard distinct <= rows, end <= range.upperBound else { throw FormatError(.invalid, "text column") }
+            lengths = start + 16..<texts
+            self.texts = texts..<end
+        }
+    }
+
+    /// The distinct strings, and where the column of positions begins.
+    static func dictionary(
+        _ span: RawSpan, _ range: Range<Int>, rows: Int
+    ) throws(FormatError) -> (strings: [[UInt8]], end: Int) {
+        let bounds = try Bounds(span, range, rows: rows)
+        let (distinct, texts) = (bounds.distinct, bounds.texts)
+        var dictionary: [[UInt8]] = []
+        if distinct > 0 {
+            let lengths = try IntColumn(span, bounds.lengths, rows: distinct)
+            var offset = texts.lowerBound
+            for index in 0..<distinct {
+                let length = lengths.value(span, at: index)
+                guard length >= 0, length <= texts.upperBound - offset else {
+                    throw FormatError(.invalid, "text length")
+                }
+                dictionary.append(span.extracting(offset..<offset + Int(length)).copied())
+                offset += Int(length)
+            }
+        }
+        return (dictionary, texts.upperBound)
     }
 
     /// Appends a column of `texts`, one a row.

@@ -15,14 +15,16 @@ public struct IdentityBlockEncoder: Sendable {
         _ entries: ArraySlice<IdentityEntry>, commit: UInt64, key: (UInt64) -> [UInt8]
     ) -> (key: [UInt8], value: [UInt8], count: Int) {
         let ownKey = key(entries.first!.hash)
-        var count = min(entries.count, guess)
+        // The number of entries has two bytes, which entries all alike would outgrow on large pages.
+        let limit = min(entries.count, Int(UInt16.max))
+        var count = min(limit, guess)
         var plan = Plan(entries.prefix(count), key: ownKey.count)
         // Two corrections suffice: entries are hashes, so the size is nearly linear in their number.
         for _ in 0..<4 {
             if plan.byteCount > budget {
                 count = max(1, min(count - 1, count * budget / plan.byteCount))
-            } else if count < entries.count, plan.byteCount < budget - budget / 16 {
-                count = min(entries.count, count * (budget - budget / 64) / plan.byteCount)
+            } else if count < limit, plan.byteCount < budget - budget / 16 {
+                count = min(limit, count * (budget - budget / 64) / plan.byteCount)
             } else {
                 break
             }

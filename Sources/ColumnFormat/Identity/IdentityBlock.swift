@@ -57,7 +57,7 @@ public struct IdentityBlock: ~Escapable {
         words = Int(span.load(start + 6, as: UInt16.self))
         firstHash = span.load(start + 8, as: UInt64.self)
         leastPlace = UInt64(span.load(start + 16, as: UInt32.self))
-        guard lowWidth <= 40, placeWidth <= 24, kindWidth <= 8, kinds > 0, count > 0 else {
+        guard lowWidth <= 40, placeWidth <= 24, kindWidth <= 8, kinds > 0, count > 0, words > 0 else {
             throw FormatError(.invalid, "identity block")
         }
         upper = start + IdentityBlock.fixed + 8 * kinds

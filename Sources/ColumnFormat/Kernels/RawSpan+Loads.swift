@@ -26,6 +26,15 @@ extension RawSpan {
         return true
     }
 
+    /// Whether the bytes equal `other`'s.
+    public func isEqual(to other: RawSpan) -> Bool {
+        guard byteCount == other.byteCount else { return false }
+        for index in 0..<byteCount where load(index, as: UInt8.self) != other.load(index, as: UInt8.self) {
+            return false
+        }
+        return true
+    }
+
     /// A copy of the bytes.
     public func copied() -> [UInt8] {
         // Safe: the buffer does not leave the closure.

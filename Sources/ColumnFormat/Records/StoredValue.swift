@@ -41,6 +41,12 @@ public struct StoredValue: ~Escapable {
     private let verified: VerifiedBlocks?
 
     static let fixed = 28
+    /// Where a value repeats its key, and where the key's length stands.
+    public static let keyOffset = fixed
+    public static let keyLengthOffset = 24
+    /// The commit that a value says wrote it, unverified; 0 where the bytes are too few.
+    public static func commit(head: RawSpan) -> UInt64 { head.byteCount < 16 ? 0 : head.load(8, as: UInt64.self) }
+
     /// The most rows that one value may hold: bounds every count before it is used.
     public static let rowLimit = 65_536
 
@@ -103,6 +109,11 @@ public struct StoredValue: ~Escapable {
 
     /// Refuses a value that belongs to another key.
     public func expect(key expected: [UInt8]) throws(FormatError) {
+        guard key.isEqual(to: expected) else { throw FormatError(.misplaced, "key") }
+    }
+
+    /// Refuses a value that belongs to another key.
+    public func expect(key expected: RawSpan) throws(FormatError) {
         guard key.isEqual(to: expected) else { throw FormatError(.misplaced, "key") }
     }
 

@@ -1,14 +1,15 @@
 import Testing
+import TestSupport
 
 @testable import ColumnFormat
 
 @Suite("Packed words")
 struct BitPackingTests {
-    @Test("Words of every width come back, all of them, a range of them and one of them")
+    @Test("SeededGenerator of every width come back, all of them, a range of them and one of them")
     func widths() {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed", seed)
-        var generator = Words(state: seed)
+        var generator = SeededGenerator(seed: seed)
         for width in Array(0...BitPacking.widest) + [64] {
             let mask: UInt64 = width == 64 ? .max : (1 << UInt64(width)) - 1
             let words = (0..<Int.random(in: 1...300, using: &generator)).map { _ in generator.next() & mask }
@@ -28,7 +29,7 @@ struct BitPackingTests {
 
     @Test("The set bit of a number is found in words thin and thick")
     func setBits() {
-        var generator = Words(state: 1)
+        var generator = SeededGenerator(seed: 1)
         for round in 0..<2_000 {
             var word = generator.next()
             if round % 3 == 1 { word &= generator.next() & generator.next() }
@@ -46,7 +47,7 @@ struct IntColumnTests {
     func agreement() throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed", seed)
-        var generator = Words(state: seed)
+        var generator = SeededGenerator(seed: seed)
         for round in 0..<200 {
             let rows = Int.random(in: 1...700, using: &generator)
             let unit: Int64 = [1, 1_000, 1_000_000_000, 60_000_000_000].randomElement(using: &generator)!
@@ -90,18 +91,5 @@ struct IntColumnTests {
             let column = try ValueColumn(span, 0..<end, rows: values.count)
             for row in values.indices { #expect(column.value(span, at: row).bitPattern == values[row].bitPattern) }
         }
-    }
-}
-
-/// SplitMix64, so that a seed repeats a failure.
-private struct Words: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

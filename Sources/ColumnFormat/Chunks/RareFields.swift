@@ -1,0 +1,58 @@
+/// The fields that few samples have.
+public final class RareFields: Sendable, Hashable {
+    /// What is in them.
+    public struct Content: Sendable, Hashable {
+        /// A sync identifier that is not the text form of the id.
+        public var syncIdentifier: String?
+        public var group: String?
+        /// Encoded metadata; see ``MetadataCoding``.
+        public var metadata: [UInt8]?
+        /// What stays in this store and its peers, encoded as metadata.
+        public var local: [UInt8]?
+        public var timeZone: String?
+        /// What kinds of samples have beside a value; see ``PayloadCoding``.
+        public var payload: [UInt8]?
+        /// What an edit lies over; see ``OriginalCoding``.
+        public var original: [UInt8]?
+
+        public init() {}
+    }
+
+    public let content: Content
+
+    /// `nil` when there is nothing to hold.
+    public init?(_ content: Content) {
+        if content == Content() { return nil }
+        self.content = content
+    }
+
+    /// `nil` when there is nothing to hold.
+    public convenience init?(syncIdentifier: String?, group: String?, metadata: [UInt8]?) {
+        var content = Content()
+        content.syncIdentifier = syncIdentifier
+        content.group = group
+        content.metadata = metadata
+        self.init(content)
+    }
+
+    public var syncIdentifier: String? { content.syncIdentifier }
+    public var group: String? { content.group }
+    public var metadata: [UInt8]? { content.metadata }
+
+    /// The bytes of all texts.
+    var byteCount: Int {
+        [content.syncIdentifier, content.group, content.timeZone].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+            + [content.metadata, content.local, content.payload, content.original].reduce(0) { $0 + ($1?.count ?? 0) }
+    }
+
+    /// Whether there is more than a sync identifier.
+    public var saysMore: Bool {
+        var bare = Content()
+        bare.syncIdentifier = content.syncIdentifier
+        return content != bare
+    }
+
+    public static func == (left: RareFields, right: RareFields) -> Bool { left.content == right.content }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(content) }
+}

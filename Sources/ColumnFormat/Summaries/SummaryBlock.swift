@@ -1,0 +1,187 @@
+/// The resolution of summaries: cells that tile a block of sixteen days. Embedded on disk as the upper bits of tags.
+public enum SummaryLevel: UInt8, Sendable, CaseIterable {
+    case hours = 0
+    /// Quarters of an hour, where a block has many samples.
+    case quarters = 16
+
+    public static let daysPerBlock = 16
+
+    /// How many cells a block has.
+    public var cells: Int { self == .hours ? 24 * SummaryLevel.daysPerBlock : 96 * SummaryLevel.daysPerBlock }
+
+    var bitmapTag: UInt8 { rawValue + 1 }
+    var bitmapWords: Int { (cells + 63) / 64 }
+}
+
+/// What a summary knows of a cell. Embedded on disk as the lower bits of tags: never change or reuse one.
+public enum SummaryColumn: UInt8, Sendable, CaseIterable {
+    case count = 2
+    case sum = 3
+    case duration = 4
+    case first = 5
+    case last = 6
+    case plain = 7
+    case minimum = 8
+    case maximum = 9
+    case firstValue = 10
+    case lastValue = 11
+
+    func tag(_ level: SummaryLevel) -> UInt8 { level.rawValue + rawValue }
+}
+
+/// A summary of one block, its header verified: for each level a bitmap of the cells that hold anything, and columns over these.
+public struct SummaryBlock: ~Escapable {
+    private let value: StoredValue
+
+    @_lifetime(copy span)
+    public init(_ span: RawSpan, key: RawSpan, verified: VerifiedBlocks? = nil) throws(FormatError) {
+        value = try StoredValue(span, table: .summaries, verified: verified)
+        guard value.key.byteCount == key.byteCount else { throw FormatError(.misplaced, "key") }
+        for index in 0..<key.byteCount where value.key.load(index, as: UInt8.self) != key.load(index, as: UInt8.self) {
+            throw FormatError(.misplaced, "key")
+        }
+        for index in 0..<value.columns {
+            let tag = value.tag(index)
+            guard tag == 1 || tag == 17 || SummaryColumn(rawValue: tag & 15) != nil && tag < 32 else {
+                throw FormatError(.unknown, "column")
+            }
+        }
+    }
+
+    /// The cells of a level, their columns verified; `nil` when the block has none.
+    ///
+    /// - Parameter allColumns: without it columns behind the sums are not verified, and must not be read.
+    @_lifetime(copy self)
+    public func cells(_ level: SummaryLevel, allColumns: Bool = true) throws(FormatError) -> SummaryCells? {
+        guard let bitmap = try value.column(level.bitmapTag) else { return nil }
+        var end = bitmap.upperBound
+        for column in SummaryColumn.allCases where allColumns || column.rawValue <= SummaryColumn.last.rawValue {
+            if let range = try value.column(column.tag(level)) { end = max(end, range.upperBound) }
+        }
+        try value.verify(bitmap.lowerBound..<end)
+        guard bitmap.count == 8 * level.bitmapWords else { throw FormatError(.truncated, "bitmap") }
+        return SummaryCells(value, level, bitmap.lowerBound)
+    }
+}
+
+/// The cells of one level of a block. Rows are those that hold anything, in the order of time.
+public struct SummaryCells: ~Escapable {
+    private let value: StoredValue
+    private let level: SummaryLevel
+    private let words: [UInt64]
+    /// Rows before each word of the bitmap.
+    private let ranks: [Int]
+    public let rows: Int
+
+    @_lifetime(copy value)
+    init(_ value: StoredValue, _ level: SummaryLevel, _ offset: Int) {
+        var words: [UInt64] = []
+        var ranks: [Int] = []
+        var rows = 0
+        words.reserveCapacity(level.bitmapWords)
+        ranks.reserveCapacity(level.bitmapWords)
+        for index in 0..<level.bitmapWords {
+            let word = value.span.load(offset + 8 * index, as: UInt64.self)
+            words.append(word)
+            ranks.append(rows)
+            rows += word.nonzeroBitCount
+        }
+        self.value = value
+        self.level = level
+        self.words = words
+        self.ranks = ranks
+        self.rows = rows
+    }
+
+    /// How many rows stand before a cell; cells are counted from the beginning of the block.
+    public func row(_ cell: Int) -> Int {
+        guard cell < level.cells else { return rows }
+        return ranks[cell >> 6] + (words[cell >> 6] & ((1 << UInt64(cell & 63)) - 1)).nonzeroBitCount
+    }
+
+    /// The cell of a row.
+    public func cell(_ row: Int) -> Int {
+        if rows == level.cells { return row }
+        var word = ranks.count - 1
+        while word > 0, ranks[word] > row { word -= 1 }
+        return word * 64 + BitPacking.position(ofSetBit: row - ranks[word], in: words[word])
+    }
+
+    private func integers(_ column: SummaryColumn) throws(FormatError) -> IntColumn {
+        guard let range = try value.column(column.tag(level)) else { throw FormatError(.invalid, "directory") }
+        return try IntColumn(value.span, range, rows: rows)
+    }
+
+    private func values(_ column: SummaryColumn) throws(FormatError) -> ValueColumn {
+        guard let range = try value.column(column.tag(level)) else { throw FormatError(.invalid, "directory") }
+        return try ValueColumn(value.span, range, rows: rows)
+    }
+
+    public func has(_ column: SummaryColumn) throws(FormatError) -> Bool {
+        try value.column(column.tag(level)) != nil
+    }
+
+    public func decode(_ column: SummaryColumn, into output: inout OutputColumn<Int64>) throws(FormatError) {
+        if rows > 0 { try integers(column).decode(value.span, into: &output) }
+    }
+
+    public func decode(_ column: SummaryColumn, into output: inout OutputColumn<Double>) throws(FormatError) {
+        if rows > 0 { try values(column).decode(value.span, into: &output) }
+    }
+
+    /// A column of whole numbers to be read row by row.
+    public func integers(of column: SummaryColumn) throws(FormatError) -> SummaryIntegers {
+        SummaryIntegers(column: rows > 0 ? try integers(column) : nil)
+    }
+
+    public func values(of column: SummaryColumn) throws(FormatError) -> SummaryValues {
+        SummaryValues(column: rows > 0 ? try values(column) : nil)
+    }
+
+    /// One row of a column. The row must be one of the block's.
+    @inline(__always)
+    public func value(_ integers: SummaryIntegers, at row: Int) -> Int64 { integers.column!.value(value.span, at: row) }
+
+    public func value(_ values: SummaryValues, at row: Int) -> Double {
+        precondition(row >= 0 && row < rows)
+        return values.column!.value(value.span, at: row)
+    }
+}
+
+/// An opened column of whole numbers.
+public struct SummaryIntegers: Sendable {
+    let column: IntColumn?
+}
+
+/// An opened column of values.
+public struct SummaryValues: Sendable {
+    let column: ValueColumn?
+}
+
+/// Builds the value of a block.
+public struct SummaryEncoder {
+    private var builder: StoredValueBuilder
+
+    public init(key: [UInt8]) { builder = StoredValueBuilder(table: .summaries, key: key, reserving: 16_384) }
+
+    /// Adds a level: the cells that hold anything, ascending, and for each its fields.
+    public mutating func add(
+        _ level: SummaryLevel, cells: [Int], integers: [(SummaryColumn, [Int64])], values: [(SummaryColumn, [Double])]
+    ) {
+        precondition(!cells.isEmpty && cells.last! < level.cells)
+        var words = [UInt64](repeating: 0, count: level.bitmapWords)
+        for cell in cells { words[cell >> 6] |= 1 << UInt64(cell & 63) }
+        builder.column(level.bitmapTag) { writer in for word in words { writer.append(word) } }
+        for (column, integers) in integers {
+            precondition(integers.count == cells.count)
+            builder.column(column.tag(level)) { IntColumn.write(IntColumn.plan(integers.span, .scaled), into: &$0) }
+        }
+        for (column, values) in values {
+            precondition(values.count == cells.count)
+            builder.column(column.tag(level)) { ValueColumn.write(ValueColumn.plan(values.span), into: &$0) }
+        }
+        if level == .hours { builder.rows = cells.count } else { builder.marked = cells.count }
+    }
+
+    public consuming func finish(commit: UInt64) -> [UInt8] { builder.finish(commit: commit, blockShift: 12) }
+}

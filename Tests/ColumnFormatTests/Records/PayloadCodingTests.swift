@@ -1,0 +1,74 @@
+import HealthModel
+import Testing
+import TestSupport
+
+@testable import ColumnFormat
+
+/// Payloads and originals as bytes.
+@Suite struct PayloadCodingTests {
+    private var workout: Workout {
+        let (start, end) = (Instant(nanoseconds: 5), Instant(nanoseconds: 9))
+        var workout = Workout(.swimBikeRun, energy: Quantity(.nan, .kilocalorie), distance: Quantity(-0.0, .mile))
+        workout.statistics = [
+            WorkoutStatistics(.heartRate, from: start, to: end, average: Quantity(131, .countPerMinute))
+        ]
+        workout.events = [WorkoutEvent(.pause, from: start, to: end, metadata: ["é": .date(.distantPast)])]
+        workout.activities = [
+            WorkoutActivity(
+                WorkoutActivityType(rawValue: 77), from: start, to: .distantFuture, duration: Quantity(3, .minute),
+                id: SampleID(high: 1, low: 2), metadata: ["a": .bool(true)], statistics: workout.statistics,
+                events: workout.events)
+        ]
+        return workout
+    }
+
+    private var original: Sample.Original {
+        Sample.Original(
+            start: .earliest, end: .distantFuture, quantity: Quantity(5.5, try! HealthUnit(symbol: "mmol<180>/L")),
+            isUserEntered: true, metadata: ["k": .quantity(Quantity(1, .watt))], version: 7)
+    }
+
+    @Test("A workout and an original read back as they were, and equal ones are equal bytes")
+    func roundTrip() throws {
+        let bytes = try #require(PayloadCoding.encode(workout))
+        #expect(try PayloadCoding.decode(bytes) == workout)
+        #expect(PayloadCoding.encode(try PayloadCoding.decode(bytes)) == bytes)
+        let other = try #require(OriginalCoding.encode(original))
+        #expect(try OriginalCoding.decode(other) == original)
+        #expect(PayloadCoding.encode(nil) == nil && OriginalCoding.encode(nil) == nil)
+    }
+
+    @Test("Bytes that are cut, changed or made up are refused or read, and never trap")
+    func damage() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let (payload, beneath) = (PayloadCoding.encode(workout)!, OriginalCoding.encode(original)!)
+        for length in payload.indices {
+            #expect(throws: FormatError.self) { try PayloadCoding.decode(Array(payload[..<length])) }
+        }
+        for length in beneath.indices {
+            #expect(throws: FormatError.self) { try OriginalCoding.decode(Array(beneath[..<length])) }
+        }
+        for _ in 0..<5_000 {
+            var (bytes, others) = (payload, beneath)
+            for _ in 0..<random.number(1..<5) {
+                bytes[random.number(0..<bytes.count)] = random.pick([0, 1, 0xFF, UInt8(random.number(0..<256))])
+                others[random.number(0..<others.count)] = random.pick([0, 1, 0xFF, UInt8(random.number(0..<256))])
+            }
+            _ = try? PayloadCoding.decode(bytes)
+            _ = try? OriginalCoding.decode(others)
+            _ = try? MetadataCoding.decode(others)
+        }
+    }
+
+    @Test("Rows without rare fields have no column for them: they cost nothing")
+    func nothingForNothing() throws {
+        var random = SeededGenerator(seed: 7)
+        var chunk = TestChunk(50, &random)
+        for index in chunk.rows.indices { chunk.rows[index].rare = nil }
+        let bare = chunk.encode().details
+        let value = try StoredValue(bare.rawBytes, table: .details)
+        for tag in 23...25 { #expect(try value.column(UInt8(tag)) == nil) }
+        for tag in 28...31 { #expect(try value.column(UInt8(tag)) == nil) }
+    }
+}
