@@ -14,21 +14,36 @@ let package = Package(
     targets: [
         // Targets stand in dependency order: each may import only what stands above it (tools/tidy holds the table).
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(name: "CPrefetch"),
         .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: shared),
+        .target(name: "PageReader", swiftSettings: shared),
         .target(name: "HealthModel", swiftSettings: shared),
-        .target(name: "ColumnFormat", dependencies: ["HealthModel"], swiftSettings: shared),
-        .target(name: "HealthKV", dependencies: ["LMDB", "ColumnFormat", "HealthModel"], swiftSettings: shared),
+        .target(name: "ColumnFormat", dependencies: ["CPrefetch", "HealthModel"], swiftSettings: shared),
+        .target(
+            name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel"],
+            swiftSettings: shared),
         .executableTarget(
             name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
+        // What tests share. No product holds it, so whoever depends on this package does not build it.
+        .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/Support", swiftSettings: shared),
         .executableTarget(
-            name: "CrashHarness", dependencies: ["HealthKV"], path: "Tests/Crash/Harness", swiftSettings: shared),
+            name: "CrashHarness", dependencies: ["HealthKV", "ColumnFormat", "TestSupport"],
+            path: "Tests/Crash/Harness",
+            swiftSettings: shared),
         .testTarget(
-            name: "LMDBTests", dependencies: ["LMDB"], exclude: ["CompileFailures"], swiftSettings: shared),
-        .testTarget(name: "HealthModelTests", dependencies: ["HealthModel"], swiftSettings: shared),
+            name: "LMDBTests", dependencies: ["LMDB", "TestSupport"], exclude: ["CompileFailures"],
+            swiftSettings: shared),
         .testTarget(
-            name: "ColumnFormatTests", dependencies: ["ColumnFormat", "HealthModel"], swiftSettings: shared),
+            name: "PageReaderTests", dependencies: ["PageReader", "LMDB", "TestSupport"], swiftSettings: shared),
         .testTarget(
-            name: "HealthKVTests", dependencies: ["HealthKV", "ColumnFormat", "LMDB"], exclude: ["Golden/v1"],
+            name: "HealthModelTests", dependencies: ["HealthModel", "TestSupport"], exclude: ["Fixtures"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "ColumnFormatTests", dependencies: ["ColumnFormat", "HealthModel", "TestSupport"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "HealthKVTests", dependencies: ["HealthKV", "PageReader", "ColumnFormat", "LMDB", "TestSupport"],
+            exclude: ["Golden/v1"],
             swiftSettings: shared),
         .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
     ],

@@ -28,6 +28,18 @@ extension Environment {
         public var transaction: Int?
     }
 
+    /// The data file that is mapped, whatever its name leads to by now.
+    public func dataFile() throws(LMDBError) -> FileIdentity {
+        try using("mdb_env_get_fd") { () throws(LMDBError) in
+            var descriptor: Int32 = -1
+            var status = stat()
+            let code = unsafe mdb_env_get_fd(raw, &descriptor)
+            guard code == MDB_SUCCESS else { throw error(code, "mdb_env_get_fd") }
+            guard unsafe fstat(descriptor, &status) == 0 else { throw error(errno, "fstat") }
+            return FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+        }
+    }
+
     public func info() throws(LMDBError) -> Info {
         try using("mdb_env_info") { () throws(LMDBError) in
             var info = unsafe MDB_envinfo()

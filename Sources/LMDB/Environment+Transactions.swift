@@ -32,6 +32,16 @@ extension Environment {
         }
     }
 
+    /// The same; a failure is given back instead of thrown, so that it can be remedied and the call repeated.
+    public func beginRead(failure: inout LMDBError?) -> ReadTransaction? {
+        do throws(LMDBError) {
+            return try beginRead()
+        } catch {
+            failure = error
+            return nil
+        }
+    }
+
     private func renew(_ reader: IdleReader) throws(LMDBError) -> OpaquePointer {
         let code = unsafe mdb_txn_renew(reader.raw)
         guard code == MDB_SUCCESS else {
@@ -83,6 +93,17 @@ extension Environment {
         return unsafe WriteTransaction(raw: writer, environment: self, root: writer)
     }
 
+    /// The same; a failure is given back instead of thrown.
+    @available(*, noasync, message: "a write transaction belongs to its thread: begin it in a synchronous function")
+    public func beginWrite(failure: inout LMDBError?) -> WriteTransaction? {
+        do throws(LMDBError) {
+            return try beginWrite()
+        } catch {
+            failure = error
+            return nil
+        }
+    }
+
     func endWrite(_ writer: OpaquePointer, commits: Bool) throws(LMDBError) {
         // In a forked child the lock is the parent's.
         guard !isForked else { throw error(.forked, "mdb_txn_commit") }
@@ -94,11 +115,25 @@ extension Environment {
             unsafe mdb_txn_abort(writer)
             return MDB_SUCCESS
         }
-        guard code == MDB_SUCCESS else { throw error(code, "mdb_txn_commit") }
+        guard code == MDB_SUCCESS else {
+            // After a failed write of the meta page LMDB refuses every transaction: by that it is told from failures
+            // before it, after which the old meta page still stands.
+            throw error(code, commits && isFailedForGood ? Self.metaWrite : "mdb_txn_commit")
+        }
+    }
+
+    /// The operation of an error after which nobody knows whether the commit happened.
+    static let metaWrite: StaticString = "mdb_env_write_meta"
+
+    private var isFailedForGood: Bool {
+        var probe: OpaquePointer?
+        let code = unsafe mdb_txn_begin(raw, nil, UInt32(MDB_RDONLY), &probe)
+        if let probe = unsafe probe { unsafe mdb_txn_abort(probe) }
+        return code == MDB_PANIC
     }
 
     /// Whether the caller's thread holds the write transaction, so that waiting for it would never end.
-    var isWritingThread: Bool { writingThread.load(ordering: .relaxed) == currentThread() }
+    public var isWritingThread: Bool { writingThread.load(ordering: .relaxed) == currentThread() }
 }
 
 /// The identity of the calling thread among the living ones; never zero.

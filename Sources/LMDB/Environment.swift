@@ -126,15 +126,19 @@ extension Environment {
     private static let closedMark = 1 << 62
     private static let exclusiveMark = 1 << 61
 
-    var isForked: Bool { forkGeneration != ForkWatch.generation }
+    /// Whether this process was forked from the one that opened the environment.
+    public var isForked: Bool { forkGeneration != ForkWatch.generation }
 
     /// Counts a user in, or throws. Everyone who got in calls `leave`.
     func enter(_ operation: StaticString) throws(LMDBError) {
         if isForked { throw error(.forked, operation) }
-        let count = openCount.add(1, ordering: .acquiringAndReleasing).oldValue
-        guard count & (Self.closedMark | Self.exclusiveMark) == 0 else {
+        while true {
+            let count = openCount.add(1, ordering: .acquiringAndReleasing).oldValue
+            if count & (Self.closedMark | Self.exclusiveMark) == 0 { break }
             leave()
-            throw error(count & Self.closedMark != 0 ? .closed : .busy, operation)
+            if count & Self.closedMark != 0 { throw error(.closed, operation) }
+            // Whoever is alone replaces the map, which takes some microseconds.
+            yieldThread()
         }
         if isMapLost.load(ordering: .relaxed) {
             leave()

@@ -12,6 +12,15 @@ public struct FileIdentity: Hashable, Sendable {
     public let inode: UInt64
 }
 
+/// A file as the system describes it. It changes with every write, up to the coarseness of the system's file times.
+public struct FileState: Hashable, Sendable {
+    public let identity: FileIdentity
+    public let size: Int64
+    /// Nanoseconds since 1970.
+    public let modified: Int64
+    public let changed: Int64
+}
+
 /// The few calls on files and folders that a store needs beside LMDB's own.
 public enum FileSystem {
     /// The identity of a file or folder; `nil` when there is none.
@@ -21,6 +30,62 @@ public enum FileSystem {
 
     /// The size of a file in bytes; `nil` when there is none.
     public static func size(of path: String) -> Int? { status(of: path).map { Int($0.st_size) } }
+
+    /// What changes whenever somebody writes to a file; `nil` when there is none.
+    public static func state(of path: String) -> FileState? {
+        guard let status = status(of: path) else { return nil }
+        #if canImport(Darwin)
+            let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+            let (modified, changed) = (status.st_mtim, status.st_ctim)
+        #endif
+        return FileState(
+            identity: FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino)),
+            size: Int64(status.st_size), modified: nanoseconds(modified), changed: nanoseconds(changed))
+    }
+
+    /// What tells this run of the system from all others; `nil` where it does not say.
+    public static var bootIdentity: String? {
+        #if canImport(Darwin)
+            var bytes = [UInt8](repeating: 0, count: 64)
+            var count = bytes.count
+            // unsafe: C fills at most `count` bytes during the call.
+            let code = unsafe bytes.withUnsafeMutableBytes {
+                unsafe sysctlbyname("kern.bootsessionuuid", $0.baseAddress, &count, nil, 0)
+            }
+            guard code == 0 else { return nil }
+        #else
+            guard let bytes = smallFile("/proc/sys/kernel/random/boot_id") else { return nil }
+        #endif
+        let text = String(decoding: bytes.prefix { $0 != 0 && $0 != 10 }, as: UTF8.self)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The first bytes of a file, 4 KB at most; `nil` when it cannot be read.
+    public static func smallFile(_ path: String) -> [UInt8]? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        // unsafe: C fills at most the array during the call.
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        return count < 0 ? nil : Array(bytes.prefix(count))
+    }
+
+    /// Writes a new small file that only its owner may read; answers false, and leaves none, when that fails.
+    public static func writeSmallFile(_ path: String, _ bytes: [UInt8]) -> Bool {
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return false }
+        // unsafe: C only reads the array during the call.
+        let count = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+        if close(descriptor) == 0, count == bytes.count { return true }
+        remove(path)
+        return false
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
 
     public static func isFolder(_ path: String) -> Bool {
         status(of: path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
@@ -99,6 +164,13 @@ public enum FileSystem {
         return unsafe String(cString: folder)
     }
 
+    /// Nanoseconds since some moment, by a clock that nobody sets.
+    public static var monotonicNanoseconds: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
     /// Nanoseconds since 1970 by the system's clock.
     public static var nanosecondsSince1970: Int64 {
         var time = timespec()
@@ -111,6 +183,12 @@ public enum FileSystem {
 public struct ThreadIdentity: Hashable, Sendable {
     private let value: UInt
     public static var current: ThreadIdentity { ThreadIdentity(value: currentThread()) }
+}
+
+/// Lets the calling thread rest for less than a second.
+public func pauseThread(nanoseconds: Int64) {
+    var time = timespec(tv_sec: 0, tv_nsec: Int(max(0, min(nanoseconds, 999_999_999))))
+    unsafe nanosleep(&time, nil)
 }
 
 /// Lets other threads run.

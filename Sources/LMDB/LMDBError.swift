@@ -90,6 +90,19 @@ extension LMDBError.Code {
     public static let badTable = Self(rawValue: MDB_BAD_DBI)
 }
 
+extension LMDBError {
+    /// Whether a commit failed at its last step, the write of the meta page, so that it may have happened or not.
+    public var leavesOutcomeUnknown: Bool { operation == Environment.metaWrite.description }
+
+    /// Whether the system refused for want of a permission, or because the medium is for reading only.
+    public var isRefusal: Bool { [EACCES, EPERM, EROFS].contains(code.rawValue) }
+
+    /// Whether there was no room for what a transaction wrote: on the disk, below a quota or below a limit of the process.
+    public var meansNoRoom: Bool {
+        [ENOSPC, EDQUOT, EFBIG].contains(code.rawValue)
+    }
+}
+
 /// The codes of this layer, outside the range of LMDB.
 extension LMDBError.Code {
     /// A key longer than `maxKeySize` (no code in C: found before the call).

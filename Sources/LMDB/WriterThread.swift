@@ -19,6 +19,15 @@ import Synchronization
 public final class WriterThread: Sendable {
     public typealias Job = @Sendable () -> Void
 
+    /// What is left of idle work.
+    public enum IdleWork: Sendable {
+        case none
+        /// More remains: call again at once.
+        case more
+        /// More will be worth doing if no job comes meanwhile.
+        case later(Duration)
+    }
+
     private struct State {
         private var jobs: [Job] = []
         /// Jobs before this place are taken. They go in one sweep, so that a long queue is not moved for each of them.
@@ -48,17 +57,16 @@ public final class WriterThread: Sendable {
 
     private let name: String
     private let idlePeriod: Duration
-    private let idle: (@Sendable () -> Bool)?
+    private let idle: (@Sendable () -> IdleWork)?
     private let state = Monitor(State())
     private let thread = Atomic<UInt>(0)
 
     /// - Parameters:
     ///   - name: shown by debuggers, cut to 15 bytes on Linux.
     ///   - idlePeriod: how long the thread waits for the next job before it ends.
-    ///   - idle: called on the thread whenever the queue has become empty, and again while it answers true, which
-    ///     means that more work remains. Jobs go first.
+    ///   - idle: called on the thread whenever the queue has become empty, and again as it answers. Jobs go first.
     public init(
-        name: String = "writer", idlePeriod: Duration = .seconds(2), idle: (@Sendable () -> Bool)? = nil
+        name: String = "writer", idlePeriod: Duration = .seconds(2), idle: (@Sendable () -> IdleWork)? = nil
     ) {
         self.name = name
         self.idlePeriod = idlePeriod
@@ -130,6 +138,7 @@ public final class WriterThread: Sendable {
 
     private func run() {
         setName()
+        Self.deferSizeSignal()
         thread.store(currentThread(), ordering: .relaxed)
         while runJobs() {}
     }
@@ -140,7 +149,18 @@ public final class WriterThread: Sendable {
             job()
         }
         // Idle work goes on at the next opening: whoever stops the thread waits only for what was asked for.
-        if let idle, !state.withLock({ $0.isStopping }), idle() { return true }
+        if let idle, !state.withLock({ $0.isStopping }) {
+            switch idle() {
+            case .none: break
+            case .more: return true
+            case .later(let pause):
+                state.wait(atMost: pause) {
+                    $0.hasJobs || $0.isStopping
+                } then: { _ in
+                }
+                return true
+            }
+        }
         return state.wait(atMost: idlePeriod) { state in
             state.hasJobs || state.isStopping
         } then: { state in
@@ -150,6 +170,14 @@ public final class WriterThread: Sendable {
             state.isRunning = false
             return false
         }
+    }
+
+    /// A write beyond the limit of the process on file sizes would end the process; without the signal it is an error.
+    private static func deferSizeSignal() {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGXFSZ)
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
     private func setName() {

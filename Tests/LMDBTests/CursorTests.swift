@@ -1,8 +1,9 @@
 import LMDB
 import Testing
+import TestSupport
 
 @Suite struct CursorTests {
-    private func filled(_ folder: borrowing TemporaryFolder) throws -> (Environment, Table) {
+    private func filled(_ folder: TemporaryFolder) throws -> (Environment, Table) {
         let environment = try Environment.small(folder)
         let table = try environment.makeTable()
         try environment.write { transaction in

@@ -1,5 +1,6 @@
 import LMDB
 import Testing
+import TestSupport
 
 @Suite struct EnvironmentTableTests {
     @Test("A missing table is nil for a reader and made by a writer")

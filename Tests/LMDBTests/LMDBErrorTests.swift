@@ -1,5 +1,6 @@
 import LMDB
 import Testing
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,6 @@
 import LMDB
 import Testing
+import TestSupport
 
 /// Random transactions against a dictionary, which is the judge.
 @Suite struct ModelTests {

@@ -1,5 +1,6 @@
 import LMDB
 import Testing
+import TestSupport
 
 @Suite struct ReadTransactionTests {
     @Test("Each transaction sees one snapshot, and a later one sees what was committed since")

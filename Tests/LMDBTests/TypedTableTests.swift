@@ -1,5 +1,6 @@
 import LMDB
 import Testing
+import TestSupport
 
 @Suite struct TypedTableTests {
     private struct Number: KeyCodec, Hashable {

@@ -1,5 +1,6 @@
 import LMDB
 import Testing
+import TestSupport
 
 @Suite struct ViewTests {
     @Test("Statistics describe the tree of a table")

@@ -1,5 +1,6 @@
 import LMDB
 import Testing
+import TestSupport
 
 @Suite struct WriteTransactionTests {
     @Test("Records are stored, replaced, inserted once and deleted once")

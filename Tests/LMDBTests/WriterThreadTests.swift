@@ -1,6 +1,7 @@
 import LMDB
 import Synchronization
 import Testing
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -76,7 +77,7 @@ import Testing
         let log = Log()
         let writer = WriterThread(idlePeriod: .milliseconds(1)) {
             log.note(-1)
-            return log.all.count { $0 == -1 } < 3
+            return log.all.count { $0 == -1 } < 3 ? .more : .none
         }
         writer.perform { log.note(1) }
         for _ in 0..<1_000 where log.all.count < 4 { usleep(5_000) }
@@ -89,7 +90,7 @@ import Testing
         let log = Log()
         let writer = WriterThread(idlePeriod: .milliseconds(1)) {
             log.note(-1)
-            return true
+            return .more
         }
         writer.perform { log.note(1) }
         writer.stop()

@@ -1,10 +1,11 @@
 import LMDB
 import Testing
+import TestSupport
 
 extension Environment {
     /// A small environment for a test.
     static func small(
-        _ folder: borrowing TemporaryFolder, mapSize: Int = 64 << 20, scratch: Bool = true
+        _ folder: TemporaryFolder, mapSize: Int = 64 << 20, scratch: Bool = true
     ) throws -> Environment {
         try Environment(folder: folder.path, options: Options(mapSize: mapSize, scratch: scratch))
     }

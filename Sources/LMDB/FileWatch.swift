@@ -1,0 +1,95 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Wakes who waits for changes of a data file. It only wakes: whether there is anything new, a snapshot tells.
+public final class FileWatch: Sendable {
+    private let events: Int32
+    /// A pipe by which another thread wakes the one that waits.
+    private let wakeEnds: (read: Int32, write: Int32)
+    #if canImport(Darwin)
+        private let file: Int32
+    #endif
+
+    /// `nil` when the system has no watch to give.
+    public init?(folder: String) {
+        var ends: [Int32] = [-1, -1]
+        // unsafe: C fills the two numbers during the call.
+        guard unsafe pipe(&ends) == 0 else { return nil }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        wakeEnds = (ends[0], ends[1])
+        #if canImport(Darwin)
+            file = unsafe open(folder + "/data.mdb", O_EVTONLY | O_CLOEXEC)
+            events = kqueue()
+            let isWatching =
+                file >= 0 && events >= 0 && FileWatch.add(file, Int16(EVFILT_VNODE), to: events)
+                && FileWatch.add(ends[0], Int16(EVFILT_READ), to: events)
+        #else
+            events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+            // The folder, so that a file that takes the place of another is seen too.
+            let mask = UInt32(IN_MODIFY) | UInt32(IN_MOVED_TO) | UInt32(IN_CREATE)
+            let isWatching = unsafe events >= 0 && inotify_add_watch(events, folder, mask) >= 0
+        #endif
+        // From here on all is set, so that deinit closes it.
+        if !isWatching { return nil }
+    }
+
+    deinit {
+        for descriptor in [events, wakeEnds.read, wakeEnds.write] where descriptor >= 0 { close(descriptor) }
+        #if canImport(Darwin)
+            if file >= 0 { close(file) }
+        #endif
+    }
+
+    #if canImport(Darwin)
+        private static func add(_ descriptor: Int32, _ filter: Int16, to events: Int32) -> Bool {
+            var change = unsafe kevent(
+                ident: UInt(descriptor), filter: filter, flags: UInt16(EV_ADD | EV_CLEAR),
+                fflags: UInt32(NOTE_WRITE | NOTE_EXTEND | NOTE_DELETE | NOTE_RENAME), data: 0, udata: nil)
+            if filter != Int16(EVFILT_VNODE) { unsafe change.fflags = 0 }
+            // unsafe: C reads one structure during the call.
+            return unsafe kevent(events, &change, 1, nil, 0, nil) == 0
+        }
+    #endif
+
+    /// Ends the present or the next wait at once.
+    public func wake() {
+        var byte: UInt8 = 0
+        // unsafe: C reads one byte during the call. A full pipe wakes as well.
+        _ = unsafe write(wakeEnds.write, &byte, 1)
+    }
+
+    /// Waits until something happened to the file, somebody calls `wake`, or the time is over.
+    public func wait(milliseconds: Int) {
+        #if canImport(Darwin)
+            var event = unsafe kevent()
+            var time = timespec(tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000)
+            // unsafe: C fills one structure during the call.
+            _ = unsafe kevent(events, nil, 0, &event, 1, &time)
+            drain(wakeEnds.read)
+        #else
+            var requests = [
+                pollfd(fd: events, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: wakeEnds.read, events: Int16(POLLIN), revents: 0),
+            ]
+            // unsafe: C reads and fills the two structures during the call.
+            guard unsafe poll(&requests, 2, Int32(milliseconds)) > 0 else { return }
+            drain(events)
+            drain(wakeEnds.read)
+        #endif
+    }
+
+    /// What the events say does not matter.
+    private func drain(_ descriptor: Int32) {
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        // unsafe: C fills at most the array during the call.
+        while unsafe bytes.withUnsafeMutableBytes({ unsafe read(descriptor, $0.baseAddress, $0.count) }) > 0 {}
+    }
+}

@@ -1,0 +1,40 @@
+/// Random numbers that a seed repeats (SplitMix64).
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+    package let seed: UInt64
+
+    package init(seed: UInt64) {
+        state = seed
+        self.seed = seed
+    }
+
+    /// Different parts of one seed give unrelated sequences.
+    package init(seed: UInt64, part: Int) {
+        self.init(seed: seed)
+        state &+= UInt64(bitPattern: Int64(part)) &* 0xD1B5_4A32_D192_ED03
+        _ = next()
+    }
+
+    /// A seed of its own, which is printed.
+    package init() {
+        self.init(seed: UInt64.random(in: 0 ... .max))
+        print("seed \(seed)")
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// Whether something of this chance happens.
+    package mutating func chance(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &self) < share }
+
+    package mutating func chance(percent: Int) -> Bool { number(0..<100) < percent }
+
+    package mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &self) }
+
+    package mutating func pick<Element>(_ elements: [Element]) -> Element { elements.randomElement(using: &self)! }
+}
