@@ -41,19 +41,46 @@ public struct StoreError: Error, Sendable {
         public static let storage = Code(rawValue: "storage")
         /// Units of a type cannot be brought to one.
         public static let mixedUnits = Code(rawValue: "mixedUnits")
+        /// A query asks a type for what it cannot give: options of another kind, or a unit of another dimension.
+        public static let unsuitableQuery = Code(rawValue: "unsuitableQuery")
         /// A folder that should be empty holds a store.
         public static let exists = Code(rawValue: "exists")
+        /// The destination of a copy lies in the folder of the store that is to be copied.
+        public static let insideStore = Code(rawValue: "insideStore")
         /// A failed commit left the outcome unknown: reopen and look before writing again.
         public static let poisoned = Code(rawValue: "poisoned")
+        /// The last step of a commit failed: whether it happened is known only after reopening.
+        public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
+        /// The map must grow, and readers of this process did not end in time.
+        public static let growthBlocked = Code(rawValue: "growthBlocked")
+        /// A symbolic link, or a folder or file of another user.
+        public static let unsafeFolder = Code(rawValue: "unsafeFolder")
+        /// A file system that LMDB cannot rely on.
+        public static let unsafeFileSystem = Code(rawValue: "unsafeFileSystem")
+        /// The permissions do not allow it.
+        public static let accessDenied = Code(rawValue: "accessDenied")
+        /// Somebody else is at work with the file and does not end.
+        public static let busy = Code(rawValue: "busy")
+        /// Another file, not of this store's making, took the place of the store's.
+        public static let replaced = Code(rawValue: "replaced")
+        /// The store is suspended.
+        public static let suspended = Code(rawValue: "suspended")
+        /// The process was forked after the store was opened.
+        public static let forked = Code(rawValue: "forked")
+        /// A read took longer than the options allow.
+        public static let readerExpired = Code(rawValue: "readerExpired")
     }
 
+    /// What happened, for programs to decide by.
     public let code: Code
     /// The folder of the store.
     public let path: String
     /// What exactly, without any health value.
     public let detail: String
+    /// The error of a lower layer that caused this one.
     public let underlying: (any Error)?
 
+    /// An error of the store at `path`. `detail` must not hold a health value.
     public init(_ code: Code, path: String, _ detail: String, underlying: (any Error)? = nil) {
         self.code = code
         self.path = path
@@ -74,7 +101,8 @@ extension StoreError: CustomStringConvertible {
         case .noStore: "Check the path, or allow the store to be created."
         case .notAStore: "Choose an empty folder or one that holds a store."
         case .newerFormat: "Update the software that reads it."
-        case .damaged: "Run `kvinspect check` on the folder; keep a copy of it before anything else."
+        case .damaged:
+            "Keep a copy of the folder before anything else; `kvinspect check` lists the damage; then restore a backup."
         case .closed: "Open the store again."
         case .nested: "Finish the outer call first, and use its transaction inside."
         case .readOnly: "Open the store without the read-only option."
@@ -82,8 +110,22 @@ extension StoreError: CustomStringConvertible {
         case .tokenExpired: "Read all samples once and continue from the current token."
         case .full: "Free space, or open the store with a greater map size. Nothing was stored."
         case .mixedUnits: "Read whole samples instead of columns."
+        case .unsuitableQuery: "Ask for what the type has: see its aggregation and canonical unit."
         case .exists: "Choose a folder without a store."
+        case .insideStore: "Choose a folder outside the store."
         case .poisoned: "Close the store, open it again and check what was stored."
+        case .outcomeUnknown:
+            "Close the store, open it again, and save the same samples once more: what is there is not doubled."
+        case .growthBlocked: "End the readers, then try again. Nothing was stored."
+        case .unsafeFolder: "Move the store to a folder of its user, or open it with the option that tolerates this."
+        case .unsafeFileSystem: "Move the store to a local disk, or open it with the option that tolerates this."
+        case .accessDenied:
+            "Correct the permissions (0700 for the folder, 0600 for its files), or open it for reading only."
+        case .busy: "Try again when it has ended."
+        case .replaced: "Close the store and open it again."
+        case .suspended: "Call resume() first."
+        case .forked: "Open the store again in this process."
+        case .readerExpired: "Read in smaller parts, such as pages, each with a snapshot of its own."
         default: "The store is unchanged."
         }
     }
@@ -100,6 +142,16 @@ extension StoreError {
         case let error as LMDBError:
             switch error.code {
             case .mapFull: return StoreError(.full, path: path, "The store is full", underlying: error)
+            case _ where error.meansNoRoom:
+                return StoreError(.full, path: path, "The disk is full", underlying: error)
+            case .accessDenied:
+                return StoreError(.accessDenied, path: path, "The system refused access", underlying: error)
+            case .forked:
+                return StoreError(.forked, path: path, "The process was forked after it opened the store")
+            case .panic:
+                return StoreError(.poisoned, path: path, "An earlier commit failed", underlying: error)
+            case .versionMismatch:
+                return StoreError(.newerFormat, path: path, "data.mdb has another format of LMDB", underlying: error)
             case .corrupted, .pageNotFound, .invalid:
                 return StoreError(.damaged, path: path, "The store is damaged", underlying: error)
             case .closed: return StoreError(.closed, path: path, "The store is closed", underlying: error)

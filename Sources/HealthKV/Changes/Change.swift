@@ -2,6 +2,7 @@ import HealthModel
 
 /// One change in a store's feed.
 public struct Change: Sendable, Hashable {
+    /// What happened to the store.
     public enum Kind: Sendable, Hashable {
         /// A sample was saved, for the first time or anew. This is how it stands now.
         case saved(Sample)
@@ -13,6 +14,7 @@ public struct Change: Sendable, Hashable {
         case interrupted(String)
     }
 
+    /// What happened.
     public let kind: Kind
     /// The place of the change: pass it to go on behind it.
     public let token: ChangeToken
@@ -20,21 +22,33 @@ public struct Change: Sendable, Hashable {
 
 /// What is known of a deleted sample.
 public struct DeletedSample: Sendable, Hashable {
+    /// The id that the sample had.
     public let id: SampleID
+    /// The type that it had.
     public let type: SampleType
+    /// Its source; without a name where no tombstone was left.
     public let source: SourceIdentity
+    /// Its sync identifier, by which peers know it, if it had one.
     public let syncIdentifier: String?
     /// The version that was deleted; only a greater one lives again. 0 when no tombstone was left: the sample is gone from
     /// here, or has another type now, and there is nothing to pass on.
     public let version: Int64
+    /// When and where it was deleted: what a peer compares with its own version.
     public let modified: ChangeClock
+
+    /// Whether the sample was hidden here and still exists at its source: nothing is to be deleted there.
+    public var isHidden: Bool { version == Sample.versionLimit }
 }
 
 /// What a mass operation took away: samples of a source, or of a type that start in `from..<to`.
 public struct RangeRemoval: Sendable, Hashable {
+    /// The type of a removed range; `nil` when all samples of a source went.
     public let type: SampleType?
+    /// The source that was removed in all its types; `nil` when a range went.
     public let source: SourceIdentity?
+    /// Samples that start here or later went.
     public let from: Instant
+    /// Samples that start before this went.
     public let to: Instant
 
     /// Whether it takes away a sample that was changed before it.
@@ -46,6 +60,7 @@ public struct RangeRemoval: Sendable, Hashable {
 
 /// A page of the feed.
 public struct ChangePage: Sendable {
+    /// The changes in the order in which they were made; fewer than the limit does not mean that there is no more.
     public let changes: [Change]
     /// Where the next page begins.
     public let next: ChangeToken

@@ -1,6 +1,6 @@
 import HealthModel
 
-/// The changes of a store as they are committed by this process.
+/// The changes of a store as they are committed, by this process or another.
 ///
 /// ```swift
 /// for await change in store.changes(of: [.bodyMass]) {
@@ -16,21 +16,22 @@ public struct ChangeSequence: AsyncSequence, Sendable {
 
     let store: SampleStore
     let types: Set<SampleType>?
-    let start: ChangeToken?
+    /// Where it begins, or why that cannot be told.
+    let start: Result<ChangeToken, any Error>
 
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, types: types, token: start) }
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, types: types, start: start) }
 
     public struct Iterator: AsyncIteratorProtocol {
         let store: SampleStore
         let types: Set<SampleType>?
-        var token: ChangeToken?
+        private var place: Result<ChangeToken, any Error>
         private var buffer: ArraySlice<Change> = []
         private var hasEnded = false
 
-        init(store: SampleStore, types: Set<SampleType>?, token: ChangeToken?) {
+        init(store: SampleStore, types: Set<SampleType>?, start: Result<ChangeToken, any Error>) {
             self.store = store
             self.types = types
-            self.token = token
+            place = start
         }
 
         public mutating func next() async -> Change? {
@@ -41,20 +42,28 @@ public struct ChangeSequence: AsyncSequence, Sendable {
             while buffer.isEmpty {
                 if hasEnded || Task.isCancelled { return nil }
                 let generation = store.core.observers.generation
+                var seen: UInt64 = 0
                 do {
-                    let (from, types) = (token, types)
-                    let page = try store.read { try $0.changes(since: from, limit: 256, of: types) }
-                    token = page.next
+                    let (from, types) = (try place.get(), types)
+                    let page = try store.read { transaction in
+                        seen = transaction.context.header.commit
+                        return try transaction.changes(since: from, limit: 256, of: types)
+                    }
+                    place = .success(page.next)
                     buffer = page.changes[...]
                     if !buffer.isEmpty || page.hasMore { continue }
                 } catch let error as StoreError where error.code == .closed {
                     return nil
+                } catch let error as StoreError where error.code == .suspended {
+                    // It goes on when the store does.
+                    seen = .max
                 } catch {
                     hasEnded = true
-                    guard let token else { return nil }
-                    return Change(kind: .interrupted("\(error)"), token: token)
+                    // Without a place there is none to go on from: this token is of no store, so none accepts it.
+                    let nowhere = ChangeToken(store: .zero, epoch: 0, commit: 0, ordinal: 0)
+                    return Change(kind: .interrupted("\(error)"), token: (try? place.get()) ?? nowhere)
                 }
-                guard await store.core.observers.wait(after: generation) else { return nil }
+                guard await store.core.waitForCommit(after: generation, seen: seen) else { return nil }
             }
             return buffer.removeFirst()
         }
@@ -62,8 +71,9 @@ public struct ChangeSequence: AsyncSequence, Sendable {
 }
 
 extension SampleStore {
-    /// The changes that this process commits from now on, or from a token on; all types, or some.
+    /// The changes that are committed from now on, or from a token on; all types, or some.
     public func changes(of types: Set<SampleType>? = nil, since token: ChangeToken? = nil) -> ChangeSequence {
-        ChangeSequence(store: self, types: types, start: token ?? (try? read { $0.currentToken }))
+        ChangeSequence(
+            store: self, types: types, start: Result { try token ?? read { $0.currentToken } })
     }
 }

@@ -9,9 +9,13 @@ import HealthModel
 /// token = page.next
 /// ```
 public struct ChangeToken: Hashable, Sendable, Comparable {
+    /// The store that the token belongs to; every other store refuses it.
     public let store: SampleID
+    /// The epoch of the store: a restored copy begins a new one and refuses older tokens.
     public let epoch: UInt32
+    /// The commit that the place lies in.
     public let commit: UInt64
+    /// The place within the commit; the greatest number stands behind all of it.
     public let ordinal: UInt32
     /// Where the store stood when its reader began at the beginning, as long as it has not read so far: what was deleted
     /// before then, it has never seen.
@@ -36,6 +40,7 @@ extension ChangeToken: LosslessStringConvertible, CustomStringConvertible {
         "kv1:\(store):\(epoch):\(commit):\(ordinal)" + (origin > 0 ? ":\(origin)" : "")
     }
 
+    /// A token from its text form; `nil` for any other text.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 5 || parts.count == 6, parts[0] == "kv1", let store = SampleID(String(parts[1])),

@@ -2,13 +2,6 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// A row that may belong to a page: its place in the commit, and the chunk that holds it.
-private struct Candidate {
-    var ordinal: UInt32
-    /// Position in the list of chunks; -1 for deletions and removals.
-    var chunk: Int
-}
-
 extension Snapshot {
     /// The last commit that is whole: a writer's own may still grow, by the work of others too.
     var currentToken: ChangeToken { token(context.lastCommit, .max, origin: 0) }
@@ -62,49 +55,30 @@ extension Snapshot {
     private func part(
         of record: ChangeRecord, after: UInt32, limit: Int, origin: UInt64, _ types: Set<UInt32>?
     ) throws -> (changes: [Change], last: UInt32) {
-        var keys: [ChunkKey] = []
-        var seen: Set<ChunkKey> = []
-        var candidates: [Candidate] = []
-        for span in record.spans where types?.contains(span.lane.type) ?? true {
-            try forEachChunk(span.lane, from: .at(span.starts.lowerBound), to: .after(span.starts.upperBound)) {
-                chunk in
-                let ordinals = try ordinals(chunk.key, of: record.commit, after: after)
-                if !ordinals.isEmpty, seen.insert(chunk.key).inserted {
-                    candidates += ordinals.map { Candidate(ordinal: $0, chunk: keys.count) }
-                    keys.append(chunk.key)
-                }
-                return true
-            }
-        }
-        candidates += record.deletions.filter { $0.ordinal > after }.map { Candidate(ordinal: $0.ordinal, chunk: -1) }
-        candidates += record.removals.filter { $0.ordinal > after }.map { Candidate(ordinal: $0.ordinal, chunk: -1) }
+        var (candidates, keys, isWhole) = try candidates(of: record, after: after, limit: limit, types)
+        // What is known to be last of the rows bounds what else may come before more of them.
+        let last = isWhole ? UInt32.max : candidates.map(\.ordinal).max() ?? .max
+        let deletions = record.deletions.filter { $0.ordinal > after && $0.ordinal <= last }
+        candidates += deletions.map { FeedCandidate(ordinal: $0.ordinal, chunk: -1) }
+        candidates += record.removals.filter { $0.ordinal > after && $0.ordinal <= last }
+            .map { FeedCandidate(ordinal: $0.ordinal, chunk: -1) }
         candidates.sort { $0.ordinal < $1.ordinal }
-        let isLast = candidates.count <= limit
-        if !isLast { candidates.removeLast(candidates.count - limit) }
+        let isLast = isWhole && candidates.count <= limit
+        if candidates.count > limit { candidates.removeLast(candidates.count - limit) }
         let rows = try rows(candidates, keys, record.commit)
-        let deletions = Dictionary(record.deletions.map { ($0.ordinal, $0) }, uniquingKeysWith: { first, _ in first })
+        let departures = Dictionary(deletions.map { ($0.ordinal, $0) }, uniquingKeysWith: { first, _ in first })
         var changes: [Change] = []
         for candidate in candidates {
-            if let kind = try kind(candidate, rows, record, deletions, types) {
+            if let kind = try kind(candidate, rows, record, departures, types) {
                 changes.append(Change(kind: kind, token: token(record.commit, candidate.ordinal, origin: origin)))
             }
         }
         return (changes, isLast ? .max : candidates.last!.ordinal)
     }
 
-    /// The ordinals of a chunk's rows that a commit changed last, beyond `after`; only two columns are read.
-    private func ordinals(_ key: ChunkKey, of commit: UInt64, after: UInt32) throws -> [UInt32] {
-        let bytes = key.bytes
-        guard let span = try view.get(tables[.details], bytes) else { throw damaged("a chunk has no details") }
-        let details = try DetailsChunk(span, key: bytes.rawBytes)
-        guard details.rows > 0 else { return [] }
-        if let common = try details.commonCommit(), common != commit { return [] }
-        return try details.ordinals(of: commit).filter { $0 > after }
-    }
-
     /// The visible rows of the chosen candidates, by ordinal.
     private func rows(
-        _ candidates: [Candidate], _ keys: [ChunkKey], _ commit: UInt64
+        _ candidates: [FeedCandidate], _ keys: [ChunkKey], _ commit: UInt64
     ) throws -> [UInt32: (row: StoredRow, type: UInt32)] {
         var rows: [UInt32: (row: StoredRow, type: UInt32)] = [:]
         let wanted = Set(candidates.map(\.ordinal))
@@ -118,7 +92,7 @@ extension Snapshot {
     }
 
     private func kind(
-        _ candidate: Candidate, _ rows: [UInt32: (row: StoredRow, type: UInt32)], _ record: ChangeRecord,
+        _ candidate: FeedCandidate, _ rows: [UInt32: (row: StoredRow, type: UInt32)], _ record: ChangeRecord,
         _ deletions: [UInt32: ChangeRecord.Deletion], _ types: Set<UInt32>?
     ) throws -> Change.Kind? {
         if candidate.chunk >= 0 {

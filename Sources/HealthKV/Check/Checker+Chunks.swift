@@ -70,7 +70,7 @@ extension Checker {
             }
             let source = try snapshot.revision(row.revision).sourceNumber
             counts[lane.type, default: TypeCounts()].add(row, source: source, 1)
-            if HealthUnit(number: row.unit) == nil { add(.nameMissing, .chunks, "unit \(row.unit)") }
+            _ = try snapshot.unit(row.unit)
             _ = try snapshot.device(row.device)
             if !feed.covers(row, lane) {
                 add(.changeMissing, .changes, "commit \(row.commit) does not lead to id \(row.id)")

@@ -18,6 +18,8 @@ public struct Finding: Sendable, Hashable {
         case identityUnreadable
         /// Kept counts differ from what is there.
         case countsWrong
+        /// A summary differs from its samples, cannot be read, or is missing where samples are many.
+        case summaryWrong
         /// A name that rows use is gone or cannot be read.
         case nameMissing
         /// The two copies of a name differ, or one is gone.
@@ -30,10 +32,47 @@ public struct Finding: Sendable, Hashable {
         case shadowWrong
         /// A record cannot be read.
         case recordUnreadable
+        /// Records are of an older commit than the header says.
+        case recordsOutdated
+        /// The data file cannot be read, or is too short for two meta pages.
+        case fileUnreadable
+        /// A meta page is none.
+        case metaUnreadable
+        /// The file has a version of LMDB's format that this release does not know.
+        case metaVersion
+        /// A field of a meta page is out of bounds.
+        case metaInvalid
+        /// The two meta pages are not of transactions that follow each other.
+        case metaOrder
+        /// A page that is needed lies outside the file or the range in use.
+        case pageOutOfRange
+        /// A page cannot be read.
+        case pageUnreadable
+        /// A page has another number or kind than the tree says.
+        case pageKind
+        /// The entries of a page leave its bounds or overlap.
+        case pageEntries
+        /// Keys do not ascend, or leave the bounds that their branch gives.
+        case keyOrder
+        /// A page is used twice.
+        case pageUsedTwice
+        /// A tree is deeper or flatter than it says, or has other numbers of pages or entries.
+        case treeShape
+        /// A table of a kind that stores never have.
+        case treeKind
+        /// A long value does not lie where its entry says.
+        case overflowPages
+        /// The list of free pages is out of order or bounds.
+        case freeList
+        /// A page that is in use, or listed already, is listed as free.
+        case freePageInUse
+        /// Pages that nobody uses and that are not listed as free either.
+        case pagesLost
     }
 
+    /// What was found, under its stable name.
     public let kind: Kind
-    /// The table it was found in.
+    /// The table it was found in; `pages` for what belongs to none, `<main>` and `<free>` for LMDB's own two.
     public let table: String
     /// Where and what, without any health value.
     public let detail: String
@@ -41,14 +80,24 @@ public struct Finding: Sendable, Hashable {
 
 /// What a check found.
 public struct CheckReport: Sendable {
+    /// What was found, up to the limit that was given, in the order of the check.
     public internal(set) var findings: [Finding] = []
     /// Findings beyond the limit that were counted only.
     public internal(set) var omitted = 0
+    /// How many chunks were read.
     public internal(set) var chunks = 0
+    /// How many samples were read, hidden ones included.
     public internal(set) var samples = 0
+    /// How many records of other tables were read.
     public internal(set) var records = 0
+    /// Blocks of summaries that were summed up anew.
+    public internal(set) var summaries = 0
     /// Entries of the identity index that lead nowhere. They cost a look and are no damage.
     public internal(set) var surplusHints = 0
 
+    /// What could not be looked at because of what was found. Empty when all was.
+    public internal(set) var unexamined: [String] = []
+
+    /// Whether nothing was found.
     public var isClean: Bool { findings.isEmpty && omitted == 0 }
 }

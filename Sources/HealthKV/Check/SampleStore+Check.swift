@@ -14,11 +14,67 @@ extension SampleStore {
     ///   - limit: the most findings to list; the rest is counted.
     ///   - progress: called now and then with the share that is done, 0 to 1. Answer false to stop.
     public func check(limit: Int = 1_000, progress: (Double) -> Bool = { _ in true }) throws -> CheckReport {
+        for _ in 0..<100 {
+            if let report = try checkOnce(limit, progress) { return report }
+        }
+        throw StoreError(.storage, path: path, "Other processes write too fast for the pages to be looked at")
+    }
+
+    /// Answers nil when the meta page of the snapshot was overwritten before it could be read.
+    private func checkOnce(_ limit: Int, _ progress: (Double) -> Bool) throws -> CheckReport? {
         try read { transaction in
+            let number = UInt64(transaction.lmdb.id)
+            guard let inspection = try PageInspection(folder: path, transaction: number, limit: limit) else {
+                return nil
+            }
+            if !inspection.isSound { return inspection.rawReport(limit: limit) }
             var checker = Checker(limit: limit)
-            try checker.run(transaction.snapshot, UInt64(transaction.lmdb.id), progress)
+            try checker.run(transaction.snapshot, number, progress)
             return checker.report
         }
+    }
+
+    /// Looks at everything in the store of a folder, also where it is too damaged to be opened: then pages and values
+    /// are looked at by ordinary reads, and what cannot be looked at is listed. Damage is a finding and no error.
+    ///
+    /// ```swift
+    /// let report = try SampleStore.check(at: folder)
+    /// for finding in report.findings { print(finding.kind.rawValue, finding.table, finding.detail) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - limit: the most findings to list; the rest is counted.
+    ///   - progress: called now and then with the share that is done, 0 to 1. Answer false to stop.
+    public static func check(
+        at folder: String, limit: Int = 1_000, progress: (Double) -> Bool = { _ in true }
+    ) throws -> CheckReport {
+        let inspection = try PageInspection(folder: folder, limit: limit)
+        if !inspection.isSound { return inspection.rawReport(limit: limit) }
+        do {
+            var options = Options()
+            options.readOnly = true
+            options.createIfMissing = false
+            let store = try open(at: folder, options: options)
+            defer { try? store.close() }
+            return try store.check(limit: limit, progress: progress)
+        } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
+            var report = inspection.rawReport(limit: limit)
+            if report.isClean {
+                report.findings = [Finding(kind: .header, table: TableCode.meta.name, detail: error.detail)]
+            }
+            return report
+        }
+    }
+}
+
+extension PageInspection {
+    /// What the pages show, and what the values that they still lead to do.
+    fileprivate func rawReport(limit: Int) -> CheckReport {
+        var report = CheckReport()
+        (report.findings, report.omitted) = (findings, omitted)
+        var checker = RawChecker(report, limit: limit)
+        checker.run(self)
+        return checker.report
     }
 }
 
@@ -41,11 +97,15 @@ struct Checker {
         if snapshot.header.transaction != transaction {
             add(.header, .meta, "the header belongs to transaction \(snapshot.header.transaction), not \(transaction)")
         }
+        if let kept = snapshot.header.recordSum, try snapshot.countRecordSum() != kept {
+            add(.recordsOutdated, .meta, "records are of an older commit than the header")
+        }
         checkNames(snapshot)
         checkRecords(snapshot)
         guard progress(0.1) else { return }
         try checkChunks(snapshot, progress)
         guard progress(0.6) else { return }
+        checkSummaries(snapshot)
         checkIdentity(snapshot, progress)
         _ = progress(1)
     }

@@ -16,6 +16,7 @@ extension Instant {
 }
 
 extension SampleID {
+    /// The id that has a UUID's bytes.
     public init(_ uuid: UUID) {
         let b = uuid.uuid
         func word(_ bytes: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)) -> UInt64 {
@@ -27,6 +28,7 @@ extension SampleID {
             low: word((b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15)))
     }
 
+    /// The same bytes as Foundation's type, for HealthKit and others.
     public var uuid: UUID {
         func byte(_ index: Int) -> UInt8 {
             UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - index % 8 * 8))

@@ -43,7 +43,7 @@ struct IdentityPartition: Sendable, Equatable {
     /// Blocks of a run in the order of their first hash; `index` tells blocks apart that begin with the same hash.
     static func blockKey(_ lower: UInt64, run: UInt32, hash: UInt64, index: UInt16) -> [UInt8] {
         var writer = ByteWriter(reserving: 23)
-        writer.append(3 as UInt8)
+        writer.append(blockTag)
         writer.appendBigEndian(lower)
         writer.appendBigEndian(run)
         writer.appendBigEndian(hash)
@@ -52,6 +52,7 @@ struct IdentityPartition: Sendable, Equatable {
     }
 
     static let blockPrefix = 13
+    static let blockTag: UInt8 = 3
 
     func value(commit: UInt64) -> [UInt8] {
         var record = RecordWriter()

@@ -47,7 +47,9 @@ extension Snapshot {
         }
         while found, cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
             if cursor.key.loadHash(IdentityPartition.blockPrefix) > hash { break }
+            prefetch(cursor.value)
             let value = try StoredValue(cursor.value, table: .identity, verified: context.verified)
+            try value.expect(key: cursor.key)
             try IdentityBlock(value).find(hash, into: &entries)
             found = try cursor.next()
         }

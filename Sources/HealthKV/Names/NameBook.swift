@@ -14,6 +14,8 @@ struct NameBook: Sendable {
     var revisionNumbers: [Source: UInt32] = [:]
     var devices: [UInt32: Device] = [:]
     var deviceNumbers: [Device: UInt32] = [:]
+    var units: [UInt32: HealthUnit] = [:]
+    var unitNumbers: [HealthUnit: UInt32] = [:]
     var prefixes: [UInt64: DerivedID.Prefix] = [:]
 
     mutating func add(type: SampleType, _ number: UInt32) {
@@ -29,6 +31,11 @@ struct NameBook: Sendable {
     mutating func add(revision: RevisionName, _ number: UInt32) {
         revisions[number] = revision
         revisionNumbers[revision.source] = number
+    }
+
+    mutating func add(unit: HealthUnit, _ number: UInt32) {
+        units[number] = unit
+        unitNumbers[unit] = number
     }
 
     mutating func add(device: Device, _ number: UInt32) {
@@ -104,5 +111,5 @@ extension NameLookup {
 
 extension NameBook {
     /// How much is known; more knowledge replaces less.
-    var size: Int { types.count + sources.count + revisions.count + devices.count + prefixes.count }
+    var size: Int { types.count + sources.count + revisions.count + devices.count + units.count + prefixes.count }
 }

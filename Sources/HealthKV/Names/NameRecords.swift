@@ -7,9 +7,10 @@ enum NameKind: UInt8, Sendable, CaseIterable {
     case source = 2
     case revision = 3
     case device = 4
+    case unit = 5
 
     /// Numbers below it are fixed by the catalog.
-    var firstNumber: UInt32 { self == .type ? 1 << 16 : 1 }
+    var firstNumber: UInt32 { self == .type || self == .unit ? 1 << 16 : 1 }
 }
 
 /// A revision of a source: what a row's number names.
@@ -42,6 +43,12 @@ enum NameCoding {
         return record.bytes
     }
 
+    static func encode(unit: HealthUnit) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(unit.symbol)
+        return record.bytes
+    }
+
     static func encode(device: Device) -> [UInt8] {
         var record = RecordWriter()
         for field in device.fields { record.append(field) }
@@ -51,6 +58,12 @@ enum NameCoding {
     static func type(_ bytes: [UInt8]) throws(FormatError) -> SampleType {
         var record = RecordReader(fields: bytes.rawBytes)
         return SampleType(try record.readText())
+    }
+
+    static func unit(_ bytes: [UInt8]) throws(FormatError) -> HealthUnit {
+        var record = RecordReader(fields: bytes.rawBytes)
+        let symbol = try record.readText()
+        do { return try HealthUnit(symbol: symbol) } catch { throw FormatError(.unknown, "unit") }
     }
 
     static func source(_ bytes: [UInt8]) throws(FormatError) -> SourceIdentity {

@@ -10,18 +10,26 @@ final class ReadContext {
     var header: StoreHeader
     /// The last commit that is durable, also for the writer of the next one.
     let lastCommit: UInt64
+    /// Blocks with more samples must have a summary.
+    var thinSamples = EngineLimits().thinSamples
     /// Starts as what the store knows; a writer adds its own, and takes them back when it fails.
     var names: NameBook
     var intents: [Intent]
     /// What was verified already; `nil` in a writer, whose pages change under their addresses.
     let verified: VerifiedBlocks?
+    /// What is known of the read; `nil` in a writer.
+    var ticket: ReadTicket?
+    /// Where the rows of large commits lie; `nil` in a writer, whose work may be undone.
+    let feedIndex: FeedIndexCache?
     /// Partitions of the identity index that were looked up, by lower bound.
     var partitions: [IdentityPartition] = []
     /// Counts of the types that a writer changed; the table has them only once it commits.
     var counts: [UInt32: TypeCounts] = [:]
 
     init(
-        tables: Tables, path: String, header: StoreHeader, names: NameBook, intents: [Intent], verified: VerifiedBlocks?
+        tables: Tables, path: String, header: StoreHeader, names: NameBook, intents: [Intent],
+        verified: VerifiedBlocks?,
+        feedIndex: FeedIndexCache?
     ) {
         self.tables = tables
         self.path = path
@@ -30,6 +38,15 @@ final class ReadContext {
         self.names = names
         self.intents = intents
         self.verified = verified
+        self.feedIndex = feedIndex
+    }
+}
+
+extension ReadContext {
+    /// Throws when the read has lasted longer than it may.
+    func checkTime() throws(StoreError) {
+        guard let ticket, ticket.isExpired else { return }
+        throw StoreError(.readerExpired, path: path, "The read has lasted longer than the store's options allow")
     }
 }
 
@@ -47,7 +64,8 @@ extension ReadContext: DerivedIDResolver {
     }
 
     func canonicalValue(_ value: Double, unit: UInt32, type: UInt32) -> Double {
-        guard let unit = HealthUnit(number: unit), let type = names.types[type] ?? SampleType(catalogNumber: type)
+        guard let unit = HealthUnit(number: unit) ?? names.units[unit],
+            let type = names.types[type] ?? SampleType(catalogNumber: type)
         else {
             return value
         }
@@ -86,9 +104,12 @@ extension Snapshot {
 
     /// The number of a type, if the store has met it.
     func number(of type: SampleType) throws -> UInt32? {
-        if let number = type.catalogNumber ?? context.names.typeNumbers[type] { return number }
+        let fixed = type.catalogNumber
+        if let fixed, SampleType.firstCatalogNumbers.contains(fixed) { return fixed }
+        if let number = context.names.typeNumbers[type] { return number }
         let bytes = NameCoding.encode(type: type)
-        guard let number = try NameLookup.number(.type, bytes, header.hashKey, view, tables) else { return nil }
+        let given = try NameLookup.number(.type, bytes, header.hashKey, view, tables)
+        guard let number = given ?? fixed else { return nil }
         context.names.add(type: type, number)
         return number
     }
@@ -127,6 +148,25 @@ extension Snapshot {
         return name
     }
 
+    /// The unit of a number.
+    func unit(_ number: UInt32) throws -> HealthUnit {
+        if let unit = HealthUnit(number: number) ?? context.names.units[number] { return unit }
+        guard let bytes = try NameLookup.bytes(.unit, number, view, tables) else { throw damaged("a unit has no name") }
+        let unit = try NameCoding.unit(bytes)
+        context.names.add(unit: unit, number)
+        return unit
+    }
+
+    /// The number of a unit, if the store has met it.
+    func number(of unit: HealthUnit) throws -> UInt32? {
+        if unit.number > 0 { return unit.number }
+        if let number = context.names.unitNumbers[unit] { return number }
+        let bytes = NameCoding.encode(unit: unit)
+        guard let number = try NameLookup.number(.unit, bytes, header.hashKey, view, tables) else { return nil }
+        context.names.add(unit: unit, number)
+        return number
+    }
+
     func device(_ number: UInt32) throws -> Device? {
         if number == 0 { return nil }
         if let device = context.names.devices[number] { return device }
@@ -146,19 +186,24 @@ extension Snapshot {
         } else if chunk.rows > 0 {
             for number in try chunk.distinctRevisions() { _ = try revision(number) }
         }
+        if let common = try chunk.commonUnit() {
+            _ = try unit(common)
+        } else if chunk.rows > 0 {
+            for number in try chunk.distinctUnits() { _ = try unit(number) }
+        }
     }
 
     /// A row as the sample that users know.
     func sample(_ row: StoredRow, _ typeNumber: UInt32) throws -> Sample {
-        guard let unit = HealthUnit(number: row.unit) else { throw damaged("a unit has no name") }
         let type = try type(typeNumber)
+        let unit = try unit(row.unit)
         var sample = Sample(
             type, row.value, unit, from: Instant(nanoseconds: row.start), to: Instant(nanoseconds: row.end),
             source: try revision(row.revision).source, id: row.id,
             syncIdentifier: row.flags.contains(.syncIsID) ? row.id.description : row.rare?.syncIdentifier,
             version: row.version, origin: row.flags.contains(.imported) ? .imported : .authored,
-            isUserEntered: row.flags.contains(.userEntered), device: try device(row.device),
-            metadata: try row.rare?.metadata.map { try MetadataCoding.decode($0) } ?? [:], group: row.rare?.group)
+            isUserEntered: row.flags.contains(.userEntered), device: try device(row.device))
+        if let rare = row.rare { try rare.content.set(&sample) }
         sample.modified = ChangeClock(time: Instant(nanoseconds: row.clockTime), replica: row.clockReplica)
         sample.isShadowed = row.isShadowed
         sample.count = Int(row.count)

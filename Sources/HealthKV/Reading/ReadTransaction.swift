@@ -17,6 +17,7 @@ public struct ReadTransaction: ~Copyable, SampleReading {
         self.context = context
     }
 
+    /// What the transaction sees; it cannot leave the closure.
     public var snapshot: Snapshot {
         @_lifetime(borrow self)
         get { Snapshot(view: lmdb.view, context: context) }

@@ -96,7 +96,9 @@ extension SampleReading where Self: ~Copyable {
     /// The samples with a sync identifier, of whatever type and source.
     public func samples(syncIdentifier: String) throws -> [Sample] {
         let snapshot = snapshot
-        return try snapshot.find(syncIdentifier: syncIdentifier).filter { !$0.isHidden }.map {
+        return try snapshot.find(syncIdentifier: syncIdentifier).filter {
+            !$0.isHidden
+        }.map {
             try snapshot.sample($0.row, $0.lane.type)
         }
     }

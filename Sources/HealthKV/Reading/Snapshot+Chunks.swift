@@ -29,6 +29,7 @@ extension Snapshot {
 
     /// Calls `body` with the chunk of a key, which this snapshot is known to hold.
     func withChunk(_ key: ChunkKey, _ body: (HotChunk) throws -> Void) throws {
+        try context.checkTime()
         let bytes = key.bytes
         guard let span = try view.get(tables[.chunks], bytes) else { throw damaged("a chunk is missing") }
         try body(HotChunk(span, key: bytes.rawBytes, verified: context.verified))
@@ -73,7 +74,9 @@ extension Snapshot {
         var cursor = try view.cursor(tables[.chunks])
         var found = try seek(&cursor, lane, descending ? to : from)
         var expected: Point? = found ? nil : descending ? .least : .greatest
+        if found { prefetch(cursor.value) }
         while found {
+            try context.checkTime()
             let chunk = try HotChunk(cursor.value, key: cursor.key, verified: context.verified)
             guard chunk.key.lane == lane else { break }
             // Neighbours tile the axis: a missing chunk must not pass for an empty stretch.
@@ -85,10 +88,16 @@ extension Snapshot {
             }
             expected = descending ? chunk.key.lower : chunk.upper
             if descending ? chunk.upper <= from : chunk.key.lower >= to { return }
+            let isLast = descending ? chunk.key.lower <= from : chunk.upper >= to
+            if !isLast {
+                // The next value comes into the cache while this one is worked on.
+                found = try descending ? cursor.previous() : cursor.next()
+                if found { prefetch(cursor.value) }
+            }
             if !(descending && chunk.key.lower >= to) {
                 guard try body(chunk) else { return }
             }
-            found = try descending ? cursor.previous() : cursor.next()
+            if isLast { return }
         }
         // The last chunk of a lane owns everything behind it, as the first does everything before.
         guard let expected, descending ? expected <= max(from, .least) : expected >= min(to, .greatest) else {

@@ -6,10 +6,12 @@ import LMDB
 public struct Series: Sendable, Hashable {
     /// The start of each sample, nanoseconds since 2001, ascending.
     public var times: [Int64]
+    /// The value of each sample, at the same position as its time.
     public var values: [Double]
     /// The unit of the values: canonical where the type has one.
     public var unit: HealthUnit?
 
+    /// How many samples there are.
     public var count: Int { times.count }
 }
 
@@ -26,12 +28,14 @@ extension Snapshot {
         _ type: UInt32, from: Instant, to: Instant, _ body: (Span<Int64>, Span<Double>) throws -> Void
     ) throws {
         var scratch = ColumnScratch()
+        // Once: a type's entry in the catalog is found by its name.
+        let canonical = try self.type(type).canonicalUnit
         for duration in DurationClass.allCases {
             let lane = Lane(type: type, duration: duration)
             let bounds = (from: Point.at(from.nanoseconds), to: to.upperPoint)
             try forEachChunk(lane, from: bounds.from, to: bounds.to) { chunk in
                 guard chunk.rows > 0 else { return true }
-                if let factor = try plainFactor(chunk) {
+                if let factor = try plainFactor(chunk, canonical) {
                     try chunk.verify()
                     try scratch.starts.refill { column in try chunk.decodeStarts(into: &column) }
                     try scratch.values.refill { column in try chunk.decodeValues(into: &column) }
@@ -49,12 +53,12 @@ extension Snapshot {
     }
 
     /// 1 when the chunk's columns can be given as they are: one unit, the canonical one, and no row left out.
-    private func plainFactor(_ chunk: HotChunk) throws -> Double? {
+    private func plainFactor(_ chunk: HotChunk, _ canonical: HealthUnit?) throws -> Double? {
         guard chunk.shadowed == 0, !mayHide(chunk.key.lane, chunk.key.lower.start...chunk.upper.start),
             let number = try chunk.commonUnit()
         else { return nil }
-        let canonical = try type(chunk.key.lane.type).canonicalUnit
-        return canonical == nil || canonical?.number == number ? 1 : nil
+        guard let canonical = try type(chunk.key.lane.type).canonicalUnit else { return 1 }
+        return try self.number(of: canonical) == number ? 1 : nil
     }
 
     /// Row by row: with units to convert, or rows to leave out.
@@ -64,7 +68,7 @@ extension Snapshot {
         var values: [Double] = []
         values.reserveCapacity(rows.count)
         for row in rows {
-            guard let own = HealthUnit(number: row.unit) else { throw damaged("a unit has no name") }
+            let own = try self.unit(row.unit)
             values.append(try unit.map { try own.convert(row.value, to: $0) } ?? row.value)
         }
         scratch.starts.refill { column in for row in rows { column.append(row.start) } }
@@ -110,6 +114,7 @@ extension Snapshot {
         _ values: inout OutputColumn<Double>
     ) throws {
         var scratch = ColumnScratch()
+        let canonical = try type(lane.type).canonicalUnit
         let bounds = (from: Point.at(from.nanoseconds), to: to.upperPoint)
         // Copied into locals: a closure cannot hold inout columns that do not escape, a loop can.
         var cursor = try view.cursor(tables[.chunks])
@@ -118,29 +123,31 @@ extension Snapshot {
         while found {
             let chunk = try HotChunk(cursor.value, key: cursor.key)
             guard chunk.key.lane == lane, chunk.key.lower < bounds.to else { break }
+            // The next value comes into the cache while this one is decoded.
+            found = try cursor.next()
+            if found { prefetch(cursor.value) }
             if let expected, chunk.key.lower != expected { throw damaged("a chunk is missing") }
             expected = chunk.upper
             if chunk.rows > 0 {
                 // The arrays were made as large as the counts say; wrong counts must not end the process.
                 guard chunk.rows <= times.room else { throw damaged("the counts of a type are wrong") }
                 let inside = bounds.from <= chunk.key.lower && chunk.upper <= bounds.to
-                if inside, try plainFactor(chunk) != nil {
+                if inside, try plainFactor(chunk, canonical) != nil {
                     try chunk.verify()
                     try chunk.decodeStarts(into: &times)
                     try chunk.decodeValues(into: &values)
                 } else {
-                    try appendPart(chunk, bounds, &scratch, &times, &values)
+                    try appendPart(chunk, bounds, canonical, &scratch, &times, &values)
                 }
             }
-            found = try cursor.next()
         }
     }
 
     private func appendPart(
-        _ chunk: HotChunk, _ bounds: (from: Point, to: Point), _ scratch: inout ColumnScratch,
+        _ chunk: HotChunk, _ bounds: (from: Point, to: Point), _ canonical: HealthUnit?, _ scratch: inout ColumnScratch,
         _ times: inout OutputColumn<Int64>, _ values: inout OutputColumn<Double>
     ) throws {
-        if try plainFactor(chunk) != nil {
+        if try plainFactor(chunk, canonical) != nil {
             try chunk.verify()
             try scratch.starts.refill { column in try chunk.decodeStarts(into: &column) }
             try scratch.values.refill { column in try chunk.decodeValues(into: &column) }
@@ -190,7 +197,7 @@ extension Snapshot {
         guard units.count <= 1 else {
             throw StoreError(.mixedUnits, path: context.path, "A type without canonical unit has several units")
         }
-        return units.first.flatMap { HealthUnit(number: $0) }
+        return try units.first.map { try unit($0) }
     }
 
     /// Joins the columns of several duration classes.

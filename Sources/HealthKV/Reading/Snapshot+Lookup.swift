@@ -40,10 +40,12 @@ extension Snapshot {
         var found: FoundRow?
         try forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound)) { chunk in
             guard chunk.rows > 0 else { return true }
-            let range = try chunk.rows(startingIn: starts)
-            if range.isEmpty { return true }
+            // The hot value is on its way into the cache; meanwhile its details are looked for.
             let key = chunk.key.bytes
             guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+            prefetch(span, limit: 256)
+            let range = try chunk.rows(startingIn: starts)
+            if range.isEmpty { return true }
             let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
             guard let index = try details.row(of: id, in: range) else { return true }
             found = try self.found(chunk, details, at: index)
@@ -55,6 +57,7 @@ extension Snapshot {
     private func found(_ chunk: HotChunk, _ details: DetailsChunk, at index: Int) throws -> FoundRow {
         _ = try type(chunk.key.lane.type)
         _ = try revision(chunk.revision(at: index))
+        _ = try unit(chunk.unit(at: index))
         let row = try ChunkDecoder(hot: chunk, details: details).row(at: index, context)
         let isHidden = try !context.intents.isEmpty && hidden([row], chunk.key.lane)?(row) ?? false
         return FoundRow(lane: chunk.key.lane, row: row, isHidden: isHidden)
@@ -91,21 +94,22 @@ extension Snapshot {
         return nil
     }
 
-    /// The rows that fulfil `matches` among those that hints for `hash` lead to.
-    func findAll(_ hash: UInt64, _ matches: (StoredRow) -> Bool) throws -> [FoundRow] {
-        try findAll(among: hints(hash), matches)
-    }
-
-    func findAll(among hints: [IdentityEntry], _ matches: (StoredRow) -> Bool) throws -> [FoundRow] {
+    /// The rows that have a text, byte for byte, among those that hints lead to.
+    func findAll(_ kind: DetailsChunk.Text, _ text: String, among hints: [IdentityEntry]) throws -> [FoundRow] {
+        let bytes = Array(text.utf8)
         var found: [SampleID: FoundRow] = [:]
         for hint in unique(hints) {
             guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
             try forEachChunk(lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound)) { chunk in
                 guard chunk.rows > 0 else { return true }
-                let rows = try allRows(chunk)
-                let hides = try hidden(rows, lane)
-                for row in rows where hint.starts.contains(row.start) && matches(row) {
-                    found[row.id] = FoundRow(lane: lane, row: row, isHidden: hides?(row) ?? false)
+                let range = try chunk.rows(startingIn: hint.starts)
+                if range.isEmpty { return true }
+                let key = chunk.key.bytes
+                guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+                let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
+                for index in try details.rows(with: bytes, kind, in: range) {
+                    let row = try self.found(chunk, details, at: index)
+                    found[row.row.id] = row
                 }
                 return true
             }
@@ -115,9 +119,8 @@ extension Snapshot {
 
     /// The rows with a sync identifier, whatever their type and source.
     func find(syncIdentifier text: String) throws -> [FoundRow] {
-        var found = try findAll(IdentityHash.of(syncIdentifier: text, header.hashKey)) {
-            $0.rare?.syncIdentifier == text
-        }
+        let hints = try hints(IdentityHash.of(syncIdentifier: text, header.hashKey))
+        var found = try findAll(.syncIdentifier, text, among: hints)
         // The default sync identifier is the text of the id, which needs no entry of its own.
         if let id = SampleID(canonical: text), let row = try find(id), row.row.flags.contains(.syncIsID) {
             found.append(row)
@@ -127,7 +130,7 @@ extension Snapshot {
 
     /// The rows of a group.
     func find(group: String) throws -> [FoundRow] {
-        try findAll(IdentityHash.of(group: group, header.hashKey)) { $0.rare?.group == group }
+        try findAll(.group, group, among: hints(IdentityHash.of(group: group, header.hashKey)))
     }
 }
 

@@ -4,12 +4,15 @@ import LMDB
 
 /// What a store holds of one type.
 public struct TypeSummary: Sendable, Hashable {
+    /// The type that this tells of.
     public let type: SampleType
     /// Live samples, shadowed ones included.
     public let samples: Int
+    /// How many of them lost against another at exactly the same time, and are left out of reads by default.
     public let shadowed: Int
     /// Start of the earliest and of the latest sample.
     public let first: Instant?
+    /// Start of the latest sample.
     public let last: Instant?
     /// Canonical unit, or the common one of a type that the catalog does not know.
     public let unit: HealthUnit?
@@ -21,12 +24,17 @@ public struct TypeSummary: Sendable, Hashable {
 
 /// What a store holds of one source.
 public struct SourceSummary: Sendable, Hashable {
+    /// Bundle and name of the source.
     public let source: SourceIdentity
     /// Its revisions, in the order in which they were first seen.
     public let revisions: [Source]
+    /// Live samples of the source in all types; 0 when all of them are gone.
     public let samples: Int
+    /// The types that it has live samples of, by name.
     public let types: [SampleType]
+    /// Start of its earliest sample; `nil` when it has none.
     public let first: Instant?
+    /// Start of its latest sample; `nil` when it has none.
     public let last: Instant?
     /// Its share of the bytes of its types, by number of samples.
     public let bytes: Int
@@ -102,7 +110,7 @@ extension Snapshot {
     private func anyUnit(_ type: UInt32) throws -> HealthUnit? {
         var unit: HealthUnit?
         try forEachRow(of: type, SampleQuery(includeShadowed: true)) { row in
-            unit = HealthUnit(number: row.unit)
+            unit = try self.unit(row.unit)
             return false
         }
         return unit

@@ -78,11 +78,14 @@ extension Snapshot {
         var found = try cursor.first()
         while found {
             let key = cursor.key.copied()
-            if key.count == 5, key[4] == 0 {
-                let type = key[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-                if context.counts[type] == nil { all.append((type, try TypeCounts(cursor.value, key: key))) }
+            guard key.count >= 5 else { throw damaged("a summary has no place") }
+            let type = key[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            // Counts stand before the type's other summaries, of which there may be many.
+            if key.count == 5, key[4] == 0, context.counts[type] == nil {
+                all.append((type, try TypeCounts(cursor.value, key: key)))
             }
-            found = try cursor.next()
+            guard type < .max else { break }
+            found = try cursor.seek(TypeCounts.key(type + 1))
         }
         if context.counts.isEmpty { return all }
         return (all + context.counts.map { ($0.key, $0.value) }).sorted { $0.type < $1.type }

@@ -1,4 +1,5 @@
 import ColumnFormat
+import LMDB
 
 /// Sizes at which the engine divides, joins and defers work. A user never sets them; tests and harnesses do, so that a
 /// small history meets what otherwise only a large one does.
@@ -15,6 +16,14 @@ package struct EngineLimits: Sendable {
     package var removedAtOnce = 2_000
     /// Chunks that one step of a mass operation looks at: about 5 ms.
     package var chunksPerStep = 32
+    /// Samples that one step of summing up looks at: about 5 ms.
+    package var summaryRowsPerStep = 50_000
+    /// The same where nobody waits behind it: fewer commits.
+    package var summaryRowsAtOnce = 250_000
+    /// Blocks with no more samples than this have no summary: reading the samples is as fast, and a summary would be larger.
+    package var thinSamples: Int64 = 64
+    /// Blocks with no more samples than this have no quarters of hours: what lies between a border and an hour is read.
+    package var coarseSamples: Int64 = 2_048
     /// Tombstones that one step of pruning looks at.
     package var tombstonesPerStep = 2_000
     /// Rows that an import brings into a lane at a time: enough to fill many chunks, few enough to bound memory.
@@ -23,6 +32,20 @@ package struct EngineLimits: Sendable {
     package var importLookups = 512
     /// Leaves syncing out. Nothing is durable then.
     package var skipsSync = false
+    /// Leaves out the walk over the pages at opening: a fault for harnesses that must find it.
+    package var skipsWalk = false
+    /// Files from this size on get a stamp when they are closed. A smaller one is walked faster than the clock ticks.
+    package var stampedBytes: Int64 = 64 << 20
+    /// Does not ask whether the file is a copy: for harnesses that make thousands of copies.
+    package var ignoresPlace = false
+    /// How often a copy to read from is made anew because a writer was at work.
+    package var copyAttempts = 8
+    /// The file system that the folder is taken to lie on; `nil` to ask.
+    package var fileSystem: FileSystemKind?
+    /// A read that lasts longer is reported.
+    package var longReader: Duration = .seconds(5)
+    /// Commits after which readers of ended processes are looked for again.
+    package var commitsBetweenReaderChecks = 256
     /// What a store that is made begins with; `nil` for identity and keys of its own.
     var header: StoreHeader?
 

@@ -4,6 +4,12 @@ import LMDB
 
 extension SampleStore {
     /// Copies the store as it is to a new folder while it is in use. The copy is durable and verified when this returns.
+    ///
+    /// The folder must not be there or be empty, and must not lie in the store's own.
+    ///
+    /// ```swift
+    /// try store.backup(to: folder + "-backup")
+    /// ```
     public func backup(to folder: String) throws { try copy(to: folder, compacting: false) }
 
     /// Copies the store without its free pages to a new folder, while it is in use.
@@ -14,34 +20,31 @@ extension SampleStore {
         guard !core.isWriting else {
             throw StoreError(.nested, path: path, "A copy cannot be made inside write")
         }
-        guard FileSystem.size(of: folder + "/data.mdb") == nil else {
-            throw StoreError(.exists, path: folder, "The folder holds a store already")
-        }
-        if let names = FileSystem.names(in: folder), !names.isEmpty {
-            throw StoreError(.exists, path: folder, "The folder is not empty")
-        }
+        let place = CopyPlace(folder)
+        try place.check(against: path)
+        place.removeLeftovers()
         // The copy gets its name only when it is whole: whoever finds the folder finds a store.
-        let partial = folder + ".partial-" + SampleID().description
-        guard FileSystem.makeFolder(partial) else {
+        let partial = place.newPartial()
+        guard FileSystem.makeFolder(partial), let lock = FolderClaim(partial) else {
             throw StoreError(.storage, path: partial, "The folder cannot be made")
         }
+        defer { lock.release() }
         do {
             try core.environment.copy(toFolder: partial, compacting: compacting)
-            try SampleStore.settleCopy(partial, pageSize: core.environment.pageSize, compacting: compacting)
-            guard FileSystem.rename(partial, to: folder) else {
+            try SampleStore.settleCopy(partial, compacting: compacting)
+            guard FileSystem.rename(partial, to: place.folder) else {
                 throw StoreError(.storage, path: folder, "The copy cannot be given its name")
             }
-            _ = FileSystem.flush(folder: FileSystem.parent(of: folder))
+            _ = FileSystem.flush(folder: FileSystem.parent(of: place.folder))
         } catch {
-            FileSystem.remove(partial + "/data.mdb")
-            FileSystem.remove(partial + "/lock.mdb")
-            FileSystem.removeFolder(partial)
+            CopyPlace.remove(partial)
             throw StoreError.wrap(error, path: folder)
         }
     }
 
     /// Brings the header of a copy in step with its transaction id, which compaction starts anew, and verifies it.
-    private static func settleCopy(_ folder: String, pageSize: Int, compacting: Bool) throws {
+    /// A copy that takes the place of the original keeps its identity, so it gets the record of its new place.
+    static func settleCopy(_ folder: String, compacting: Bool, keepsPlace: Bool = false) throws {
         let environment = try Environment(folder: folder)
         if compacting {
             var transaction = try environment.beginWrite()
@@ -49,6 +52,9 @@ extension SampleStore {
             var header = try StoreHeader.read(transaction.view, tables)
             header.transaction = UInt64(transaction.id)
             try transaction.put(tables[.meta], StoreHeader.key, header.value)
+            if keepsPlace, let place = StorePlace(of: folder + "/data.mdb") {
+                try transaction.put(tables[.meta], StorePlace.key, place.value(commit: header.commit))
+            }
             try transaction.commit()
         }
         try verifyHeader(environment, folder)

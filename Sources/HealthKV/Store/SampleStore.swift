@@ -38,8 +38,20 @@ public final class SampleStore: Sendable {
         public var readOnly = false
         /// Makes the folder and the store when there is none.
         public var createIfMissing = true
-        /// Address space to reserve: the greatest size the file can grow to. It costs nothing until it is used.
+        /// Address space to reserve for the file, which stays as small as its data. It is halved where the system has not
+        /// as much to give, and grows when it is needed.
         public var mapSize = 32 << 30
+        /// The greatest size that the file may grow to; `nil` for ``mapSize``. Saving stops a little below, so that
+        /// deleting still works.
+        public var sizeLimit: Int?
+        /// How long a write waits for readers of this process when the map must grow, before it gives up.
+        public var growthTimeout: Duration = .seconds(5)
+        /// How long one read may last; `nil` for as long as it likes. A longer one throws at the next chunk it looks at.
+        public var readTimeLimit: Duration?
+        /// What is otherwise refused and shall be tolerated.
+        public var tolerated: Tolerance = []
+        /// Called with each notice, on the thread that came upon it.
+        public var onNotice: (@Sendable (StoreNotice) -> Void)?
         /// The wall clock.
         public var clock: @Sendable () -> Instant = SystemClock.now
         /// How long tombstones are kept at least.
@@ -51,7 +63,19 @@ public final class SampleStore: Sendable {
 
         package var limits = EngineLimits()
 
+        /// The defaults; change what is to differ.
         public init() {}
+    }
+
+    /// What a store's keeper may tolerate, at his own risk.
+    public struct Tolerance: OptionSet, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// A folder or file of another user.
+        public static let foreignOwner = Tolerance(rawValue: 1)
+        /// NFS, SMB, 9p, FUSE: only where one process at a time uses the store, and mapped files are what they seem.
+        public static let remoteFileSystem = Tolerance(rawValue: 2)
     }
 
     /// Opens the store in a folder, making it when there is none and the options allow it.
@@ -126,6 +150,7 @@ public final class SampleStore: Sendable {
 
 /// The system's clock as an instant.
 public enum SystemClock {
+    /// The system's time; a clock that was set back makes it go back.
     @Sendable public static func now() -> Instant {
         Instant(
             nanoseconds: FileSystem.nanosecondsSince1970

@@ -5,7 +5,12 @@ import LMDB
 /// file that it refuses for ever. So the file is made under another name and gets its own when it is whole: whoever
 /// finds it finds a store.
 extension StoreCore {
-    private static let unfinishedPrefix = "unfinished-"
+    static let unfinishedPrefix = "unfinished-"
+
+    /// Whether a name in a folder is one that a store leaves: nothing of anybody else is touched or mixed with.
+    static func isOwnName(_ name: String) -> Bool {
+        name.hasPrefix(unfinishedPrefix) || name == "lock.mdb" || name.hasPrefix("closed.stamp") || name.hasPrefix(".")
+    }
 
     /// Makes the data file in a folder that exists; one that another process made meanwhile is left as it is.
     static func create(in folder: String, _ options: SampleStore.Options) throws {
@@ -37,8 +42,16 @@ extension StoreCore {
         header.prunedAt = options.clock().nanoseconds
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        if let place = StorePlace(of: environment.path + "/data.mdb") {
+            try transaction.put(tables[.meta], StorePlace.key, place.value(commit: header.commit))
+        }
         try transaction.commit()
         return tables
+    }
+
+    static func storeID(_ environment: Environment, _ tables: Tables) throws -> SampleID {
+        let transaction = try environment.beginRead()
+        return try StoreHeader.read(transaction.view, tables).storeID
     }
 
     /// Removes what processes that were killed while they made a store left in its folder.
@@ -48,7 +61,7 @@ extension StoreCore {
         }
     }
 
-    private static func removeUnfinished(_ folder: String) {
+    static func removeUnfinished(_ folder: String) {
         FileSystem.remove(folder + "/data.mdb")
         FileSystem.remove(folder + "/lock.mdb")
         FileSystem.removeFolder(folder)

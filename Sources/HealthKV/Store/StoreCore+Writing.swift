@@ -102,6 +102,7 @@ extension StoreCore {
         guard !options.readOnly else {
             throw StoreError(.readOnly, path: path, "The store was opened for reading only")
         }
+        try checkUsable()
         let box = ResultBox<Result>()
         let accepted = thread().perform {
             do {
@@ -120,12 +121,12 @@ extension StoreCore {
         }
     }
 
-    private func thread() -> WriterThread {
+    func thread() -> WriterThread {
         writer.withLock { writer in
             if let writer { return writer }
             let made = WriterThread(name: "healthkv", idlePeriod: options.idlePeriod) { [weak self] in
-                guard let self, options.maintainsWhenIdle else { return false }
-                return (try? maintainStep()) ?? false
+                guard let self, options.maintainsWhenIdle else { return .none }
+                return (try? maintainStep(waits: true)) ?? .none
             }
             writer = made
             return made
@@ -145,6 +146,13 @@ extension StoreCore {
         }
     }
 
+    /// The error for a caller. Where the map was too small for a transaction it is enlarged before the next; the closure is
+    /// not run again, since it may have had effects of its own.
+    private func wrap(_ error: any Error) -> any Error {
+        if let error = error as? LMDBError, error.code == .mapFull { ranOut.store(true, ordering: .relaxed) }
+        return StoreError.wrap(error, path: path)
+    }
+
     /// Runs the members in one transaction and tells each, once all is durable, how it went.
     func commit(_ members: [WriteMember]) {
         var failures = [(any Error)?](repeating: nil, count: members.count)
@@ -158,71 +166,15 @@ extension StoreCore {
                     do {
                         try transaction.nested { try member.run(&$0) }
                     } catch {
-                        failures[index] = StoreError.wrap(error, path: path)
+                        failures[index] = wrap(error)
                     }
                 }
             }
             if changed { observers.notify() }
         } catch {
-            let wrapped = StoreError.wrap(error, path: path)
+            let wrapped = wrap(error)
             for index in members.indices where failures[index] == nil { failures[index] = wrapped }
         }
         for (member, failure) in zip(members, failures) { member.finish(failure) }
-    }
-
-    /// Runs `body` in a transaction of the writing thread and commits. Answers whether anything was committed.
-    @discardableResult
-    func transact(_ body: (inout WriteTransaction) throws -> Void) throws -> Bool {
-        guard !isPoisoned.load(ordering: .acquiring) else {
-            throw StoreError(.poisoned, path: path, "An earlier commit failed and its outcome is unknown")
-        }
-        try checkHeadroom()
-        let lmdb = try environment.beginWrite()
-        let context = try makeContext(of: lmdb, verified: nil)
-        var state = WriteState(header: context.header)
-        state.header.commit += 1
-        let writing = WriteEnvironment(
-            now: options.clock, source: options.source, encoder: encoder, pageSize: environment.pageSize, path: path,
-            limits: options.limits)
-        var transaction = WriteTransaction(lmdb, context: context, state: state, environment: writing)
-        try body(&transaction)
-        try transaction.checkWhole()
-        guard transaction.state.isChanged else { return false }
-        try transaction.finish()
-        let addedRuns = transaction.state.addedRuns
-        do {
-            try transaction.commitToDisk()
-        } catch {
-            // LMDB would begin the next write as if nothing were: pages may be lost that it takes for written.
-            if error.code != .mapFull { isPoisoned.store(true, ordering: .releasing) }
-            throw StoreError(
-                error.code == .mapFull ? .full : .poisoned, path: path,
-                "A commit failed; whether it happened is known only after reopening", underlying: error)
-        }
-        learn(context.names)
-        if addedRuns { mayHaveRuns.store(true, ordering: .relaxed) }
-        return true
-    }
-
-    private func checkUsable() throws {
-        do {
-            _ = try environment.info()
-        } catch {
-            throw StoreError.wrap(error, path: path)
-        }
-    }
-
-    /// Refuses to begin when the map has no room for an ordinary commit.
-    private func checkHeadroom() throws {
-        let info = try environment.info()
-        let used = (info.lastPage + 1) * environment.pageSize
-        let reserve = min(64 << 20, info.mapSize / 8)
-        if used + reserve <= info.mapSize { return }
-        // The file never shrinks: what was freed inside it counts as room.
-        let reader = try environment.beginRead()
-        let free = try reader.view.freeStatistics().freePages * environment.pageSize
-        guard used - free + reserve <= info.mapSize else {
-            throw StoreError(.full, path: path, "The store has reached the size that was reserved for it")
-        }
     }
 }

@@ -3,26 +3,46 @@ import HealthModel
 import LMDB
 import Synchronization
 
-/// One open data file: shared by all ``SampleStore``s that were opened on it.
+/// One open store: shared by all ``SampleStore``s that were opened on its file.
 final class StoreCore: Sendable {
+    /// Where a store stands between opening and closing.
+    enum Phase { case open, suspended }
+
+    struct State {
+        var file: OpenFile
+        var phase = Phase.open
+        /// Why the file can no longer be used, when another took its place.
+        var replaced: StoreError?
+    }
+
     let path: String
     let options: SampleStore.Options
     let registry: StoreRegistry
-    let environment: Environment
-    let tables: Tables
+    let notices: NoticeBoard
     let encoder: ChunkEncoder
+    let state: Monitor<State>
+    /// Held while another file is taken over, so that one does it.
+    let following = Monitor<Void>(())
     let identity = Monitor<FileIdentity?>(nil)
     let removesFolder = Atomic<Bool>(false)
     /// Committed names that transactions learned.
     let names = Monitor(NameBook())
-    /// Threads that are inside a read closure, with how deep.
-    let readers = Monitor<[ThreadIdentity: Int]>([:])
+    /// Those who read at the moment.
+    let readers = Monitor(ReaderTable())
+    let feedIndex = FeedIndexCache()
     let queue = Monitor(WriteQueue())
     let observers = Observers()
     let writer: Monitor<WriterThread?> = Monitor(nil)
+    let watcher = CommitWatcher()
     let isPoisoned = Atomic<Bool>(false)
+    /// Whether a transaction has failed for want of room in the map.
+    let ranOut = Atomic<Bool>(false)
+    /// Commits of this process since readers of ended ones were last looked for.
+    let commitsSinceCheck = Atomic<Int>(0)
     /// Whether the identity index may have runs to merge: nothing is known of what earlier processes left.
     let mayHaveRuns = Atomic<Bool>(true)
+    /// Hours that wait to be summed up.
+    let backlog = Monitor(SummaryBacklog())
     /// Where the pruning of tombstones goes on; `nil` when it is not under way.
     let pruning = Monitor<[UInt8]?>(nil)
 
@@ -30,35 +50,36 @@ final class StoreCore: Sendable {
         path = folder
         self.options = options
         self.registry = registry
-        if FileSystem.size(of: folder + "/data.mdb") == nil {
-            guard options.createIfMissing, !options.readOnly else {
-                throw StoreError(.noStore, path: folder, "There is no store in this folder")
-            }
-            guard FileSystem.makeFolder(folder) else {
-                throw StoreError(.noStore, path: folder, "The folder cannot be made")
-            }
-        }
-        var lmdb = Environment.Options()
-        lmdb.mapSize = options.mapSize
-        lmdb.readOnly = options.readOnly
-        lmdb.scratch = options.limits.skipsSync
+        notices = NoticeBoard(options.onNotice)
         do {
-            if FileSystem.size(of: folder + "/data.mdb") == nil { try StoreCore.create(in: folder, options) }
-            if !options.readOnly { StoreCore.removeLeftovers(in: folder) }
-            environment = try Environment(folder: folder, options: lmdb)
-            encoder = options.limits.encoder(pageSize: environment.pageSize)
-            if let tables = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly) {
-                self.tables = tables
-            } else {
-                tables = try StoreCore.create(environment, options)
-            }
+            let file = try FileOpener(folder: folder, options: options, notices: notices).open()
+            encoder = options.limits.encoder(pageSize: file.environment.pageSize)
+            state = Monitor(State(file: file))
         } catch {
             throw StoreError.wrap(error, path: folder)
         }
     }
 
+    /// The file that is open at present. A transaction keeps to the one it began with.
+    var file: OpenFile { state.withLock { $0.file } }
+
+    var environment: Environment { file.environment }
+
+    /// The file, unless the store cannot be used at present.
+    func usableFile() throws(StoreError) -> OpenFile {
+        if isPoisoned.load(ordering: .acquiring) {
+            throw StoreError(
+                .poisoned, path: path, "An earlier commit failed, and nothing is certain until the store is reopened")
+        }
+        return try state.withLock { (state) throws(StoreError) in
+            if let replaced = state.replaced { throw replaced }
+            if state.phase == .suspended { throw StoreError(.suspended, path: path, "The store is suspended") }
+            return state.file
+        }
+    }
+
     /// The tables of a store that exists; `nil` for an LMDB file without any, which others may have made.
-    private static func openExisting(_ environment: Environment, _ path: String, readOnly: Bool) throws -> Tables? {
+    static func openExisting(_ environment: Environment, _ path: String, readOnly: Bool) throws -> Tables? {
         let transaction = try environment.beginRead()
         let names = try transaction.view.tableNames()
         if names.isEmpty {
@@ -82,60 +103,36 @@ final class StoreCore: Sendable {
         return tables
     }
 
+    /// Whether the file is as sound at closing as it was found at opening.
+    private var mayStamp: Bool {
+        !options.readOnly && !isPoisoned.load(ordering: .acquiring) && !removesFolder.load(ordering: .relaxed)
+            && !options.limits.skipsWalk && !options.limits.skipsSync
+            && identity.withLock { $0 } == FileSystem.identity(of: path + "/data.mdb")
+    }
+
     /// Whether the caller is inside a read or write closure of this store.
-    var isInsideTransaction: Bool { isWriting || readers.withLock { $0[ThreadIdentity.current] != nil } }
+    var isInsideTransaction: Bool { isWriting || readers.withLock { $0.isInside(ThreadIdentity.current) } }
 
     var isWriting: Bool { writer.withLock { $0?.isCurrent ?? false } }
 
     func shutDown() {
         // In a forked child there is no writing thread to wait for, and the file is the parent's.
-        guard (try? environment.info()) != nil else { return }
+        if environment.isForked { return }
         queue.withLock { $0.isClosed = true }
         writer.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
         observers.finish()
+        watcher.stop()
         // Readers end by themselves; none can begin, since every handle is closed.
-        while !environment.close() { yieldThread() }
+        readers.wait { $0.isEmpty }
+        while !environment.close() { pause(milliseconds: 1) }
+        if mayStamp { CloseStamp.write(folder: path, options.limits) }
         if removesFolder.load(ordering: .relaxed) {
             FileSystem.remove(path + "/data.mdb")
             FileSystem.remove(path + "/lock.mdb")
+            CloseStamp.remove(folder: path)
             FileSystem.removeFolder(path)
         }
-    }
-}
-
-extension StoreCore {
-    func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
-        let thread = ThreadIdentity.current
-        readers.withLock { $0[thread, default: 0] += 1 }
-        defer {
-            readers.withLock { readers in
-                let depth = readers[thread]! - 1
-                readers[thread] = depth == 0 ? nil : depth
-            }
-        }
-        do {
-            let lmdb = try environment.beginRead()
-            let context = try makeContext(of: lmdb, verified: VerifiedBlocks())
-            let transaction = ReadTransaction(lmdb, context: context)
-            defer { learn(context.names) }
-            return try body(transaction)
-        } catch {
-            throw StoreError.wrap(error, path: path)
-        }
-    }
-
-    /// What a transaction that begins knows.
-    func makeContext<Owner: Transaction & ~Copyable>(
-        of transaction: borrowing Owner, verified: VerifiedBlocks?
-    ) throws -> ReadContext {
-        let view = transaction.view
-        let header = try StoreHeader.read(view, tables)
-        let context = ReadContext(
-            tables: tables, path: path, header: header, names: names.withLock { $0 }, intents: [],
-            verified: verified)
-        if header.intents > 0 { context.intents = try Snapshot(view: view, context: context).loadIntents() }
-        return context
     }
 
     /// Keeps committed names that a transaction learned.

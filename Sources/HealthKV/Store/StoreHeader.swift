@@ -8,6 +8,8 @@ import LMDB
 struct StoreHeader: Sendable, Equatable {
     static let key: [UInt8] = Array("header".utf8)
     static let formatVersion: UInt32 = 1
+    /// Stands in place of the format version once another file has taken the place of this one.
+    private static let retired: UInt32 = .max
 
     /// Never changes, not even in copies.
     var storeID = SampleID()
@@ -33,6 +35,8 @@ struct StoreHeader: Sendable, Equatable {
     var prunedAt: Int64 = 0
     /// Types whose duplicates at one time are shadowed otherwise than the catalog says.
     var shadowing: [UInt32: Bool] = [:]
+    /// The sum over the short records; `nil` in a store that was written before there was one, until it is rebuilt.
+    var recordSum: UInt64? = 0
 
     var value: [UInt8] {
         var record = RecordWriter()
@@ -54,6 +58,7 @@ struct StoreHeader: Sendable, Equatable {
             record.append(type)
             record.append(shadows ? 1 : 0 as UInt8)
         }
+        if let recordSum { record.append(recordSum) }
         return record.value(table: .meta, key: StoreHeader.key, commit: commit)
     }
 
@@ -79,6 +84,21 @@ struct StoreHeader: Sendable, Equatable {
             let type = try record.read(UInt32.self)
             shadowing[type] = try record.read(UInt8.self) != 0
         }
+        recordSum = record.isAtEnd ? nil : try record.read(UInt64.self)
+    }
+
+    /// A header that says that the file is no longer the store's: whoever still has it open must look for the new one.
+    static func retiredValue(commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(retired)
+        return record.value(table: .meta, key: key, commit: commit)
+    }
+
+    /// Whether another file has taken the place of the one that a view sees.
+    static func isRetired(_ view: View, _ tables: Tables) throws -> Bool {
+        guard let span = try view.get(tables[.meta], key) else { return false }
+        var record = try RecordReader(span, table: .meta, key: key)
+        return try record.read(UInt32.self) == retired
     }
 
     /// The header in a view; it must have been written by the transaction that the view sees.

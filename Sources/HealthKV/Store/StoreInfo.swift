@@ -4,46 +4,81 @@ import LMDB
 
 /// What a store is and how its file is used.
 public struct StoreInfo: Sendable, Hashable {
+    /// What one table of the file takes.
     public struct TableInfo: Sendable, Hashable {
+        /// The name of the LMDB database.
         public let name: String
+        /// How many records it has.
         public let entries: Int
+        /// Pages that only lead to others.
         public let branchPages: Int
+        /// Pages that hold keys, and values that are short.
         public let leafPages: Int
+        /// Pages of values too long for a leaf.
         public let overflowPages: Int
+        /// Levels from the root to the leaves.
         public let depth: Int
         /// Bytes of keys and values.
         public let payloadBytes: Int
+        /// All pages of the table.
         public var pages: Int { branchPages + leafPages + overflowPages }
     }
 
+    /// A snapshot that somebody reads. While it lives, no page that it sees can be used again.
     public struct ReaderInfo: Sendable, Hashable {
+        /// The process that reads.
         public let process: Int32
         /// The transaction it sees; `nil` for a slot that is kept for the next reader.
         public let transaction: Int?
     }
 
+    /// The folder of the store.
     public let path: String
+    /// The identity of the store, which copies share.
     public let storeID: SampleID
+    /// Tells this copy from others of the same store; part of every clock it ticks.
     public let replica: UInt32
+    /// Rises when a copy is restored; change tokens of earlier epochs are refused.
     public let epoch: UInt32
+    /// The version of the format on disk.
     public let formatVersion: Int
+    /// How often the store was changed.
     public let commit: UInt64
+    /// Live samples of all types, shadowed ones included.
     public let samples: Int
+    /// Types with live samples.
     public let types: Int
+    /// Sources that the store has met, also those without samples now.
     public let sources: Int
+    /// Deletions that are remembered; a sample may have two, under its id and its sync identifier.
     public let tombstones: Int
+    /// Operations that wait for peers.
     public let pending: Int
     /// Mass operations that are not finished.
     public let unfinished: Int
+    /// The size of the data file.
     public let fileBytes: Int
+    /// Bytes of pages in use: about what a compacted copy takes.
     public let liveBytes: Int
+    /// Pages that the next writes use before the file grows.
     public let freePages: Int
+    /// Bytes of a page.
     public let pageSize: Int
+    /// The greatest size that the file can grow to as it is opened now.
     public let mapSize: Int
     /// How many readers the lock file has room for.
     public let maxReaders: Int
+    /// LMDB's number of the last transaction; a compacted copy begins anew.
     public let lastTransaction: Int
+    /// Snapshots that are being read, in all processes.
     public let readers: [ReaderInfo]
+    /// How long the oldest reader of this process has kept its snapshot; `nil` when nobody reads.
+    public let oldestReader: Duration?
+    /// Whether readers are registered with locks. Without them the store is seen as it was when it was opened.
+    public let usesLocks: Bool
+    /// What the store's keeper should know, the latest last.
+    public let notices: [StoreNotice]
+    /// What each table takes, in the order of their codes.
     public let tables: [TableInfo]
 }
 
@@ -51,9 +86,11 @@ extension SampleStore {
     /// What the store is and how its file is used. It walks every table's leaves for their fill.
     public func info() throws -> StoreInfo {
         try checkOpen()
+        try core.checkUsable()
         let readers = try core.environment.readers().map {
             StoreInfo.ReaderInfo(process: $0.pid, transaction: $0.transaction)
         }
+        let oldest = core.readers.withLock { $0.entries.values.map(\.ticket.age).max() }
         let environment = try core.environment.info()
         let fileBytes = FileSystem.size(of: path + "/data.mdb") ?? 0
         return try read { transaction in
@@ -73,7 +110,8 @@ extension SampleStore {
                 fileBytes: fileBytes, liveBytes: (environment.lastPage + 1 - free.freePages) * pageSize,
                 freePages: free.freePages, pageSize: pageSize, mapSize: environment.mapSize,
                 maxReaders: environment.maxReaders,
-                lastTransaction: environment.lastTransaction, readers: readers, tables: tables)
+                lastTransaction: environment.lastTransaction, readers: readers, oldestReader: oldest,
+                usesLocks: core.file.access == .locked, notices: core.notices.all, tables: tables)
         }
     }
 }

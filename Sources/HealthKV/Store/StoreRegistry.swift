@@ -24,11 +24,17 @@ final class StoreRegistry: Sendable {
 
     /// Answers nil when the file is being closed.
     private func openUnlessClosing(_ folder: String, _ options: SampleStore.Options) throws -> StoreCore? {
-        try entries.withLock { entries in
+        // Before a store that is open is shared, whose rules were checked by another path.
+        try OpeningRules.refuseLinks(folder)
+        return try entries.withLock { entries in
             let file = folder + "/data.mdb"
             let known = FileSystem.identity(of: file)
             if let known, closing.withLock({ $0.contains(known) }) { return nil }
-            if let known, var entry = entries[known] {
+            if let known, var entry = entries[known], !entry.core.environment.isForked {
+                guard !entry.core.isPoisoned.load(ordering: .acquiring) else {
+                    throw StoreError(
+                        .poisoned, path: folder, "The store is open in this process, and a commit of it has failed")
+                }
                 guard options.readOnly || !entry.core.options.readOnly else {
                     throw StoreError(
                         .readOnly, path: folder, "The store is already open in this process, for reading only")
@@ -38,19 +44,40 @@ final class StoreRegistry: Sendable {
                 return entry.core
             }
             let core = try StoreCore(folder: folder, options: options, registry: self)
-            guard let identity = FileSystem.identity(of: file) else {
-                throw StoreError(.noStore, path: folder, "The data file vanished while it was opened")
-            }
-            core.identity.withLock { $0 = identity }
-            entries[identity] = Entry(core: core, users: 1)
+            let opened = core.file
+            // Without locks nothing is shared and nothing can be broken.
+            guard opened.access == .locked else { return core }
+            core.identity.withLock { $0 = opened.data }
+            entries[opened.data] = Entry(core: core, users: 1)
             return core
+        }
+    }
+
+    /// Lets a store open another file of its folder, and knows it by that from then on. Nobody in this process opens a
+    /// store meanwhile.
+    func moving(_ core: StoreCore, _ open: () throws -> OpenFile) throws -> OpenFile {
+        try entries.withLock { entries in
+            // LMDB must not have it open twice.
+            if let found = FileSystem.identity(of: core.path + "/data.mdb"), let other = entries[found],
+                other.core !== core
+            {
+                throw StoreError(
+                    .replaced, path: core.path, "The file that took its place is open in this process already")
+            }
+            let new = try open()
+            guard let old = core.identity.withLock({ $0 }), old != new.data else { return new }
+            entries[new.data] = entries.removeValue(forKey: old)
+            core.identity.withLock { $0 = new.data }
+            return new
         }
     }
 
     /// Gives one use back; the last one closes.
     func release(_ core: StoreCore) throws {
+        guard core.identity.withLock({ $0 }) != nil else { return core.shutDown() }
         let last: FileIdentity? = entries.withLock { entries in
-            guard let identity = core.identity.withLock({ $0 }), var entry = entries[identity] else { return nil }
+            guard let identity = core.identity.withLock({ $0 }), var entry = entries[identity], entry.core === core
+            else { return nil }
             entry.users -= 1
             entries[identity] = entry.users > 0 ? entry : nil
             guard entry.users == 0 else { return nil }

@@ -28,13 +28,14 @@ extension WriteTransaction {
     fileprivate mutating func put<Record: SyncRecord>(_ record: Record, _ bytes: [UInt8]) throws {
         let key = SyncKey(bytes)
         state.isChanged = true
-        try StoredSync<Record>.table(context.tables).put(
-            StoredSync(record, key: key, commit: commit), under: key, in: &lmdb)
+        let stored = StoredSync(record, key: key, commit: commit)
+        try account(Record.table, bytes, stored.recordBytes)
+        try StoredSync<Record>.table(context.tables).put(stored, under: key, in: &lmdb)
     }
 
     fileprivate mutating func forget<Record: SyncRecord>(_ bytes: [UInt8], as type: Record.Type) throws {
-        state.isChanged = true
-        try StoredSync<Record>.table(context.tables).delete(SyncKey(bytes), in: &lmdb)
+        try account(Record.table, bytes, nil)
+        if try StoredSync<Record>.table(context.tables).delete(SyncKey(bytes), in: &lmdb) { state.isChanged = true }
     }
 }
 
@@ -43,6 +44,7 @@ extension SampleReading where Self: ~Copyable {
     /// The registered peers.
     public func peers() throws -> [Peer] { try snapshot.records(as: Peer.self).sorted { $0.name < $1.name } }
 
+    /// What is known of a peer; `nil` when it is not registered.
     public func peer(_ name: String) throws -> Peer? {
         let snapshot = snapshot
         return try snapshot.record(PeerKey.peer(name, snapshot.header.hashKey), as: Peer.self)
@@ -55,6 +57,7 @@ extension SampleReading where Self: ~Copyable {
             prefix: peer.map { PeerKey.peer($0, snapshot.header.hashKey) } ?? [], as: Anchor.self)
     }
 
+    /// Our place in a peer's feed of a type; `nil` when nothing was read yet.
     public func anchor(peer: String, type: SampleType, scope: String = "") throws -> Anchor? {
         let snapshot = snapshot
         guard let number = try snapshot.number(of: type) else { return nil }
@@ -90,7 +93,7 @@ extension WriteTransaction {
         try put(peer, PeerKey.peer(peer.name, state.header.hashKey))
     }
 
-    /// Forgets a peer with its anchors, links and queue. Samples stay.
+    /// Forgets a peer with its anchors, links, queue and daily totals. Samples stay.
     public mutating func removePeer(_ name: String) throws {
         let hashKey = state.header.hashKey
         try forget(PeerKey.peer(name, hashKey), as: Peer.self)
@@ -98,6 +101,7 @@ extension WriteTransaction {
         for operation in try pending(for: name) { try removePending(operation) }
         let links = try snapshot.records(prefix: PeerKey.peer(name, hashKey), as: PeerLink.self)
         for link in links { try removeLink(link) }
+        try removeTotals(peer: name)
     }
 
     /// Notes that a peer has seen our changes up to a token.
@@ -118,30 +122,34 @@ extension WriteTransaction {
         try put(anchor, PeerKey.anchor(anchor.peer, type, anchor.scope, state.header.hashKey))
     }
 
+    /// Forgets our place in a feed, so that the next pull begins at its beginning.
     public mutating func removeAnchor(peer: String, type: SampleType, scope: String = "") throws {
-        let number = try number(of: type)
+        guard let number = try snapshot.number(of: type) else { return }
         try forget(PeerKey.anchor(peer, number, scope, state.header.hashKey), as: Anchor.self)
     }
 
-    /// Keeps what a peer calls a sample, in place of any earlier link of that sample.
+    /// Keeps what a peer calls a sample, in place of any earlier link of that sample or of that id of the peer.
     public mutating func setLink(_ link: PeerLink) throws {
         let hashKey = state.header.hashKey
         if let older = try self.link(peer: link.peer, sample: link.sample) { try removeLink(older) }
+        if let older = try self.link(peer: link.peer, peerID: link.peerID) { try removeLink(older) }
         try put(link, PeerKey.link(link.peer, 0, link.sample, hashKey))
         try put(link, PeerKey.link(link.peer, 1, link.peerID, hashKey))
     }
 
+    /// Forgets what a peer calls a sample, in both directions.
     public mutating func removeLink(_ link: PeerLink) throws {
         let hashKey = state.header.hashKey
         try forget(PeerKey.link(link.peer, 0, link.sample, hashKey), as: PeerLink.self)
         try forget(PeerKey.link(link.peer, 1, link.peerID, hashKey), as: PeerLink.self)
     }
 
-    /// Puts an operation at the end of its peer's queue and gives it its place.
+    /// Puts an operation at the end of its peer's queue and gives it its place. A place is never given twice, so that what
+    /// is known of an operation that is done cannot meet another one.
     @discardableResult
     public mutating func enqueue(_ operation: PendingOperation) throws -> PendingOperation {
         var operation = operation
-        operation.sequence = try snapshot.nextSequence(of: operation.peer)
+        operation.sequence = commit << 32 | UInt64(state.takeOrdinal())
         try updatePending(operation)
         return operation
     }
@@ -151,6 +159,7 @@ extension WriteTransaction {
         try put(operation, PeerKey.pending(operation.peer, operation.sequence, state.header.hashKey))
     }
 
+    /// Takes an operation out of its queue, because it is done or given up.
     public mutating func removePending(_ operation: PendingOperation) throws {
         try forget(PeerKey.pending(operation.peer, operation.sequence, state.header.hashKey), as: PendingOperation.self)
     }
@@ -161,16 +170,5 @@ extension WriteTransaction {
             commit: commit, ordinal: state.takeOrdinal(), time: environment.now(), event: event, sample: sample,
             displaced: displaced)
         try put(entry, PeerKey.audit(entry.commit, entry.ordinal))
-    }
-}
-
-extension Snapshot {
-    fileprivate func nextSequence(of peer: String) throws -> UInt64 {
-        var cursor = try view.cursor(tables[.pending])
-        let prefix = PeerKey.peer(peer, header.hashKey)
-        guard try cursor.seekAtOrBefore(PeerKey.pending(peer, .max, header.hashKey)),
-            cursor.key.hasPrefix(prefix, count: prefix.count)
-        else { return 1 }
-        return cursor.key.loadHash(prefix.count) + 1
     }
 }

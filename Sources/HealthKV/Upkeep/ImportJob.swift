@@ -63,11 +63,17 @@ extension SampleStore {
             let key = ImportJob.key(job, transaction.state.header.hashKey)
             try transaction.remove(.upkeep, key)
         }
+        try core.refreshAllSummaries()
     }
 
     /// Imports batches one durable commit after the other, in memory that does not grow with their number.
     ///
-    /// Killed in the middle, the same call with the same batches goes on behind the last one that was stored.
+    /// Killed in the middle, the same call with the same batches goes on behind the last one that was stored. It counts batches
+    /// and does not look into them: cut the history into the same batches each time.
+    ///
+    /// Rows without ids that are alike in all that makes their identity are told apart by counting them within a batch. Where
+    /// such twins may fall into different batches, give them their ``SampleBatch/Extras/multiplicity`` yourself: 0, 1, 2 and
+    /// so on over the whole history; else the second is taken for the first, imported again.
     ///
     /// ```swift
     /// let report = try store.importAll(history.batches(), job: "first import")

@@ -3,11 +3,12 @@ import HealthModel
 import LMDB
 
 extension SampleStore {
-    /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks. All
-    /// summaries count as stale afterwards. One transaction: either all of it is new or nothing changed.
+    /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks, in one transaction,
+    /// so that either all is new or nothing changed; then summaries, in short ones. Readers are never blocked.
     public func rebuild() throws {
         try checkWritable()
         _ = try core.onWriter { [core] in try core.transact { try $0.rebuild() } }
+        try core.refreshAllSummaries()
     }
 
     /// Sets whether samples of a type at exactly the same time shadow each other, for this store, and marks them anew.
@@ -43,8 +44,7 @@ extension WriteTransaction {
 
     /// Counts every type anew; everything counts as stale.
     private mutating func rebuildCounts() throws {
-        try lmdb.clear(context.tables[.summaries])
-        state.isChanged = true
+        try clear(.summaries)
         context.counts = [:]
         for (type, counts, starts) in try snapshot.countAll() {
             context.counts[type] = counts
@@ -54,8 +54,7 @@ extension WriteTransaction {
 
     /// Builds the identity index anew, a slice of the hashes at a time, so that memory stays bounded.
     private mutating func rebuildIdentity() throws {
-        try lmdb.clear(context.tables[.identity])
-        state.isChanged = true
+        try clear(.identity)
         state.header.recentEntries = 0
         context.partitions = []
         syncHeader()

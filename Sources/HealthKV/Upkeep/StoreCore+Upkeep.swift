@@ -5,18 +5,26 @@ import LMDB
 extension StoreCore {
     /// Does one step of unfinished work; answers true when more remains. Runs on the writing thread.
     func maintainStep() throws -> Bool {
-        guard !isPoisoned.load(ordering: .acquiring) else { return false }
+        guard case .more = try maintainStep(waits: false) else { return false }
+        return true
+    }
+
+    /// Does one step of unfinished work, and answers whether more remains.
+    ///
+    /// - Parameter waits: leaves for later what is better done when nothing is written.
+    func maintainStep(waits: Bool) throws -> WriterThread.IdleWork {
+        guard !isPoisoned.load(ordering: .acquiring) else { return .none }
         let header = try read { $0.context.header }
         if header.intents > 0 {
             try transact { try $0.advanceFirstIntent(chunks: options.limits.chunksPerStep) }
-            return true
+            return .more
         }
         if header.recentEntries > options.limits.recentEntries {
             try transact { try $0.foldRecentEntries() }
-            return true
+            return .more
         }
-        if try mergeStep() { return true }
-        return try pruneStep(header)
+        if try mergeStep() || pruneStep(header) { return .more }
+        return try summaryStep(waits: waits)
     }
 
     /// Merges the runs of one partition of the identity index; answers false when there is nothing to merge.
@@ -117,7 +125,7 @@ extension Snapshot {
 }
 
 extension SampleStore {
-    /// Does unfinished work (mass operations, the identity index, old tombstones) for about `budget`, in small commits.
+    /// Does unfinished work (mass operations, the identity index, summaries, old tombstones) for about `budget`, in small commits.
     /// Answers whether any remains.
     @discardableResult
     public func maintain(budget: Duration = .seconds(1)) throws -> Bool {

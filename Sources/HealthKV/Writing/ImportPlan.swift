@@ -72,6 +72,12 @@ extension SampleBatch {
             guard range.contains(start), range.contains(end) || end == .max else { throw ModelError.instantOutOfRange }
             guard start <= end else { throw ModelError.startAfterEnd }
         }
+        let isCategory = kinds.map { $0.type.kind == .category }
+        if isCategory.contains(true) {
+            for row in 0..<count where isCategory[Int(kindOfRow[row])] && Int32(exactly: values[row]) == nil {
+                throw ModelError.numberOutOfRange(field: "category value")
+            }
+        }
         for (row, rare) in extras {
             // Before the id is derived from it.
             guard rare.multiplicity >= 0 else { throw ModelError.numberOutOfRange(field: "multiplicity") }

@@ -1,11 +1,17 @@
 /// What an import did, by outcome.
 public struct ImportReport: Sendable, Hashable {
+    /// Samples that are new to the store.
     public var inserted = 0
+    /// Samples that were an edit of one that the store had.
     public var replaced = 0
+    /// Samples that the store held already as they are.
     public var unchanged = 0
+    /// Samples of which the store holds a greater version.
     public var older = 0
+    /// Samples that were deleted here at this version or a greater one.
     public var vetoed = 0
 
+    /// A report of nothing; add others to it.
     public init() {}
 
     /// How many samples were offered.
@@ -21,6 +27,7 @@ public struct ImportReport: Sendable, Hashable {
         }
     }
 
+    /// Adds what another batch did.
     public static func += (left: inout ImportReport, right: ImportReport) {
         left.inserted += right.inserted
         left.replaced += right.replaced

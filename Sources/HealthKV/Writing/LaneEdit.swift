@@ -8,14 +8,12 @@ struct LaneEdit {
         var added: ArraySlice<StoredRow>
         var removed: [StoredRow] = []
 
-        /// Times at which rows came or went: where several samples share one, shadows may change.
-        var contested: [(start: Int64, end: Int64)] {
-            var times: [(start: Int64, end: Int64)] = []
-            for row in (added + removed).sorted(by: { $0.point < $1.point }) {
-                if let last = times.last, last == (row.start, row.end) { continue }
-                times.append((row.start, row.end))
+        /// Those of the times at which rows came or went, or were purged, at which rows of the neighbours may lie too.
+        func contested(with purged: [StoredRow], atEndsOf bounds: ChunkBounds) -> [(start: Int64, end: Int64)] {
+            [bounds.key.lower, bounds.upper].map { (start: $0.start, end: $0.end) }.filter { time in
+                func meets(_ row: StoredRow) -> Bool { (row.start, row.end) == time }
+                return added.contains(where: meets) || removed.contains(where: meets) || purged.contains(where: meets)
             }
-            return times
         }
     }
 

@@ -5,6 +5,8 @@ import HealthModel
 struct WriteState {
     /// The header as this commit will write it.
     var header: StoreHeader
+    /// Whether the sum over the records is to be counted anew.
+    var recountsRecords = false
     /// The next place in this commit.
     var ordinal: UInt32 = 1
     var spans = TouchedSpans()
@@ -13,10 +15,16 @@ struct WriteState {
     var stale: [UInt32: [ClosedRange<Int64>]] = [:]
     /// Whether the identity index has new runs, which may have to be merged.
     var addedRuns = false
+    /// Why nothing may be added; `nil` when there is room.
+    var refusal: StoreError?
+    /// Whether samples are added or edited, not only deleted.
+    var adds = false
     /// Whether anything is to be committed.
     var isChanged = false
     /// How many records were written, so that an operation can tell whether it had begun to change the store.
     var writes = 0
+    /// The bytes of what was written.
+    var bytes = 0
     /// An operation failed when it had changed a part of what belongs together: none of it may be committed, even if the
     /// closure caught the error.
     var isBroken = false

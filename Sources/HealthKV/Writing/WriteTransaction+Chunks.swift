@@ -61,13 +61,14 @@ extension WriteTransaction {
         var edit = LaneEdit(inserts: inserts, removals: removals)
         while let point = edit.next {
             var chunk = try snapshot.load(lane, point)
-            let merged = edit.merge(chunk.takeRows(), before: chunk.bounds.upper)
+            var merged = edit.merge(chunk.takeRows(), before: chunk.bounds.upper)
             try account(lane, merged)
             if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
+            let marks = try shadows(lane.type)
+            if marks { try markShadows(lane, &merged.rows, chunk.bounds) }
             try write(chunk.bounds, merged.rows, exists: chunk.exists)
-            if try shadows(lane.type) {
-                try refreshShadows(lane, merged.contested + chunk.purged.map { ($0.start, $0.end) })
-            }
+            // Rivals at the ends of the chunk's span may stand in its neighbours.
+            if marks { try refreshShadows(lane, merged.contested(with: chunk.purged, atEndsOf: chunk.bounds)) }
         }
     }
 
@@ -86,7 +87,9 @@ extension WriteTransaction {
             let empty = encoder.encodeEmpty(key: bounds.key, upper: bounds.upper, commit: commit)
             return try put(bounds.key, empty.hot, empty.details)
         }
-        if plan.rows == rows.count, plan.byteCount <= encoder.hotBudget {
+        if plan.rows == rows.count, plan.byteCount <= encoder.hotBudget,
+            ChunkEncoder.rowsWithinTextBudget(rows[...]) == rows.count
+        {
             return try put(bounds, rows[...], plan)
         }
         try writeSeveral(bounds, rows)
@@ -105,6 +108,7 @@ extension WriteTransaction {
             }
             guard other.rows.count + rows.count <= ChunkEncoder.rowLimit else { continue }
             let joined = before ? other.rows + rows : rows + other.rows
+            guard ChunkEncoder.rowsWithinTextBudget(joined[...]) == joined.count else { continue }
             if !joined.isEmpty,
                 environment.encoder.plan(joined[...]).byteCount > environment.encoder.hotBudget * 3 / 4
             {
@@ -130,7 +134,9 @@ extension WriteTransaction {
         var from = 0
         var key = bounds.key
         while from < rows.count {
-            let plan = packer.next(rows[from...])
+            var plan = packer.next(rows[from...])
+            let most = ChunkEncoder.rowsWithinTextBudget(rows[from..<from + plan.rows])
+            if most < plan.rows { plan = encoder.plan(rows[from..<from + most]) }
             let to = from + plan.rows
             let upper = to < rows.count ? rows[to].point : bounds.upper
             try put(ChunkBounds(key: key, upper: upper), rows[from..<to], plan)

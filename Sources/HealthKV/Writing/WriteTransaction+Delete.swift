@@ -17,31 +17,37 @@ extension WriteTransaction {
         guard let type = try snapshot.number(of: type), let source = try snapshot.number(of: source) else {
             return false
         }
-        let found = try snapshot.find(syncIdentifier: syncIdentifier).filter { candidate in
-            try candidate.lane.type == type && snapshot.revision(candidate.row.revision).sourceNumber == source
-        }
+        let found = try snapshot.find(syncIdentifier: syncIdentifier)
+            .filter { candidate in
+                try candidate.lane.type == type && snapshot.revision(candidate.row.revision).sourceNumber == source
+            }
         return try deleteLive(found) > 0
     }
 
     /// Deletes all samples of a group, such as a meal with all its nutrients, and answers how many there were.
     @discardableResult
-    public mutating func deleteGroup(_ group: String) throws -> Int { try deleteLive(snapshot.find(group: group)) }
+    public mutating func deleteGroup(_ group: String) throws -> Int {
+        try deleteLive(snapshot.find(group: group))
+    }
 
-    private mutating func deleteLive(_ found: [FoundRow]) throws -> Int {
+    mutating func deleteLive(_ found: [FoundRow]) throws -> Int {
         try whole { transaction in
             var live: [FoundRow] = []
             for row in found { if let row = try transaction.settled(row) { live.append(row) } }
-            try transaction.delete(live)
+            try transaction.deleteFound(live)
             return live.count
         }
     }
 
-    private mutating func delete(_ found: [FoundRow]) throws {
+    /// Deletes live rows. A tombstone's version is the row's unless it is given.
+    mutating func deleteFound(_ found: [FoundRow], tombstoneVersion: Int64? = nil) throws {
         for item in found {
+            var buried = item.row
+            if let tombstoneVersion { buried.version = tombstoneVersion }
             try apply(item.lane, inserts: [], removals: [item.row.point])
             let ordinal = state.takeOrdinal()
             try bury(
-                item.row, item.lane, clock: tick(), commit: commit, ordinal: ordinal,
+                buried, item.lane, clock: tick(), commit: commit, ordinal: ordinal,
                 time: environment.now().nanoseconds)
             try reindex(from: (item.row, item.lane), to: nil)
             state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: item.row.id, type: item.lane.type))

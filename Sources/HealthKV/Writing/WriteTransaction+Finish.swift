@@ -22,6 +22,7 @@ extension WriteTransaction {
         for (type, ranges) in state.stale {
             for range in ranges { try markStale(type, range) }
         }
+        if state.recountsRecords { state.header.recordSum = try snapshot.countRecordSum() }
         state.header.transaction = UInt64(lmdb.id)
         try put(.meta, StoreHeader.key, state.header.value)
         syncHeader()

@@ -5,6 +5,8 @@ import LMDB
 extension WriteTransaction {
     /// Imports a batch. Every identity is checked: rows that the store knows, or that meet each other, are saved one by
     /// one by the rules of ``save(_:)-(Sample)``; all others go straight into chunks.
+    ///
+    /// Identical rows without ids are numbered within the batch; across batches give them a ``SampleBatch/Extras/multiplicity``.
     @discardableResult
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
         guard !batch.isEmpty else { return ImportReport() }
@@ -13,6 +15,7 @@ extension WriteTransaction {
     }
 
     private mutating func importValid(_ batch: SampleBatch) throws -> ImportReport {
+        try checkRoom()
         var plan = try plan(batch)
         try markKnown(batch, &plan)
         var report = ImportReport()
@@ -47,7 +50,7 @@ extension WriteTransaction {
             }
             kinds.append(
                 ImportKind(
-                    type: type, unit: kind.unit.number, revision: revision, flags: flags, prefix: prefix,
+                    type: type, unit: try number(of: kind.unit), revision: revision, flags: flags, prefix: prefix,
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
@@ -185,9 +188,9 @@ extension WriteTransaction {
         row.multiplicity = Int32(rare.multiplicity)
         let isOwnText = rare.syncIdentifier == row.id.description
         if isOwnText { row.flags.insert(.syncIsID) }
-        row.rare = RareFields(
-            syncIdentifier: isOwnText ? nil : rare.syncIdentifier, group: rare.group,
-            metadata: MetadataCoding.encode(rare.metadata))
+        var content = RareFields.Content(rare)
+        content.syncIdentifier = isOwnText ? nil : rare.syncIdentifier
+        row.rare = RareFields(content)
         return row
     }
 }
@@ -305,7 +308,7 @@ extension StoredRow {
     fileprivate func bringsNothing(to stored: StoredRow) -> Bool {
         value.bitPattern == stored.value.bitPattern && unit == stored.unit && revision == stored.revision
             && flags.contains(.userEntered) == stored.flags.contains(.userEntered) && device == stored.device
-            && count == stored.count && multiplicity == stored.multiplicity && rare == nil && stored.rare?.group == nil
-            && stored.rare?.metadata == nil
+            && count == stored.count && multiplicity == stored.multiplicity && rare == nil
+            && !(stored.rare?.saysMore ?? false)
     }
 }

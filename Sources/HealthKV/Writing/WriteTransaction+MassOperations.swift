@@ -61,6 +61,7 @@ extension WriteTransaction {
             var hours: ClosedRange<Int64>?
             let range = intent.points
             try snapshot.forEachChunk(lane, from: range.from, to: range.to) { chunk in
+                guard try snapshot.mayHold(chunk, intent) else { return true }
                 let rows = try snapshot.visibleRows(chunk)
                 for row in rows {
                     let source = try snapshot.revision(row.revision).sourceNumber
@@ -82,7 +83,7 @@ extension WriteTransaction {
     /// Lanes whose samples shadow each other are purged at once: what was in their shadow must show at once.
     private mutating func purgeShadowing(_ intent: Intent) throws {
         for lane in try snapshot.lanes(of: intent) where try shadows(lane.type) {
-            for key in try snapshot.chunkKeys(lane) { try purgeChunk(lane, key.lower) }
+            for key in try snapshot.chunkKeys(lane, of: intent) { try purgeChunk(lane, key.lower) }
         }
     }
 
@@ -121,9 +122,9 @@ extension WriteTransaction {
         var left = chunks
         for lane in try snapshot.lanes(of: intent) where lane >= intent.position.lane {
             let from = lane == intent.position.lane ? intent.position.lower : intent.points.from
-            for key in try snapshot.chunkKeys(
-                lane, from: from, to: intent.points.to, limit: left == .max ? left : left + 1)
-            {
+            let keys = try snapshot.chunkKeys(
+                lane, from: from, to: intent.points.to, limit: left == .max ? left : left + 1, of: intent)
+            for key in keys {
                 if left == 0 {
                     intent.position = key
                     return false
@@ -152,12 +153,23 @@ extension Snapshot {
         return types.flatMap { type in DurationClass.allCases.map { Lane(type: type, duration: $0) } }
     }
 
-    /// The keys of a lane's chunks whose spans meet a range.
+    /// Whether a chunk may hold samples that an operation takes away: its dictionary of revisions tells of a source without
+    /// a row being decoded.
+    func mayHold(_ chunk: HotChunk, _ intent: Intent) throws -> Bool {
+        guard case .source(let number) = intent.scope else { return chunk.rows > 0 }
+        guard chunk.rows > 0 else { return false }
+        try chunk.verify()
+        if let common = try chunk.commonRevision() { return try revision(common).sourceNumber == number }
+        return try chunk.distinctRevisions().contains { try revision($0).sourceNumber == number }
+    }
+
+    /// The keys of a lane's chunks whose spans meet a range; only those that hold something for an operation, if one is given.
     func chunkKeys(
-        _ lane: Lane, from: Point = .least, to: Point = .greatest, limit: Int = .max
+        _ lane: Lane, from: Point = .least, to: Point = .greatest, limit: Int = .max, of intent: Intent? = nil
     ) throws -> [ChunkKey] {
         var keys: [ChunkKey] = []
         try forEachChunk(lane, from: from, to: to) { chunk in
+            if let intent, try !mayHold(chunk, intent) { return true }
             keys.append(chunk.key)
             return keys.count < limit
         }

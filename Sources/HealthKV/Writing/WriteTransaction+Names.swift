@@ -24,6 +24,15 @@ extension WriteTransaction {
         let known = try NameLookup.number(.revision, bytes, state.header.hashKey, snapshot.view, context.tables)
         let number = try known ?? addName(.revision, bytes)
         context.names.add(revision: RevisionName(sourceNumber: sourceNumber, source: source), number)
+        if known == nil { try notePriority(ofSource: sourceNumber, product: source.product) }
+        return number
+    }
+
+    /// The number of a unit, given out when the store meets one without a fixed number for the first time.
+    mutating func number(of unit: HealthUnit) throws -> UInt32 {
+        if let number = try snapshot.number(of: unit) { return number }
+        let number = try addName(.unit, NameCoding.encode(unit: unit))
+        context.names.add(unit: unit, number)
         return number
     }
 
@@ -38,7 +47,7 @@ extension WriteTransaction {
     }
 
     /// Stores a name in both tables under the next number of its kind.
-    private mutating func addName(_ kind: NameKind, _ bytes: [UInt8]) throws -> UInt32 {
+    mutating func addName(_ kind: NameKind, _ bytes: [UInt8]) throws -> UInt32 {
         let number = try NameLookup.nextNumber(kind, snapshot.view, context.tables)
         let key = NameTable.key(kind, number)
         try put(.names, key, NameTable.value(.names, key: key, number, bytes, commit: commit))

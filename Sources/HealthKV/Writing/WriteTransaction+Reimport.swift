@@ -50,6 +50,6 @@ extension ImportPlan {
             && stored.revision == kind.revision
             && stored.flags.contains(.userEntered) == kind.flags.contains(.userEntered) && stored.device == 0
             && stored.count == 1 && Int(stored.multiplicity) == (multiplicities[row] ?? 0)
-            && stored.rare?.group == nil && stored.rare?.metadata == nil
+            && !(stored.rare?.saysMore ?? false)
     }
 }

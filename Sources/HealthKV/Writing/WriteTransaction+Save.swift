@@ -46,6 +46,7 @@ extension WriteTransaction {
     }
 
     mutating func store(_ sample: Sample, rule: StoreRule) throws -> SaveOutcome {
+        try checkRoom()
         var sample = sample
         if sample.source == .thisApp { sample.source = environment.source }
         try sample.validate()
@@ -75,7 +76,7 @@ extension WriteTransaction {
             candidates = try snapshot.find(syncIdentifier: text)
         } else if !hints.isEmpty, sample.syncIdentifier != nil || sample.origin == .authored {
             let text = sample.id.description
-            candidates = try snapshot.findAll(among: hints) { $0.rare?.syncIdentifier == text }
+            candidates = try snapshot.findAll(.syncIdentifier, text, among: hints)
         }
         if let found = try live(candidates, sample) { return Match(live: found) }
         return Match(mayBeDead: byID != nil || !candidates.isEmpty || hints.contains { $0.kind.isTombstone })
@@ -102,9 +103,16 @@ extension WriteTransaction {
 
     private mutating func replace(_ found: FoundRow, by sample: Sample, _ rule: StoreRule) throws -> SaveOutcome {
         let old = try snapshot.sample(found.row, found.lane.type)
+        if rule == .local, let original = old.original, sample.original == nil, sample.origin == .imported,
+            sample.type == old.type
+        {
+            return try replaceBeneath(found, old, original, by: sample)
+        }
         var sample = sample
         sample.id = old.id
         sample.origin = old.origin
+        // Nothing lies beneath what was written here.
+        if old.origin == .authored, sample.original != nil { sample.original = nil }
         if sample.syncIdentifier == nil {
             let own = old.origin == .authored ? old.id.description : nil
             sample.syncIdentifier = rule == .local ? old.syncIdentifier : own
@@ -143,7 +151,7 @@ extension WriteTransaction {
         return encoder.bytes
     }
 
-    private mutating func replaceRow(_ found: FoundRow, by row: StoredRow, type: UInt32) throws {
+    mutating func replaceRow(_ found: FoundRow, by row: StoredRow, type: UInt32) throws {
         let lane = Lane(type: type, duration: row.durationClass)
         if lane == found.lane {
             let removals = row.point == found.row.point ? [] : [found.row.point]
@@ -205,15 +213,15 @@ extension WriteTransaction {
         if ownSync { flags.insert(.syncIsID) }
         var row = StoredRow(
             start: sample.start.nanoseconds, end: sample.end.nanoseconds, id: sample.id, value: sample.quantity.value,
-            unit: sample.quantity.unit.number, revision: try number(ofRevision: sample.source), flags: flags,
+            unit: try number(of: sample.quantity.unit), revision: try number(ofRevision: sample.source), flags: flags,
             version: sample.version, clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit,
             ordinal: state.takeOrdinal())
         row.device = try number(of: sample.device)
         row.count = Int32(sample.count)
         row.multiplicity = Int32(sample.multiplicity)
-        row.rare = RareFields(
-            syncIdentifier: ownSync ? nil : sample.syncIdentifier, group: sample.group,
-            metadata: MetadataCoding.encode(sample.metadata))
+        var rare = RareFields.Content(sample)
+        rare.syncIdentifier = ownSync ? nil : sample.syncIdentifier
+        row.rare = RareFields(rare)
         // A derived id is left to its content as long as it follows from it; an edit stores it.
         if old == nil || old!.flags.contains(.derivedID), DerivedID.isDerived(sample.id), followsFromContent(row, type)
         {

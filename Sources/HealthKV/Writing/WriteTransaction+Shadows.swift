@@ -9,12 +9,42 @@ extension WriteTransaction {
         return SampleType(catalogNumber: type)?.shadowsDuplicates ?? false
     }
 
+    /// Marks the rows of a chunk before it is written: of those at one time all but the winner. A time at an end of the
+    /// chunk's span, where rivals may stand in another chunk, is left to ``refreshShadows(_:_:)`` afterwards.
+    mutating func markShadows(_ lane: Lane, _ rows: inout [StoredRow], _ bounds: ChunkBounds) throws {
+        let ends = [bounds.key.lower, bounds.upper].map { (start: $0.start, end: $0.end) }
+        var from = 0
+        while from < rows.count {
+            var to = from + 1
+            while to < rows.count, rows[to].start == rows[from].start, rows[to].end == rows[from].end { to += 1 }
+            let time = (start: rows[from].start, end: rows[from].end)
+            if to - from > 1 || rows[from].isShadowed, time != ends[0], time != ends[1] {
+                let winner = try rows[from..<to].max { try isLess($0, $1, lane.type) }!.id
+                for index in from..<to where rows[index].isShadowed != (rows[index].id != winner) {
+                    let old = rows[index]
+                    rows[index].flags.formSymmetricDifference(.shadowed)
+                    try accountMark(lane, from: old, to: rows[index])
+                }
+            }
+            from = to
+        }
+    }
+
+    /// Counts follow a row of which only the mark changes.
+    private mutating func accountMark(_ lane: Lane, from old: StoredRow, to new: StoredRow) throws {
+        let source = try snapshot.revision(new.revision).sourceNumber
+        if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
+        context.counts[lane.type]!.add(old, source: source, -1)
+        context.counts[lane.type]!.add(new, source: source, 1)
+        state.markStale(lane.type, new.start, new.end)
+    }
+
     /// Marks anew the samples at each of some times.
     mutating func refreshShadows(_ lane: Lane, _ times: [(start: Int64, end: Int64)]) throws {
         var times = times
         while let time = times.popLast() {
             let rows = try snapshot.rows(lane, start: time.start, end: time.end)
-            let winner = try rows.max { try isLess($0, $1) }
+            let winner = try rows.max { try isLess($0, $1, lane.type) }
             let changed = rows.compactMap { row -> StoredRow? in
                 let shadowed = row.id != winner?.id
                 guard shadowed != row.isShadowed else { return nil }
@@ -35,13 +65,7 @@ extension WriteTransaction {
         while let point = edit.next {
             var chunk = try snapshot.load(lane, point)
             let merged = edit.merge(chunk.takeRows(), before: chunk.bounds.upper)
-            for (old, new) in zip(merged.removed, merged.added) {
-                let source = try snapshot.revision(new.revision).sourceNumber
-                if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
-                context.counts[lane.type]!.add(old, source: source, -1)
-                context.counts[lane.type]!.add(new, source: source, 1)
-                state.markStale(lane.type, new.start, new.end)
-            }
+            for (old, new) in zip(merged.removed, merged.added) { try accountMark(lane, from: old, to: new) }
             if !chunk.purged.isEmpty {
                 try settlePurged(lane, chunk.purged)
                 uncovered += chunk.purged.map { ($0.start, $0.end) }
@@ -52,34 +76,20 @@ extension WriteTransaction {
     }
 
     /// Whether `left` loses against `right`: modification clock, then rank of the source, then id.
-    private func isLess(_ left: StoredRow, _ right: StoredRow) throws -> Bool {
+    private func isLess(_ left: StoredRow, _ right: StoredRow, _ type: UInt32) throws -> Bool {
         let clocks = ((left.clockTime, left.clockReplica), (right.clockTime, right.clockReplica))
         if clocks.0 != clocks.1 { return clocks.0 < clocks.1 }
-        let ranks = (try rank(left), try rank(right))
-        if ranks.0 != ranks.1 { return ranks.0 > ranks.1 }
+        let ranks = (try rank(left, type), try rank(right, type))
+        if ranks.0 != ranks.1 { return ranks.1 < ranks.0 }
         return left.id < right.id
     }
 
-    /// The default rank of a row's source (SEMANTICS A20), the best first.
-    private func rank(_ row: StoredRow) throws -> SourceRank {
-        let revision = try snapshot.revision(row.revision)
-        let product = revision.source.product ?? ""
-        let kind =
-            row.flags.contains(.userEntered) ? 0 : product.hasPrefix("Watch") ? 1 : product.hasPrefix("iPhone") ? 2 : 3
-        return SourceRank(kind: kind, number: revision.sourceNumber, name: revision.source.name)
-    }
-}
-
-/// Entered by the user, then watch, then phone, then others; the most recently first-seen source first, ties by name.
-struct SourceRank: Comparable {
-    var kind: Int
-    var number: UInt32
-    var name: String
-
-    static func < (left: SourceRank, right: SourceRank) -> Bool {
-        if left.kind != right.kind { return left.kind < right.kind }
-        if left.number != right.number { return left.number > right.number }
-        return left.name < right.name
+    /// The rank of a row's source, the best first.
+    private func rank(_ row: StoredRow, _ type: UInt32) throws -> RankKey {
+        let source = try snapshot.revision(row.revision).sourceNumber
+        return try snapshot.rankKey(
+            RankedClass(source: source, isUserEntered: row.flags.contains(.userEntered)), of: type,
+            by: snapshot.priorities())
     }
 }
 

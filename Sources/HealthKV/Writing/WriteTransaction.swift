@@ -26,6 +26,7 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         self.environment = environment
     }
 
+    /// What the transaction sees: its own changes too, and those of closures that share its commit.
     public var snapshot: Snapshot {
         @_lifetime(borrow self)
         get { Snapshot(view: lmdb.view, context: context) }
@@ -37,6 +38,8 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     mutating func put(_ table: TableCode, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {
         state.isChanged = true
         state.writes += 1
+        try account(table, key, value)
+        state.bytes += value.count
         try lmdb.put(context.tables[table], key, value)
     }
 
@@ -44,6 +47,7 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     mutating func remove(_ table: TableCode, _ key: [UInt8]) throws(LMDBError) -> Bool {
         state.isChanged = true
         state.writes += 1
+        try account(table, key, nil)
         return try lmdb.delete(context.tables[table], key)
     }
 
@@ -56,6 +60,12 @@ public struct WriteTransaction: ~Copyable, SampleReading {
             if state.writes != before { state.isBroken = true }
             throw error
         }
+    }
+
+    /// Refuses to add anything when what is left is kept for deletions.
+    mutating func checkRoom() throws {
+        state.adds = true
+        if let refusal = state.refusal { throw refusal }
     }
 
     /// Refuses to go on with a transaction in which an operation failed half way.

@@ -117,6 +117,7 @@ extension ModelRun {
             if random.chance(0.08), let earlier = samples.randomElement(using: &random) {
                 sample = earlier
                 if random.chance(0.5) { sample.quantity.value = pool.value(&random) }
+                sample = pool.fit(sample, &random)
                 if random.chance(0.3) { sample.version = sample.version + 1 }
             }
             sample.modified = random.chance(0.2) ? farClock() : nil
@@ -150,6 +151,7 @@ extension ModelRun {
             if random.chance(0.12) { extras.metadata = pool.metadata(&random) }
             if random.chance(0.08) { extras.group = random.pick(pool.groups) }
             if random.chance(0.08) { extras.device = sample.device }
+            (extras.timeZone, extras.local, extras.workout) = (sample.timeZone, sample.local, sample.workout)
             if givesMultiplicity {
                 extras.multiplicity = seen[batch.sample(at: row).id, default: 0]
                 seen[batch.sample(at: row).id, default: 0] += 1

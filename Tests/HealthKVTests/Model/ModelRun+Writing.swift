@@ -12,6 +12,9 @@ extension ModelRun {
         case 75..<79: try deleteGroup(&txn)
         case 79..<84: try deleteRange(&txn)
         case 84..<86: try deleteSource(&txn)
+        case 86: try hide(&txn)
+        case 87..<89: try overlay(&txn)
+        case 89: try removeOverlay(&txn)
         default: try importBatch(&txn)
         }
     }
@@ -35,6 +38,9 @@ extension ModelRun {
             sample.quantity.value = pool.value(&random)
             if random.chance(0.2) { sample.group = random.pick(pool.groups + [nil]) }
             if random.chance(0.2) { sample.metadata = pool.metadata(&random) }
+            if random.chance(0.2) { sample.note = random.pick([nil, "edited"]) }
+            if random.chance(0.2), sample.workout != nil { sample.workout = RandomWorkout.make(&random) }
+            if random.chance(0.2) { sample.original = nil }
         case 5:  // an older version
             sample = known
             sample.quantity.value = pool.value(&random)
@@ -60,7 +66,7 @@ extension ModelRun {
             sample.version = 0
         }
         sample.modified = nil
-        return withoutCollision(sample)
+        return withoutCollision(pool.fit(sample, &random))
     }
 
     /// A live sample, or what is known of a deleted one.
@@ -115,12 +121,16 @@ extension ModelRun {
 
     func save(_ txn: inout WriteTransaction, _ samples: [Sample]) throws {
         let isSingle = samples.count == 1 && random.chance(0.7)
+        let untouched = model
         let before = model.lastClock
         var expected: [SaveOutcome] = []
         var changed: [SampleID] = []
         for (index, sample) in samples.enumerated() {
             // An earlier one of the list may have made it meet another.
-            if index > 0, withoutCollision(sample) != sample { return }
+            if index > 0, withoutCollision(sample).id != sample.id {
+                model = untouched
+                return
+            }
             let (outcome, id) = model.save(sample, .local, clock: soon, now: clock.now)
             expected.append(outcome)
             if outcome == .inserted || outcome == .replaced { changed.append(id) }
@@ -205,7 +215,7 @@ extension ModelRun {
     }
 
     /// Each deletion has a clock of its own.
-    private func bury(_ txn: borrowing WriteTransaction, _ samples: [Sample]) throws {
+    func bury(_ txn: borrowing WriteTransaction, _ samples: [Sample]) throws {
         let before = model.lastClock
         var clocks: Set<ChangeClock> = []
         for sample in samples {

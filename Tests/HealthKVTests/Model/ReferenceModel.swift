@@ -74,6 +74,12 @@ struct ReferenceModel {
         sample.isShadowed = false
         if sample.source == .thisApp { sample.source = ownSource }
         guard let held = held(sample) else { return insert(sample, rule, clock: clock) }
+        if rule == .local, held.original != nil, given.original == nil, given.origin == .imported,
+            given.type == held.type
+        {
+            return (importBeneath(held, sample, clock: clock), held.id)
+        }
+        if held.origin == .authored { sample.original = nil }
         sample.id = held.id
         sample.origin = held.origin
         if rule == .local, given.syncIdentifier == nil { sample.syncIdentifier = held.syncIdentifier }
@@ -103,6 +109,19 @@ struct ReferenceModel {
         }
         live[held.id] = sample
         return (.replaced, held.id)
+    }
+
+    /// C7: an import of a sample that was edited here changes what lies beneath the edit.
+    private mutating func importBeneath(_ held: Sample, _ given: Sample, clock: ChangeClock) -> SaveOutcome {
+        if given.version > 0, given.version < held.original!.version { return .older }
+        var changed = held
+        changed.original = Sample.Original(of: given)
+        if given.version == 0 { changed.original!.version = held.original!.version }
+        if ReferenceModel.bytes(changed) == ReferenceModel.bytes(held) { return .unchanged }
+        changed.version = held.version + 1
+        changed.modified = clock
+        live[held.id] = changed
+        return .replaced
     }
 
     private mutating func insert(_ given: Sample, _ rule: Rule, clock: ChangeClock) -> (SaveOutcome, SampleID) {

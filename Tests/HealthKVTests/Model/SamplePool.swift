@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import HealthKV
 
 /// The few sources, types, times and texts that random samples are made of, so that they meet each other.
@@ -9,6 +11,12 @@ struct SamplePool {
     /// The start of most samples lies within an hour from here.
     let base: Int64
 
+    /// Units that the store numbers itself.
+    private static let furtherUnits = try! [
+        "st", "oz", "fl_oz_us", "count/min", "Hz", "count/s", "min", "s", "mmol<180.15588>/L",
+    ]
+    .map { try HealthUnit(symbol: $0) }
+
     static let mood = SampleType("org.example.mood")
 
     init(_ random: inout SeededGenerator) {
@@ -19,7 +27,10 @@ struct SamplePool {
             Source(bundle: "org.example.other", name: "Other", version: "5"),
             Source(name: "Zoe\u{301}"),
         ]
-        types = [.bodyMass, .bodyFatPercentage, .stepCount, .dietaryWater, SamplePool.mood]
+        types = [
+            .bodyMass, .bodyFatPercentage, .stepCount, .dietaryWater, SamplePool.mood, .heartRate, .sleepAnalysis,
+            .workout,
+        ]
         syncIdentifiers = (0..<10).map { "s\($0)" } + [String(repeating: "long ", count: 60), "é", "app.log.1.protein"]
         base = random.pick([800_000_000, -300_000_000, 0, 3_000_000_000]) * Instant.nanosecondsPerSecond
     }
@@ -44,6 +55,34 @@ struct SamplePool {
         if random.chance(0.1) { sample.device = Device(name: random.pick(["Scale", "Ring"]), localIdentifier: "x") }
         if random.chance(0.1) { sample.count = random.pick([2, 60, Int(Int32.max)]) }
         if random.chance(0.12) { sample.metadata = metadata(&random) }
+        if random.chance(0.05) { sample.timeZone = random.pick(["Asia/Kathmandu", "Europe/Paris"]) }
+        if random.chance(0.05) { sample.note = random.pick(["before breakfast", "", "é"]) }
+        if random.chance(0.05) { sample.bodyFat = value(&random) }
+        if random.chance(0.6) { sample.workout = RandomWorkout.make(&random) }
+        if random.chance(0.15) {
+            var beneath = sample
+            beneath.quantity = Quantity(value(&random), unit(type, &random))
+            beneath.version = Int64(random.number(1..<4))
+            sample.original = Sample.Original(of: beneath)
+        }
+        return fit(sample, &random)
+    }
+
+    /// The sample without what its kind and origin cannot have.
+    func fit(_ sample: Sample, _ random: inout SeededGenerator) -> Sample {
+        var sample = sample
+        // Nobody mints the version with which a sample is hidden.
+        if sample.version >= Sample.versionLimit { sample.version = Int64(random.number(1..<9)) }
+        if sample.type != .workout { sample.workout = nil }
+        if sample.origin == .authored { sample.original = nil }
+        if let unit = sample.original?.quantity.unit, let canonical = sample.type.canonicalUnit,
+            !unit.isCompatible(with: canonical)
+        {
+            sample.original = nil
+        }
+        if sample.type.kind == .category, Int32(exactly: sample.quantity.value) == nil {
+            sample.quantity.value = Double(random.number(0..<6))
+        }
         return sample
     }
 
@@ -56,11 +95,9 @@ struct SamplePool {
 
     /// A unit that fits; a type that the catalog does not know mixes what does not.
     func unit(_ type: SampleType, _ random: inout SeededGenerator) -> HealthUnit {
-        guard let canonical = type.canonicalUnit else {
-            return random.chance(0.9) ? .count : random.pick(HealthUnit.catalog)
-        }
-        return random.chance(0.7)
-            ? canonical : random.pick(HealthUnit.catalog.filter { $0.isCompatible(with: canonical) })
+        let units = HealthUnit.catalog + SamplePool.furtherUnits
+        guard let canonical = type.canonicalUnit else { return random.chance(0.9) ? .count : random.pick(units) }
+        return random.chance(0.7) ? canonical : random.pick(units.filter { $0.isCompatible(with: canonical) })
     }
 
     func value(_ random: inout SeededGenerator) -> Double {
@@ -104,7 +141,8 @@ struct SamplePool {
         let all: [(String, MetadataValue)] = [
             ("HKWasUserEntered", .bool(true)), ("note", .string(String(repeating: "é", count: random.number(0..<200)))),
             ("number", .number(value(&random))), ("date", .date(.distantPast)),
-            ("quantity", .quantity(Quantity(value(&random), .pound))), ("", .bool(false)),
+            ("quantity", .quantity(Quantity(value(&random), .pound))),
+            ("level", .quantity(Quantity(value(&random), .milligramPerDeciliter))), ("", .bool(false)),
         ]
         return Dictionary(uniqueKeysWithValues: all.filter { !$0.0.isEmpty && random.chance(0.4) })
     }

@@ -1,5 +1,6 @@
 import LMDB
 import Testing
+import TestSupport
 
 @testable import HealthKV
 

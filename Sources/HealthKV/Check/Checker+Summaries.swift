@@ -1,0 +1,116 @@
+import ColumnFormat
+import HealthModel
+
+extension Checker {
+    /// Every summary is summed up anew from its samples, but for hours that are marked as stale: counts, times, the least and the
+    /// greatest value must be the same to the last bit, sums to 1e-9. Blocks of many samples must have one.
+    mutating func checkSummaries(_ snapshot: borrowing Snapshot) {
+        do {
+            var known: Set<UInt32> = []
+            for type in try snapshot.typesWithChunks() {
+                known.insert(type)
+                try checkSummaries(snapshot, type)
+            }
+            for type in try snapshot.summarizedTypes() where !known.contains(type) {
+                add(.summaryWrong, .summaries, "type \(type) has summaries and no samples")
+            }
+        } catch {
+            add(.summaryWrong, .summaries, "\(error)")
+        }
+    }
+
+    private mutating func checkSummaries(_ snapshot: borrowing Snapshot, _ type: UInt32) throws {
+        var blocks = Set(try snapshot.summarizedBlocks(type))
+        let aggregation = try snapshot.summarizedAggregation(of: type)
+        guard let aggregation else {
+            if !blocks.isEmpty { add(.summaryWrong, .summaries, "type \(type) has summaries and no sums") }
+            return
+        }
+        let ranking = try snapshot.ranking(of: type)
+        var instant = Int64.min
+        while let start = try snapshot.nextStart(type, from: instant, ranking) {
+            let block = SummaryPeriod.block(of: start)
+            blocks.insert(block)
+            instant = (block + 1) * SummaryPeriod.block
+        }
+        for block in blocks.sorted() {
+            do {
+                try checkSummary(snapshot, type, block, aggregation, ranking)
+            } catch let error as FormatError {
+                add(.summaryWrong, .summaries, "type \(type), block \(block): \(error)")
+            }
+        }
+    }
+
+    private mutating func checkSummary(
+        _ snapshot: borrowing Snapshot, _ type: UInt32, _ block: Int64, _ aggregation: SampleType.Aggregation,
+        _ ranking: SourceRanking
+    ) throws {
+        let first = block * SummaryPeriod.hoursPerBlock
+        let hours = first..<first + SummaryPeriod.hoursPerBlock
+        let stale = try snapshot.staleRanges(type, touching: first...first + SummaryPeriod.hoursPerBlock - 1)
+        let kept = try snapshot.summary(type, block, aggregation)
+        if kept == nil, stale.contains(where: { $0.overlaps(hours) }) { return }
+        var counted = SummaryContent()
+        counted.quarters = SummaryContent.emptyQuarters
+        counted.replace(0..<hours.count, by: try snapshot.summarize(type, hours: hours, ranking).cells)
+        report.summaries += 1
+        guard let kept else {
+            if counted.samples > snapshot.context.thinSamples {
+                add(.summaryWrong, .summaries, "type \(type), block \(block) has none")
+            }
+            return
+        }
+        for hour in 0..<hours.count where !stale.contains(where: { $0.contains(first + Int64(hour)) }) {
+            let isRight =
+                kept.hours[hour].agrees(with: counted.hours[hour], .hours, aggregation)
+                && (0..<4).allSatisfy { quarter in
+                    let index = hour * 4 + quarter
+                    return kept.quarters?[index].agrees(with: counted.quarters![index], .quarters, aggregation) ?? true
+                }
+            if !isRight { add(.summaryWrong, .summaries, "type \(type), hour \(first + Int64(hour))") }
+        }
+    }
+}
+
+extension Snapshot {
+    /// The types that have summaries.
+    func summarizedTypes() throws -> [UInt32] {
+        var types: [UInt32] = []
+        var cursor = try view.cursor(tables[.summaries])
+        var found = try cursor.first()
+        while found {
+            if let (type, _) = SummaryPeriod.parse(cursor.key) {
+                types.append(type)
+                guard type < .max else { break }
+                found = try cursor.seek(TypeCounts.key(type + 1))
+            } else {
+                found = try cursor.next()
+            }
+        }
+        return types
+    }
+}
+
+extension StatisticsCell {
+    /// Whether a kept cell says what was summed up, as far as its level keeps it.
+    fileprivate func agrees(
+        with other: StatisticsCell, _ level: SummaryLevel, _ aggregation: SampleType.Aggregation
+    ) -> Bool {
+        guard count == other.count, duration == other.duration, first == other.first, last == other.last,
+            StatisticsCell.isNear(sum, other.sum)
+        else { return false }
+        let kept = level.values(aggregation)
+        if kept.contains(.minimum), minimum != other.minimum || maximum != other.maximum { return false }
+        if kept.contains(.firstValue), count > 0,
+            firstValue.bitPattern != other.firstValue.bitPattern || lastValue.bitPattern != other.lastValue.bitPattern
+        {
+            return false
+        }
+        return !kept.contains(.plain) || StatisticsCell.isNear(plain, other.plain)
+    }
+
+    private static func isNear(_ left: Double, _ right: Double) -> Bool {
+        left == right || left.isNaN && right.isNaN || abs(left - right) <= 1e-9 * max(abs(left), abs(right))
+    }
+}

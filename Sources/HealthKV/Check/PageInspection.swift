@@ -1,0 +1,83 @@
+import LMDB
+import PageReader
+
+/// The pages of a data file, looked at by ordinary reads: LMDB neither opens nor maps the file.
+struct PageInspection {
+    let file: PageFile
+    let metas: MetaPages
+    /// The walk over the newest sound snapshot; `nil` when no meta page leads to one.
+    let walk: SnapshotWalk?
+    let findings: [Finding]
+    let omitted: Int
+
+    /// A writer that is at work may use pages of this snapshot again while they are read: then it is read again.
+    private static let attempts = 5
+
+    /// Inspects the newest snapshot of the data file in a folder.
+    init(folder: String, limit: Int) throws {
+        let file: PageFile
+        do {
+            file = try PageFile(path: folder + "/data.mdb")
+        } catch {
+            throw StoreError(
+                error == .noSuchFile ? .noStore : .storage, path: folder, "data.mdb cannot be opened", underlying: error
+            )
+        }
+        var inspection = PageInspection(file, limit: limit)
+        for _ in 1..<PageInspection.attempts where !inspection.isSound && inspection.hasMoved {
+            inspection = PageInspection(file, limit: limit)
+        }
+        self = inspection
+    }
+
+    /// Inspects the snapshot of a transaction that is kept alive; `nil` when its meta page was overwritten.
+    init?(folder: String, transaction: UInt64, limit: Int) throws {
+        guard let file = try? PageFile(path: folder + "/data.mdb") else { return nil }
+        let metas = MetaPages(file)
+        guard let meta = metas.page(of: transaction) else { return nil }
+        self.init(file, metas, meta, limit: limit)
+    }
+
+    private init(_ file: PageFile, limit: Int) {
+        let metas = MetaPages(file)
+        self.init(file, metas, metas.newest, limit: limit)
+    }
+
+    private init(_ file: PageFile, _ metas: MetaPages, _ meta: Meta?, limit: Int) {
+        (self.file, self.metas) = (file, metas)
+        var findings = metas.findings.map { Finding($0) }
+        var omitted = 0
+        var walk: SnapshotWalk?
+        if let meta {
+            var options = SnapshotWalk.Options()
+            options.readsOverflowHeaders = true
+            options.limit = max(0, limit - findings.count)
+            let walked = SnapshotWalk(file, meta, options: options)
+            findings += walked.findings.map { Finding($0) }
+            omitted = walked.omitted
+            let owned = walked.pagesInUse + walked.sparePages + walked.freePages
+            if walked.isSound, owned != meta.lastPage + 1 {
+                let detail = "\(meta.lastPage + 1) pages, of which \(owned) are in use or listed as free"
+                findings.append(Finding(kind: .pagesLost, table: Finding.pages, detail: detail))
+            }
+            walk = walked
+        }
+        (self.walk, self.findings, self.omitted) = (walk, findings, omitted)
+    }
+
+    var isSound: Bool { findings.isEmpty && omitted == 0 }
+
+    private var hasMoved: Bool { MetaPages(file).newest?.transaction != metas.newest?.transaction || walk == nil }
+}
+
+extension Finding {
+    /// What stands for a table where pages belong to none.
+    static let pages = "pages"
+
+    init(_ finding: PageFinding) {
+        let place = finding.page.map { "page \($0): " } ?? ""
+        self.init(
+            kind: Kind(rawValue: finding.kind.rawValue) ?? .pageUnreadable, table: finding.table ?? Finding.pages,
+            detail: place + finding.detail)
+    }
+}

@@ -1,0 +1,109 @@
+import ColumnFormat
+import HealthModel
+import PageReader
+
+/// Looks at every value that the sound pages of a damaged file still lead to, by ordinary reads: its checksums, its key,
+/// the columns of chunks. What depends on the tables fitting together is not asked of a file in pieces.
+struct RawChecker: ~Copyable {
+    private(set) var report: CheckReport
+    private let limit: Int
+    private var last: (key: ChunkKey, upper: Point)?
+    /// Rows and commit of each chunk, to be compared with its details.
+    private var chunks: [ChunkKey: (rows: Int, commit: UInt64)] = [:]
+    private var columns = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
+    private var values = ScratchColumn<Double>(capacity: ChunkEncoder.rowLimit)
+
+    init(_ report: CheckReport, limit: Int) {
+        self.report = report
+        self.limit = limit
+    }
+
+    private mutating func add(_ kind: Finding.Kind, _ table: String, _ detail: String) {
+        if report.findings.count < limit {
+            report.findings.append(Finding(kind: kind, table: table, detail: detail))
+        } else {
+            report.omitted += 1
+        }
+    }
+
+    /// Looks at all that the newest snapshot leads to.
+    mutating func run(_ inspection: PageInspection) {
+        guard let meta = inspection.metas.newest else {
+            report.unexamined.append("everything: no meta page leads to a snapshot")
+            return
+        }
+        var options = SnapshotWalk.Options()
+        options.limit = 0
+        let walk = SnapshotWalk(inspection.file, meta, options: options, visits: { StoredEntry.code($0) != nil }) {
+            entry in look(at: entry, meta)
+        }
+        let found = Set(walk.tables.map(\.name))
+        for code in TableCode.allCases where !found.contains(code.name) {
+            report.unexamined.append("table \(code.name): the file does not name it")
+        }
+        if walk.unreadPages > 0 { report.unexamined.append("\(walk.unreadPages) pages, with all that they lead to") }
+        report.unexamined.append("identity index, counts, feed and marks: they are compared in a file of sound pages")
+    }
+
+    private mutating func look(at entry: SnapshotWalk.Entry, _ meta: Meta) {
+        guard let code = StoredEntry.code(entry.table) else { return }
+        report.records += 1
+        do {
+            let bytes = try entry.value()
+            switch code {
+            case .chunks: try lookAtChunk(bytes, entry.key)
+            case .details: try lookAtDetails(bytes, entry.key)
+            case .meta where entry.key == StoreHeader.key: try lookAtHeader(bytes, meta)
+            default:
+                let value = try StoredValue(bytes.rawBytes, table: code)
+                try value.expect(key: entry.key)
+                try value.verify()
+            }
+        } catch {
+            add(RawChecker.kind(code), entry.table, "key \(Checker.hex(entry.key)): \(error)")
+            if code == .chunks { last = nil }
+        }
+    }
+
+    private static func kind(_ code: TableCode) -> Finding.Kind {
+        switch code {
+        case .meta: .header
+        case .chunks: .chunkUnreadable
+        case .details: .detailsMismatch
+        case .identity: .identityUnreadable
+        default: .recordUnreadable
+        }
+    }
+
+    private mutating func lookAtHeader(_ bytes: [UInt8], _ meta: Meta) throws {
+        let header = try StoreHeader(bytes.rawBytes)
+        if header.transaction != meta.transaction {
+            add(
+                .header, TableCode.meta.name,
+                "the header belongs to transaction \(header.transaction), not \(meta.transaction)")
+        }
+    }
+
+    private mutating func lookAtChunk(_ bytes: [UInt8], _ key: [UInt8]) throws {
+        let chunk = try HotChunk(bytes.rawBytes, key: key.rawBytes)
+        try chunk.verify()
+        try columns.refill { column throws(FormatError) in try chunk.decodeStarts(into: &column) }
+        try columns.refill { column throws(FormatError) in try chunk.decodeDurations(into: &column) }
+        try values.refill { column throws(FormatError) in try chunk.decodeValues(into: &column) }
+        report.chunks += 1
+        report.samples += chunk.rows
+        chunks[chunk.key] = (chunk.rows, chunk.value.commit)
+        if let last, last.key.lane == chunk.key.lane, last.upper != chunk.key.lower {
+            add(.chunkGap, TableCode.chunks.name, "behind key \(Checker.hex(last.key.bytes))")
+        }
+        last = (chunk.key, chunk.upper)
+    }
+
+    private mutating func lookAtDetails(_ bytes: [UInt8], _ key: [UInt8]) throws {
+        let details = try DetailsChunk(bytes.rawBytes, key: key.rawBytes)
+        try details.verify()
+        if let chunk = chunks[details.key], chunk.rows != details.rows || chunk.commit != details.value.commit {
+            add(.detailsMismatch, TableCode.details.name, "key \(Checker.hex(key)) is of another commit than its chunk")
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import ColumnFormat
+import LMDB
+import PageReader
+
+/// What is done with a data file before LMDB, which trusts every byte, may follow it.
+///
+/// LMDB maps the file: where it is cut, a read ends the process, and where it is damaged, LMDB answers wrongly or aborts.
+/// So both meta pages are read and checked; then LMDB opens the file and begins a reading transaction, which touches
+/// nothing but the metas and keeps the snapshot as it is; then that snapshot is walked by ordinary reads; and only then
+/// is a page read through the map.
+struct OpeningWalk {
+    let path: String
+    private let file: PageFile
+
+    /// Another process may write while this one looks: how often to look again.
+    private static let attempts = 200
+
+    /// Reads the meta pages of the data file in a folder; throws when one of them is damaged.
+    init(folder: String) throws {
+        path = folder
+        do {
+            file = try PageFile(path: folder + "/data.mdb")
+            if try file.size() == 0 { throw OpeningWalk.damaged(folder, "data.mdb is empty") }
+        } catch let error as PageFileError {
+            throw StoreError(.storage, path: folder, "data.mdb cannot be opened", underlying: error)
+        }
+        _ = try soundMetas()
+    }
+
+    /// Walks the snapshot of a transaction that has touched nothing but the metas; answers false when the meta page of
+    /// the transaction was overwritten meanwhile, so that a newer transaction must be taken.
+    func walk(_ transaction: borrowing LMDB.ReadTransaction) throws -> Bool {
+        guard let meta = try soundMetas().page(of: UInt64(transaction.id)) else { return false }
+        var options = SnapshotWalk.Options()
+        options.stopsAtFirst = true
+        var freshness = RecordFreshness()
+        let walk = try SnapshotWalk(file, meta, options: options, visits: { StoredEntry.code($0) != nil }) { entry in
+            guard try StoredEntry.isUnderItsKey(entry) else {
+                throw OpeningWalk.damaged(
+                    path, "data.mdb is damaged: a value of \(entry.table) stands under a wrong key")
+            }
+            try freshness.note(entry)
+        }
+        if let finding = walk.findings.first { throw OpeningWalk.damaged(path, "data.mdb is damaged: \(finding)") }
+        if !freshness.isSound {
+            throw OpeningWalk.damaged(
+                path, "data.mdb is damaged: a page of an older commit stands where a newer one should")
+        }
+        return true
+    }
+
+    /// Whether this is the file that LMDB has opened.
+    func isSame(as other: FileIdentity) -> Bool {
+        guard let identity = try? file.identity() else { return false }
+        return identity.device == other.device && identity.inode == other.inode
+    }
+
+    /// The transaction of the newest meta page; `nil` when the metas are damaged.
+    static func lastTransaction(folder: String) -> UInt64? {
+        guard let file = try? PageFile(path: folder + "/data.mdb") else { return nil }
+        let metas = MetaPages(file)
+        return metas.findings.isEmpty ? metas.newest?.transaction : nil
+    }
+
+    /// A meta page that somebody writes at this moment may look torn, so it is read again before it is called damaged.
+    private func soundMetas() throws -> MetaPages {
+        var metas = MetaPages(file)
+        for _ in 0..<OpeningWalk.attempts where !metas.findings.isEmpty {
+            yieldThread()
+            metas = MetaPages(file)
+        }
+        guard let finding = metas.findings.first else { return metas }
+        if metas.findings.count == 2, metas.findings.allSatisfy({ $0.kind == .metaVersion }) {
+            throw StoreError(.newerFormat, path: path, "data.mdb was written by a newer release of LMDB: \(finding)")
+        }
+        let other = metas.newest == nil ? "" : "; the other meta page is sound"
+        throw OpeningWalk.damaged(path, "data.mdb is damaged: \(finding)\(other)")
+    }
+
+    static func damaged(_ path: String, _ detail: String, _ underlying: (any Error)? = nil) -> StoreError {
+        StoreError(.damaged, path: path, detail, underlying: underlying)
+    }
+}
+
+extension StoreCore {
+    /// Opens the data file as LMDB's environment once its pages have been looked at, or a stamp tells that they are as
+    /// they were when the last process closed it.
+    static func openChecked(_ folder: String, _ lmdb: Environment.Options, _ limits: EngineLimits) throws -> Environment
+    {
+        if limits.skipsWalk { return try Environment(folder: folder, options: lmdb) }
+        let walk = try OpeningWalk(folder: folder)
+        let environment = try Environment(folder: folder, options: lmdb)
+        do {
+            guard walk.isSame(as: try environment.dataFile()) else {
+                throw StoreError(.storage, path: folder, "data.mdb was replaced while it was opened")
+            }
+            try look(at: environment, with: walk, limits)
+            return environment
+        } catch {
+            environment.close()
+            throw error
+        }
+    }
+
+    private static func look(at environment: Environment, with walk: OpeningWalk, _ limits: EngineLimits) throws {
+        let mayTrust = CloseStamp.isMatching(folder: walk.path, limits)
+        if !environment.options.readOnly { CloseStamp.remove(folder: walk.path) }
+        if mayTrust { return }
+        for _ in 0..<1_000 {
+            var failure: LMDBError?
+            if let transaction = environment.beginRead(failure: &failure) {
+                if try walk.walk(transaction) { return }
+            } else if let failure, failure.code == .mapResized {
+                // Another process let the file grow just now.
+                try environment.adoptSize()
+            } else if let failure {
+                throw failure
+            }
+        }
+        throw StoreError(.storage, path: walk.path, "Other processes write too fast for the file to be looked at")
+    }
+}

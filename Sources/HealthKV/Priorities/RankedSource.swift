@@ -1,0 +1,100 @@
+import HealthModel
+
+/// A place in the order in which sources win time from each other.
+public struct RankedSource: Sendable, Hashable, Codable {
+    /// The source that has the place, whatever its revision.
+    public var source: SourceIdentity
+    /// Only the samples that a person typed in, or only the others; `nil` for all of the source, the typed ones first.
+    public var isUserEntered: Bool?
+
+    /// A place for a source: for all of its samples, unless `isUserEntered` picks those typed in or the others.
+    public init(_ source: SourceIdentity, isUserEntered: Bool? = nil) {
+        self.source = source
+        self.isUserEntered = isUserEntered
+    }
+
+    func covers(_ source: SourceIdentity, isUserEntered: Bool) -> Bool {
+        self.source == source && (self.isUserEntered ?? isUserEntered) == isUserEntered
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// The order of sources that was set for a type; `nil` where the default holds.
+    public func priority(of type: SampleType) throws -> [RankedSource]? {
+        let snapshot = snapshot
+        guard let number = try snapshot.number(of: type) else { return nil }
+        return try snapshot.priorities().orders[number]
+    }
+
+    /// The orders of sources that were set, by type.
+    public func priorities() throws -> [SampleType: [RankedSource]] {
+        let snapshot = snapshot
+        var orders: [SampleType: [RankedSource]] = [:]
+        for (number, order) in try snapshot.priorities().orders { orders[try snapshot.type(number)] = order }
+        return orders
+    }
+
+    /// The sources that have samples of a type, the one that wins first: the order in which statistics merge them.
+    public func rankedSources(of type: SampleType) throws -> [RankedSource] {
+        let snapshot = snapshot
+        guard let number = try snapshot.number(of: type) else { return [] }
+        let ranking = try snapshot.ranking(of: number)
+        return try ranking.classes.map { RankedSource(try snapshot.source($0.source), isUserEntered: $0.isUserEntered) }
+    }
+}
+
+extension WriteTransaction {
+    /// Sets the order in which the sources of a type win time from each other, or goes back to the default with `nil`.
+    ///
+    /// Sources that the order does not name follow in the default order: typed in by the user, watch, phone, others; among
+    /// equals the one that the store met last comes first. Statistics follow at once.
+    ///
+    /// ```swift
+    /// try store.write { txn in
+    ///     try txn.setPriority([RankedSource(SourceIdentity(name: "Phone"))], of: .stepCount)
+    /// }
+    /// ```
+    public mutating func setPriority(_ order: [RankedSource]?, of type: SampleType) throws {
+        guard (order ?? []).count <= PriorityRecord.orderLimit else {
+            throw ModelError.numberOutOfRange(field: "sources of an order")
+        }
+        for place in order ?? [] {
+            for text in [place.source.name, place.source.bundle] where text.utf8.count > Sample.textLimit {
+                throw ModelError.malformedText(field: "source")
+            }
+        }
+        try whole { transaction in
+            let number = try transaction.number(of: type)
+            var record = try transaction.snapshot.priorities()
+            guard record.orders[number] != order else { return }
+            record.orders[number] = order
+            try transaction.put(record)
+            try transaction.markAllStale(number)
+            if try transaction.shadows(number) { try transaction.rebuildShadows(of: number) }
+        }
+    }
+
+    mutating func put(_ record: PriorityRecord) throws {
+        try put(.meta, PriorityRecord.key, record.value(commit: commit))
+    }
+
+    /// Keeps what the products of a source's revisions say of it. A source whose place changes so makes the summaries of all
+    /// types that it has samples of stale.
+    mutating func notePriority(ofSource source: UInt32, product: String?) throws {
+        var record = try snapshot.priorities()
+        let kind = min(record.kinds[source] ?? .other, SourceKind(product: product))
+        guard record.kinds[source] != kind else { return }
+        let isKnown = record.kinds[source] != nil
+        record.kinds[source] = kind
+        try put(record)
+        guard isKnown else { return }
+        for (type, counts) in try snapshot.allCounts() where counts.sources[source] != nil { try markAllStale(type) }
+    }
+
+    /// Marks every summary of a type as stale.
+    mutating func markAllStale(_ type: UInt32) throws {
+        guard let range = try snapshot.extent(of: type) else { return }
+        state.markStale(type, range.lowerBound, range.upperBound)
+        state.isChanged = true
+    }
+}

@@ -1,0 +1,106 @@
+import ColumnFormat
+import HealthModel
+
+/// What competes for time: rank belongs to a source and to whether a person typed the sample in.
+struct RankedClass: Sendable, Hashable {
+    var source: UInt32
+    var isUserEntered: Bool
+}
+
+/// The classes of samples of one type, ranked.
+struct SourceRanking: Sendable, Equatable {
+    private(set) var classes: [RankedClass] = []
+    /// The sources among them, ascending.
+    private(set) var sources: [UInt32] = []
+    private var ranks: [RankedClass: Int32] = [:]
+
+    init(_ sorted: [RankedClass]) {
+        classes = sorted
+        sources = Set(sorted.map(\.source)).sorted()
+        for (rank, entry) in sorted.enumerated() { ranks[entry] = Int32(rank) }
+    }
+
+    func rank(source: UInt32, isUserEntered: Bool) -> Int32? {
+        ranks[RankedClass(source: source, isUserEntered: isUserEntered)]
+    }
+
+    func index(ofSource source: UInt32) -> Int32? { sources.firstIndex(of: source).map { Int32($0) } }
+}
+
+extension Snapshot {
+    /// How the sources of a type rank: by the given order, else by the one that was set, else by the default.
+    ///
+    /// - Parameter selected: numbers of the sources to rank; `nil` for all that have samples of the type.
+    func ranking(
+        of type: UInt32, order given: [RankedSource]? = nil, selected: Set<UInt32>? = nil
+    ) throws -> SourceRanking {
+        let record = try priorities()
+        var ranked: [(key: RankKey, entry: RankedClass)] = []
+        for number in try counts(of: type).sources.keys where selected?.contains(number) ?? true {
+            for isUserEntered in [true, false] {
+                let entry = RankedClass(source: number, isUserEntered: isUserEntered)
+                ranked.append((try rankKey(entry, of: type, by: record, order: given), entry))
+            }
+        }
+        return SourceRanking(ranked.sorted { $0.key < $1.key }.map(\.entry))
+    }
+
+    /// What decides between classes: the given order, else the one that was set, else the default.
+    func rankKey(
+        _ entry: RankedClass, of type: UInt32, by record: PriorityRecord, order given: [RankedSource]? = nil
+    ) throws -> RankKey {
+        let source = try source(entry.source)
+        let order = given ?? record.orders[type] ?? []
+        let place = order.firstIndex { $0.covers(source, isUserEntered: entry.isUserEntered) }
+        return RankKey(
+            place: place ?? .max, isListed: place != nil, isUserEntered: entry.isUserEntered,
+            kind: record.kinds[entry.source] ?? .other, number: entry.source, name: source.name)
+    }
+
+    /// From the earliest start to the latest end of a type's visible samples, an open end counting as the start.
+    func extent(of type: UInt32) throws -> ClosedRange<Int64>? {
+        var extent: ClosedRange<Int64>?
+        for duration in DurationClass.allCases {
+            let lane = Lane(type: type, duration: duration)
+            var (first, last): (Int64?, Int64?)
+            try forEachChunk(lane, from: .least, to: .greatest) { chunk in
+                first = try visibleRows(chunk).first?.start
+                return first == nil
+            }
+            guard let first else { continue }
+            try forEachChunk(lane, from: .least, to: .greatest, descending: true) { chunk in
+                last = try visibleRows(chunk).last?.start
+                return last == nil
+            }
+            // Samples of a class end within its length; only of the longest ones the ends must be looked at.
+            var end = (Instant(nanoseconds: last ?? first) + (duration == .long ? 0 : duration.longest)).nanoseconds
+            if duration == .long {
+                try forEachChunk(lane, from: .least, to: .greatest) { chunk in
+                    for row in try visibleRows(chunk) { end = max(end, row.end == .max ? row.start : row.end) }
+                    return true
+                }
+            }
+            extent = min(extent?.lowerBound ?? first, first)...max(extent?.upperBound ?? end, end)
+        }
+        return extent
+    }
+}
+
+/// Orders classes: as listed, then entered by the user, watch, phone, others; the source seen last first.
+struct RankKey: Comparable {
+    let place: Int
+    let isListed: Bool
+    let isUserEntered: Bool
+    let kind: SourceKind
+    let number: UInt32
+    let name: String
+
+    static func < (left: RankKey, right: RankKey) -> Bool {
+        if left.place != right.place { return left.place < right.place }
+        if left.isListed { return left.isUserEntered && !right.isUserEntered }
+        if left.isUserEntered != right.isUserEntered { return left.isUserEntered }
+        if !left.isUserEntered, left.kind != right.kind { return left.kind < right.kind }
+        if left.number != right.number { return left.number > right.number }
+        return left.name < right.name
+    }
+}

@@ -1,0 +1,197 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HealthModel
+
+/// The borders of calendar intervals as instants: interval i reaches from border i to border i + 1.
+///
+/// All is computed with numbers of days and a zone's list of changes; only months of other calendars than the Gregorian one
+/// ask the calendar.
+struct BucketBorders: Sendable {
+    /// Nanoseconds since 2001, strictly ascending. An interval that clocks skip altogether has none.
+    private(set) var instants: [Int64] = []
+
+    var count: Int { max(0, instants.count - 1) }
+
+    /// Far more than any chart or table has: bounds the memory of a query.
+    static let limit = 20_000_000
+
+    /// The intervals that share an instant with `from..<to`; `nil` when there are more than any answer can hold.
+    init?(
+        _ interval: StatisticsInterval, anchor: Instant?, calendar: Calendar, from: Instant, to: Instant
+    ) {
+        let from = max(from, Instant.earliest)
+        let to = min(to, Instant.latest)
+        guard from < to else { return }
+        let (first, last) = (from.second, (to - 1).second)
+        guard (last - first) / interval.shortestSeconds < BucketBorders.limit else { return nil }
+        let reach = interval.longestSeconds
+        let offsets = ZoneOffsets(
+            calendar.timeZone, from: min(first, anchor?.second ?? first) - reach,
+            to: max(last, anchor?.second ?? last) + reach)
+        var builder = BorderBuilder(offsets: offsets, first: first, last: last)
+        if interval.seconds != nil {
+            builder.addFixed(interval, anchor)
+        } else if let months = interval.months, ![.gregorian, .iso8601].contains(calendar.identifier) {
+            builder.addMonths(months, anchor, calendar)
+        } else {
+            builder.addCivil(interval, anchor, firstWeekday: calendar.firstWeekday)
+        }
+        instants = builder.instants(from: from, to: to)
+    }
+
+    /// Intervals of about the same length; those of an hour or more meet at whole hours.
+    init(pixels: Int, from: Instant, to: Instant) {
+        guard from < to else { return }
+        let length = Double(to.nanoseconds) - Double(from.nanoseconds)
+        let grid = length / Double(pixels) >= Double(SummaryPeriod.hour) ? SummaryPeriod.hour : 1
+        instants = [from.nanoseconds]
+        for pixel in 1..<max(1, pixels) {
+            let offset = Int64((length / Double(pixels) * Double(pixel)).rounded())
+            let border = (from.nanoseconds &+ offset).dividedDown(by: grid) * grid
+            if border > instants.last!, border < to.nanoseconds { instants.append(border) }
+        }
+        instants.append(to.nanoseconds)
+    }
+
+    /// One interval with given bounds.
+    init(from: Instant, to: Instant) { if from < to { instants = [from.nanoseconds, to.nanoseconds] } }
+
+    subscript(_ index: Int) -> Range<Int64> { instants[index]..<instants[index + 1] }
+}
+
+extension StatisticsInterval {
+    fileprivate var shortestSeconds: Int64 { max(1, seconds ?? (days.map { Int64($0) * 82_800 } ?? 2_400_000)) }
+
+    /// An interval with its longest days and a day more.
+    fileprivate var longestSeconds: Int64 {
+        (seconds ?? (days.map { Int64($0) * 90_000 } ?? Int64(months!) * 32 * 86_400)) + 2 * CivilTime.secondsPerDay
+    }
+}
+
+extension Instant {
+    /// The second that an instant belongs to, since 2001.
+    var second: Int64 { nanoseconds.dividedDown(by: Instant.nanosecondsPerSecond) }
+}
+
+/// Collects borders in seconds, some before the first one that is wanted and some behind the last.
+private struct BorderBuilder {
+    let offsets: ZoneOffsets
+    let first: Int64
+    let last: Int64
+    /// Of the anchor, within its second.
+    var fraction: Int64 = 0
+    var seconds: [Int64] = []
+
+    init(offsets: ZoneOffsets, first: Int64, last: Int64) {
+        self.offsets = offsets
+        self.first = first
+        self.last = last
+    }
+
+    /// From the border at or before `from` to the one at or behind `to`.
+    func instants(from: Instant, to: Instant) -> [Int64] {
+        let borders = seconds.map { $0 * Instant.nanosecondsPerSecond + fraction }
+        let start = borders.lastIndex { $0 <= from.nanoseconds } ?? 0
+        let end = borders.firstIndex { $0 >= to.nanoseconds } ?? borders.count - 1
+        return start < end ? Array(borders[start...end]) : []
+    }
+
+    private mutating func append(_ second: Int64) {
+        if seconds.last.map({ $0 < second }) ?? true { seconds.append(second) }
+    }
+
+    /// Hours and minutes: of the local clock, or a fixed length apart from an anchor.
+    mutating func addFixed(_ interval: StatisticsInterval, _ anchor: Instant?) {
+        let length = interval.seconds!
+        guard interval.count == 1, anchor == nil else {
+            let anchor = anchor ?? Instant(nanoseconds: -offsets.offset(at: 0) * Instant.nanosecondsPerSecond)
+            fraction = anchor.nanoseconds - anchor.second * Instant.nanosecondsPerSecond
+            let start = (first - 1 - anchor.second).dividedDown(by: length)
+            let end = (last + 1 - anchor.second).dividedDown(by: length) + 1
+            for number in start...end { append(anchor.second + number * length) }
+            return
+        }
+        for index in offsets.index(at: first - 2 * length)...offsets.index(at: last + 2 * length) {
+            let offset = offsets.offsets[index]
+            let start = max(offsets.starts[index], first - 2 * length)
+            let end = min(offsets.end(index), last + 2 * length)
+            // A change of the clocks begins an hour, so that none is longer than an hour.
+            if index > 0, start == offsets.starts[index] { append(start) }
+            var next = ((start + offset - 1).dividedDown(by: length) + 1) * length - offset
+            while next < end {
+                append(next)
+                next += length
+            }
+        }
+        append(max(last + 1, (seconds.last ?? first) + length))
+    }
+
+    /// Days, weeks and months of the Gregorian calendar: from midnight, or from the anchor's time of day.
+    mutating func addCivil(_ interval: StatisticsInterval, _ anchor: Instant?, firstWeekday: Int) {
+        var anchorDay = 0
+        var time: Int64 = 0
+        if let anchor {
+            fraction = anchor.nanoseconds - anchor.second * Instant.nanosecondsPerSecond
+            anchorDay = offsets.day(at: anchor.second)
+            time = anchor.second + offsets.offset(at: anchor.second) - Int64(anchorDay) * CivilTime.secondsPerDay
+        } else if interval.unit == .week {
+            // 2001 began with a Monday; Foundation counts weekdays from Sunday as 1.
+            anchorDay = firstWeekday - 2
+        }
+        let days = (offsets.day(at: first), offsets.day(at: last))
+        var cursor = LocalCursor(offsets)
+        if let step = interval.days {
+            let start = (days.0 - anchorDay).dividedDown(by: step) - 1
+            let end = (days.1 - anchorDay).dividedDown(by: step) + 2
+            seconds.reserveCapacity(end - start + 1)
+            for number in start...end {
+                append(cursor.first(Int64(anchorDay + number * step) * CivilTime.secondsPerDay + time))
+            }
+        } else if let step = interval.months {
+            let anchorDate = CivilTime.date(anchorDay)
+            func months(_ day: Int) -> Int {
+                let date = CivilTime.date(day)
+                return (date.year - anchorDate.year) * 12 + date.month - anchorDate.month
+            }
+            let start = months(days.0).dividedDown(by: step) - 1
+            let end = months(days.1).dividedDown(by: step) + 2
+            for number in start...end {
+                let day = CivilTime.day(anchorDay, addingMonths: number * step)
+                append(cursor.first(Int64(day) * CivilTime.secondsPerDay + time))
+            }
+        }
+    }
+
+    /// Months of other calendars, as the calendar itself counts them.
+    mutating func addMonths(_ months: Int, _ anchor: Instant?, _ calendar: Calendar) {
+        let unit: Calendar.Component = months % 12 == 0 ? .year : .month
+        let step = months % 12 == 0 ? months / 12 : months
+        let middle = Date(timeIntervalSinceReferenceDate: Double(first))
+        let start = anchor?.date ?? calendar.dateInterval(of: unit, for: middle)?.start ?? middle
+        let passed = calendar.dateComponents([unit], from: start, to: middle).value(for: unit) ?? 0
+        var number = passed.dividedDown(by: step) - 1
+        while true {
+            guard let date = calendar.date(byAdding: unit, value: number * step, to: start) else { return }
+            let second = Int64(date.timeIntervalSinceReferenceDate.rounded(.down))
+            append(second)
+            if second > last { return }
+            number += 1
+        }
+    }
+}
+
+/// Finds the first instant at which the local clock has reached a time, for times that ascend.
+private struct LocalCursor {
+    private let offsets: ZoneOffsets
+    private var index = 0
+
+    init(_ offsets: ZoneOffsets) { self.offsets = offsets }
+
+    mutating func first(_ local: Int64) -> Int64 {
+        while index + 1 < offsets.count, local - offsets.offsets[index] >= offsets.end(index) { index += 1 }
+        return max(offsets.starts[index], local - offsets.offsets[index])
+    }
+}

@@ -1,0 +1,117 @@
+import HealthModel
+
+/// A type's values reduced to what a chart can show: the least, the greatest and the mean value a pixel.
+public struct ReducedSeries: Sendable, RandomAccessCollection {
+    /// What the samples that start in one stretch of time come to.
+    public struct Point: Sendable, Hashable {
+        /// Where the stretch begins.
+        public let start: Instant
+        /// Where it ends; exclusive.
+        public let end: Instant
+        /// How many samples start in it; at least one.
+        public let count: Int
+        /// The least value.
+        public let minimum: Double
+        /// The greatest value.
+        public let maximum: Double
+        /// The arithmetic mean of the values.
+        public let mean: Double
+    }
+
+    /// The type that was asked for.
+    public let type: SampleType
+    /// The unit of the values; `nil` for a type without canonical unit that has no samples.
+    public let unit: HealthUnit?
+    private let points: [Point]
+
+    init(type: SampleType, unit: HealthUnit?, points: [Point]) {
+        self.type = type
+        self.unit = unit
+        self.points = points
+    }
+
+    /// The position of the first point: 0.
+    public var startIndex: Int { 0 }
+    /// The position behind the last point.
+    public var endIndex: Int { points.count }
+    /// The point at a position.
+    public subscript(_ position: Int) -> Point { points[position] }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// A type's values over a range, reduced to at most `points` points. Those without samples are left out.
+    ///
+    /// ```swift
+    /// let curve = try store.read { try $0.series(.stepCount, from: a, to: b, points: 1_000) }
+    /// for point in curve { print(point.start, point.minimum, point.mean, point.maximum) }
+    /// ```
+    ///
+    /// Each point is exact for its stretch. Borders between points of an hour or more lie on whole hours of UTC, so that kept
+    /// summaries answer, however long the history is. Values are those of the samples, not merged across sources.
+    public func series(
+        _ type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, points: Int,
+        unit: HealthUnit? = nil
+    ) throws -> ReducedSeries {
+        if let unit, let canonical = type.canonicalUnit, !unit.isCompatible(with: canonical) {
+            throw StoreError(
+                .unsuitableQuery, path: snapshot.context.path,
+                "\(type) is measured in \(canonical), which \(unit) cannot express")
+        }
+        guard let number = try snapshot.number(of: type) else {
+            return ReducedSeries(type: type, unit: unit ?? type.canonicalUnit, points: [])
+        }
+        return try snapshot.reducedSeries(type, number, from: from, to: to, points: points, unit: unit)
+    }
+}
+
+extension Snapshot {
+    fileprivate func reducedSeries(
+        _ type: SampleType, _ number: UInt32, from: Instant, to: Instant, points: Int, unit: HealthUnit?
+    ) throws -> ReducedSeries {
+        var (from, to) = (from, to)
+        if from == .distantPast || to == .distantFuture {
+            let extent = try extent(of: number)
+            if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
+            if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
+        }
+        let borders = BucketBorders(pixels: max(1, min(points, 1 << 20)), from: from, to: to)
+        var stretches = StatisticsStretches()
+        var cells = [StatisticsCell](repeating: StatisticsCell(), count: borders.count)
+        if let aggregation = type.aggregation, type.canonicalUnit != nil {
+            var summaries = SummaryAnswer(
+                type: number, aggregation: aggregation, borders: borders, from: from.nanoseconds, to: to.nanoseconds,
+                wantsPlain: true)
+            try summaries.add(self)
+            (stretches, cells) = (summaries.rest, summaries.cells)
+        } else {
+            for index in 0..<borders.count {
+                stretches.append(borders[index].lowerBound, borders[index].upperBound, cell: index)
+            }
+        }
+        let ranking = try ranking(of: number)
+        var reader = StatisticsReader(type: number, ranking: ranking, unit: type.canonicalUnit ?? unit)
+        // What summaries leave are mostly the two ends: what lies between is not read.
+        for part in stretches.parts(pause: 24 * SummaryPeriod.hour) {
+            guard let first = part.borders.first, let last = part.borders.last else { continue }
+            var collector = DiscreteCollector(part, cells: cells)
+            try reader.feed(&collector, from: first, to: last, looksBack: false, wanted: part.wanted, self)
+            cells = collector.cells
+        }
+        let own = reader.unit
+        func converted(_ value: Double) throws -> Double {
+            guard let own, let unit else { return value }
+            return try own.convert(value, to: unit)
+        }
+        var found: [ReducedSeries.Point] = []
+        for index in 0..<borders.count where cells[index].count > 0 {
+            let cell = cells[index]
+            found.append(
+                ReducedSeries.Point(
+                    start: Instant(nanoseconds: borders[index].lowerBound),
+                    end: Instant(nanoseconds: borders[index].upperBound), count: Int(cell.count),
+                    minimum: try converted(cell.minimum), maximum: try converted(cell.maximum),
+                    mean: try converted(cell.plain / Double(cell.count))))
+        }
+        return ReducedSeries(type: type, unit: unit ?? own, points: found)
+    }
+}

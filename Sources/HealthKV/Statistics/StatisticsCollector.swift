@@ -1,0 +1,92 @@
+/// What samples are fed to in the order of their starts.
+protocol StatisticsCollector {
+    mutating func add(_ row: StatisticsRow)
+    /// Whether samples that start here or later can no longer change anything.
+    func isDone(at start: Int64) -> Bool
+}
+
+/// Sums up discrete samples: each belongs to the stretch where it starts.
+struct DiscreteCollector: StatisticsCollector {
+    private let stretches: StatisticsStretches
+    private let stride: Int
+    private(set) var cells: [StatisticsCell]
+    private var stretch = -1
+    private var cell: Int32 = -1
+    private var nextBorder: Int64
+
+    init(_ stretches: StatisticsStretches, cells: consuming [StatisticsCell], stride: Int = 1) {
+        self.stretches = stretches
+        self.stride = stride
+        self.cells = cells
+        nextBorder = stretches.borders.first ?? .max
+    }
+
+    func isDone(at start: Int64) -> Bool { start >= stretches.borders.last ?? .min }
+
+    @inline(__always)
+    mutating func add(_ row: StatisticsRow) {
+        while nextBorder <= row.start, nextBorder < .max {
+            stretch += 1
+            cell = stretch < stretches.cells.count ? stretches.cells[stretch] : -1
+            nextBorder = stretch + 1 < stretches.borders.count ? stretches.borders[stretch + 1] : .max
+        }
+        guard cell >= 0 else { return }
+        let target = Int(cell) * stride + (stride > 1 ? Int(row.source) : 0)
+        cells[target].begin(row.start, row.value)
+        cells[target].sum += row.value
+        cells[target].duration &+= row.end &- row.start
+    }
+}
+
+/// Weighs each value of a stretch by the time until the next value of it, or until its end.
+struct TimeWeights: StatisticsCollector {
+    private let stretches: StatisticsStretches
+    private let stride: Int
+    /// By cell: the sum of values times seconds, and the seconds.
+    private(set) var weighted: [Double]
+    private(set) var seconds: [Double]
+    /// By source: the value that holds since when.
+    private var held: [(value: Double, since: Int64)?]
+    private var stretch = -1
+    private var nextBorder: Int64
+
+    init(_ stretches: StatisticsStretches, cells: Int, stride: Int) {
+        self.stretches = stretches
+        self.stride = stride
+        weighted = [Double](repeating: 0, count: cells)
+        seconds = weighted
+        held = Array(repeating: nil, count: stride)
+        nextBorder = stretches.borders.first ?? .max
+    }
+
+    func isDone(at start: Int64) -> Bool { start >= stretches.borders.last ?? .min }
+
+    mutating func add(_ row: StatisticsRow) {
+        advance(to: row.start)
+        guard stretch >= 0, stretch < stretches.cells.count, stretches.cells[stretch] >= 0 else { return }
+        let source = stride > 1 ? Int(row.source) : 0
+        settle(source, at: row.start)
+        held[source] = (row.value, row.start)
+    }
+
+    mutating func finish() { advance(to: stretches.borders.last ?? .min) }
+
+    private mutating func advance(to instant: Int64) {
+        while nextBorder <= instant, nextBorder < .max {
+            for source in held.indices {
+                settle(source, at: nextBorder)
+                held[source] = nil
+            }
+            stretch += 1
+            nextBorder = stretch + 1 < stretches.borders.count ? stretches.borders[stretch + 1] : .max
+        }
+    }
+
+    private mutating func settle(_ source: Int, at instant: Int64) {
+        guard let value = held[source] else { return }
+        let cell = Int(stretches.cells[stretch]) * stride + source
+        let time = Double(instant &- value.since) / 1e9
+        weighted[cell] += value.value * time
+        seconds[cell] += time
+    }
+}

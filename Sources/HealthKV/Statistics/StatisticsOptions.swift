@@ -1,0 +1,65 @@
+import HealthModel
+
+/// What statistics of one kind of type can be asked for. There is one type of options for each kind, so that options that have
+/// no meaning together do not compile.
+public protocol StatisticsOptions: Sendable {
+    /// The kind of type that the options are for. Asked of a type of the other kind they are an error; a type that the
+    /// catalog does not know is taken for one of this kind.
+    static var aggregation: SampleType.Aggregation { get }
+}
+
+/// Options for types whose sums make sense, such as steps.
+public struct CumulativeOptions: StatisticsOptions, Hashable {
+    /// These options are for types whose values add up.
+    public static let aggregation = SampleType.Aggregation.cumulative
+
+    /// How several sources that measured the same time come together.
+    public enum Sources: Sendable, Hashable {
+        /// At every instant the source with the highest priority counts.
+        case merged
+        /// Every sample of every source counts: what phone and watch both measured counts twice.
+        case unmergedCountingOverlapsTwice
+    }
+
+    /// Which bucket a sample that crosses borders counts in.
+    public enum Borders: Sendable, Hashable {
+        /// In each, by the share of its time that lies there.
+        case proportional
+        /// Whole in the one where it starts.
+        case strictStart
+    }
+
+    /// How sources come together; by default each instant counts once.
+    public var sources = Sources.merged
+    /// Where samples count that cross borders of buckets; by default in each bucket by their share.
+    public var borders = Borders.proportional
+    /// An order of sources for this query only; `nil` for the one that was set for the type, or else the default.
+    public var priority: [RankedSource]?
+
+    /// Options, by default as a query without options has them.
+    public init(sources: Sources = .merged, borders: Borders = .proportional, priority: [RankedSource]? = nil) {
+        self.sources = sources
+        self.borders = borders
+        self.priority = priority
+    }
+}
+
+/// Options for types whose means make sense, such as weight.
+public struct DiscreteOptions: StatisticsOptions, Hashable {
+    /// These options are for types whose values do not add up.
+    public static let aggregation = SampleType.Aggregation.discrete
+
+    /// How the values of a bucket become one.
+    public enum Mean: Sendable, Hashable {
+        /// Each sample weighs the same.
+        case arithmetic
+        /// A value weighs as much as the time from its start to the next sample of the bucket, or to the bucket's end.
+        case timeWeighted
+    }
+
+    /// What ``Statistics/average`` gives; by default all samples weigh the same.
+    public var mean = Mean.arithmetic
+
+    /// Options, by default as a query without options has them.
+    public init(mean: Mean = .arithmetic) { self.mean = mean }
+}

@@ -1,0 +1,198 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HealthModel
+
+/// A query that was checked and brought to numbers.
+struct StatisticsPlan {
+    let query: StatisticsQuery
+    /// `nil` when the store has not met the type.
+    let type: UInt32?
+    let aggregation: SampleType.Aggregation
+    let cumulative: CumulativeOptions
+    let mean: DiscreteOptions.Mean
+    let ranking: SourceRanking
+    let unit: HealthUnit?
+    let borders: BucketBorders
+    let from: Instant
+    let to: Instant
+    /// Whether each source has cells of its own.
+    let separately: Bool
+    /// Whether the ranking is the one that the store keeps, over all sources.
+    let isDefault: Bool
+
+    /// What was summed up.
+    struct Answer {
+        var cells: [StatisticsCell]
+        var means: [Double]?
+        var unit: HealthUnit?
+    }
+
+    init(_ query: StatisticsQuery, _ snapshot: borrowing Snapshot, separately: Bool) throws {
+        self.query = query
+        self.separately = separately
+        let path = snapshot.context.path
+        type = try snapshot.number(of: query.type)
+        aggregation = try StatisticsPlan.aggregation(of: query, path)
+        unit = try StatisticsPlan.unit(of: query, path)
+        cumulative = query.options as? CumulativeOptions ?? CumulativeOptions()
+        mean = (query.options as? DiscreteOptions)?.mean ?? .arithmetic
+        var (from, to) = (query.from, query.to)
+        var selected: Set<UInt32>?
+        if let sources = query.sources { selected = Set(try sources.compactMap { try snapshot.number(of: $0) }) }
+        if let type {
+            ranking = try snapshot.ranking(of: type, order: cumulative.priority, selected: selected)
+        } else {
+            ranking = SourceRanking([])
+        }
+        isDefault = selected == nil && cumulative.priority == nil
+        if query.interval != nil, from == .distantPast || to == .distantFuture {
+            var extent: ClosedRange<Int64>?
+            if let type { extent = try snapshot.extent(of: type) }
+            if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
+            if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
+        }
+        self.from = from
+        self.to = to
+        guard let interval = query.interval else {
+            borders = BucketBorders(from: from, to: to)
+            return
+        }
+        guard
+            let borders = BucketBorders(
+                interval, anchor: query.anchor, calendar: query.calendar, from: from, to: to)
+        else {
+            throw StoreError(.unsuitableQuery, path: path, "The range has more buckets than an answer can hold")
+        }
+        self.borders = borders
+    }
+
+    private static func aggregation(of query: StatisticsQuery, _ path: String) throws -> SampleType.Aggregation {
+        let asked = query.options.map { Swift.type(of: $0).aggregation }
+        guard let own = query.type.aggregation else { return asked ?? .discrete }
+        guard asked ?? own == own else {
+            throw StoreError(
+                .unsuitableQuery, path: path,
+                "\(query.type) is \(own.rawValue) and was asked with options for \(asked!.rawValue) types")
+        }
+        return own
+    }
+
+    private static func unit(of query: StatisticsQuery, _ path: String) throws -> HealthUnit? {
+        guard let unit = query.unit else { return query.type.canonicalUnit }
+        if let canonical = query.type.canonicalUnit, !canonical.isCompatible(with: unit) {
+            throw StoreError(
+                .unsuitableQuery, path: path, "\(query.type) is measured in \(canonical), which \(unit) cannot express")
+        }
+        return unit
+    }
+
+    /// How many cells each bucket has.
+    private var stride: Int { separately ? max(1, ranking.sources.count) : 1 }
+
+    /// The stretches of all buckets within the range.
+    var stretches: StatisticsStretches {
+        var stretches = StatisticsStretches()
+        stretches.reserve(borders.count)
+        for index in 0..<borders.count {
+            let bucket = borders[index]
+            stretches.append(
+                max(bucket.lowerBound, from.nanoseconds), min(bucket.upperBound, to.nanoseconds), cell: index)
+        }
+        return stretches
+    }
+
+    func answer(_ snapshot: borrowing Snapshot) throws -> Answer {
+        guard let type, borders.count > 0, !ranking.classes.isEmpty else {
+            return Answer(cells: noCells, unit: unit)
+        }
+        let canonical = query.type.canonicalUnit
+        guard let canonical, mayUseSummaries else {
+            let reader = StatisticsReader(type: type, ranking: ranking, unit: unit)
+            return try sum(stretches, into: noCells, reader, snapshot)
+        }
+        var summaries = SummaryAnswer(
+            type: type, aggregation: aggregation, borders: borders, from: from.nanoseconds, to: to.nanoseconds)
+        try summaries.add(snapshot)
+        let reader = StatisticsReader(type: type, ranking: ranking, unit: canonical)
+        var answer = try sum(summaries.rest, into: summaries.cells, reader, snapshot)
+        if let unit, unit != canonical {
+            for index in answer.cells.indices {
+                answer.cells[index].sum = try canonical.convert(answer.cells[index].sum, to: unit)
+            }
+            answer.unit = unit
+        }
+        return answer
+    }
+
+    private var noCells: [StatisticsCell] {
+        [StatisticsCell](repeating: StatisticsCell(), count: borders.count * stride)
+    }
+
+    /// Whether the summaries hold what is asked for. The least and the greatest value are converted one by one, since
+    /// converting there and back changes the last bit.
+    private var mayUseSummaries: Bool {
+        guard isDefault, !separately, cumulative.sources == .merged, cumulative.borders == .proportional else {
+            return false
+        }
+        return aggregation == .cumulative || mean == .arithmetic && unit == query.type.canonicalUnit
+    }
+
+    /// Adds what samples contribute to some stretches.
+    func sum(
+        _ stretches: StatisticsStretches, into cells: consuming [StatisticsCell], _ reader: consuming StatisticsReader,
+        _ snapshot: borrowing Snapshot
+    ) throws -> Answer {
+        var answer = Answer(cells: cells)
+        var reader = reader
+        for part in stretches.parts(pause: try pause(snapshot)) {
+            guard let from = part.borders.first, let to = part.borders.last else { continue }
+            if aggregation == .discrete {
+                var collector = DiscreteCollector(part, cells: answer.cells, stride: stride)
+                try reader.feed(&collector, from: from, to: to, looksBack: false, wanted: part.wanted, snapshot)
+                answer.cells = collector.cells
+                if mean == .timeWeighted {
+                    var weights = TimeWeights(part, cells: answer.cells.count, stride: stride)
+                    try reader.feed(&weights, from: from, to: to, looksBack: false, snapshot)
+                    weights.finish()
+                    answer.means = zip(weights.weighted, weights.seconds).map { $0 / $1 }
+                }
+            } else {
+                let isStrict = cumulative.borders == .strictStart
+                let contest: StatisticsSweep.Contest =
+                    separately || cumulative.sources == .unmergedCountingOverlapsTwice ? .none : .merged
+                var sweep = StatisticsSweep(
+                    part, cells: answer.cells, ranks: ranking.classes.count, contest: contest, isStrict: isStrict,
+                    stride: stride)
+                try reader.feed(
+                    &sweep, from: from, to: isStrict ? .max : to, looksBack: true, wanted: isStrict ? [] : part.wanted,
+                    snapshot)
+                sweep.finish()
+                answer.cells = sweep.cells
+            }
+        }
+        answer.unit = reader.unit
+        return answer
+    }
+
+    /// A pause between stretches that is worth beginning anew behind it: about so long as takes 500 samples to pass over, if they
+    /// are spread over ten years.
+    private func pause(_ snapshot: borrowing Snapshot) throws -> Int64 {
+        guard let type else { return .max }
+        let samples = Int64(try snapshot.counts(of: type).samples)
+        // No more than a century: gaps are compared with it, and added to times.
+        return SummaryPeriod.hour * min(876_000, max(1, 500 * 87_600 / max(1, samples)))
+    }
+
+    /// The buckets of one source, or of all together.
+    func collection(_ answer: Answer, source: Int) -> StatisticsCollection {
+        let places = Swift.stride(from: source, to: answer.cells.count, by: stride)
+        return StatisticsCollection(
+            type: query.type, unit: answer.unit, aggregation: aggregation, borders: borders,
+            cells: stride == 1 ? answer.cells : places.map { answer.cells[$0] },
+            means: stride == 1 ? answer.means : answer.means.map { means in places.map { means[$0] } },
+            fills: query.fillsEmptyBuckets)
+    }
+}

@@ -1,0 +1,145 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HealthModel
+
+/// A question for statistics, with everything that can be asked.
+///
+/// ```swift
+/// var query = StatisticsQuery(.stepCount, by: .day, from: a, to: b, calendar: calendar)
+/// query.unit = .count
+/// let days = try store.read { try $0.statistics(query) }
+/// ```
+public struct StatisticsQuery: Sendable {
+    /// What is asked for. A type that the store has never met has no data, which is no error.
+    public var type: SampleType
+    /// `nil` for one bucket from `from` to `to`.
+    public var interval: StatisticsInterval?
+    /// What lies outside `from..<to` is left out, also of the first and the last bucket.
+    public var from: Instant
+    /// The first instant that no longer counts; ``Instant/distantFuture`` for all that follows.
+    public var to: Instant
+    /// Says where days, weeks and months begin: its time zone, its first weekday.
+    public var calendar: Calendar
+    /// A border of the buckets: the others lie whole intervals before and behind it.
+    public var anchor: Instant?
+    /// Samples of other sources take no part; `nil` for all.
+    public var sources: [SourceIdentity]?
+    /// The unit of the answer; `nil` for the canonical one.
+    public var unit: HealthUnit?
+    /// Gives buckets without data too; ``Statistics/hasData`` tells them apart.
+    public var fillsEmptyBuckets: Bool
+    /// Options of the type's kind; `nil` for the defaults.
+    public var options: (any StatisticsOptions)?
+
+    /// A query. By default it is over all of time and all sources, in the current calendar and the type's own unit, without empty
+    /// buckets.
+    public init(
+        _ type: SampleType, by interval: StatisticsInterval?, from: Instant = .distantPast,
+        to: Instant = .distantFuture, calendar: Calendar = .current, anchor: Instant? = nil,
+        sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, fillsEmptyBuckets: Bool = false,
+        options: (any StatisticsOptions)? = nil
+    ) {
+        self.type = type
+        self.interval = interval
+        self.from = from
+        self.to = to
+        self.calendar = calendar
+        self.anchor = anchor
+        self.sources = sources
+        self.unit = unit
+        self.fillsEmptyBuckets = fillsEmptyBuckets
+        self.options = options
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Statistics of a type, bucket by bucket: days that are right at clock changes, in travel and with several devices.
+    ///
+    /// ```swift
+    /// let days = try store.read { try $0.statistics(.stepCount, by: .day, from: a, to: b, calendar: calendar) }
+    /// for day in days { print(day.start, day.sum ?? 0) }
+    /// ```
+    ///
+    /// Sources of a cumulative type are merged: at every instant the one with the highest priority counts. Of a discrete type there
+    /// are average, minimum and maximum. Buckets without data are left out, or filled.
+    public func statistics(
+        _ type: SampleType, by interval: StatisticsInterval, from: Instant = .distantPast,
+        to: Instant = .distantFuture, calendar: Calendar = .current, anchor: Instant? = nil,
+        sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, fillsEmptyBuckets: Bool = false
+    ) throws -> StatisticsCollection {
+        try statistics(
+            StatisticsQuery(
+                type, by: interval, from: from, to: to, calendar: calendar, anchor: anchor, sources: sources,
+                unit: unit, fillsEmptyBuckets: fillsEmptyBuckets))
+    }
+
+    /// Statistics with options of a kind: ``CumulativeOptions`` or ``DiscreteOptions``. Those of the other kind than the type's are
+    /// an error.
+    ///
+    /// ```swift
+    /// let raw = try store.read { txn in
+    ///     try txn.statistics(
+    ///         .stepCount, by: .day, from: a, to: b, calendar: calendar,
+    ///         options: CumulativeOptions(sources: .unmergedCountingOverlapsTwice))
+    /// }
+    /// ```
+    public func statistics(
+        _ type: SampleType, by interval: StatisticsInterval, from: Instant = .distantPast,
+        to: Instant = .distantFuture, calendar: Calendar = .current, anchor: Instant? = nil,
+        sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, fillsEmptyBuckets: Bool = false,
+        options: some StatisticsOptions
+    ) throws -> StatisticsCollection {
+        try statistics(
+            StatisticsQuery(
+                type, by: interval, from: from, to: to, calendar: calendar, anchor: anchor, sources: sources,
+                unit: unit, fillsEmptyBuckets: fillsEmptyBuckets, options: options))
+    }
+
+    /// The statistics of one stretch of time.
+    ///
+    /// ```swift
+    /// let today = try store.read { try $0.statistics(of: .stepCount, from: a, to: b) }
+    /// print(today.hasData, today.sum ?? 0)
+    /// ```
+    public func statistics(
+        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture,
+        sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, options: (any StatisticsOptions)? = nil
+    ) throws -> Statistics {
+        let query = StatisticsQuery(
+            type, by: nil, from: from, to: to, sources: sources, unit: unit, fillsEmptyBuckets: true, options: options)
+        let found = try statistics(query)
+        if let only = found.first { return only }
+        let empty = StatisticsCollection(
+            type: type, unit: found.unit, aggregation: found.aggregation,
+            borders: BucketBorders(from: min(from, to + -1), to: to), cells: [StatisticsCell()], fills: true)
+        return empty[0]
+    }
+
+    /// The answer to a query.
+    public func statistics(_ query: StatisticsQuery) throws -> StatisticsCollection {
+        let plan = try StatisticsPlan(query, snapshot, separately: false)
+        return try plan.collection(plan.answer(snapshot), source: 0)
+    }
+
+    /// The answer to a query for each source alone, without the contest between them. Sources without samples of the type in the
+    /// store are left out.
+    ///
+    /// ```swift
+    /// let bySource = try store.read { txn in
+    ///     try txn.statisticsBySource(StatisticsQuery(.stepCount, by: .day, from: a, to: b, calendar: calendar))
+    /// }
+    /// ```
+    public func statisticsBySource(_ query: StatisticsQuery) throws -> [SourceIdentity: StatisticsCollection] {
+        let snapshot = snapshot
+        let plan = try StatisticsPlan(query, snapshot, separately: true)
+        let answer = try plan.answer(snapshot)
+        var collections: [SourceIdentity: StatisticsCollection] = [:]
+        for (index, number) in plan.ranking.sources.enumerated() {
+            collections[try snapshot.source(number)] = plan.collection(answer, source: index)
+        }
+        return collections
+    }
+}

@@ -1,0 +1,277 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Reads the samples of a type for statistics: hot columns only, in the order of their starts, across duration classes.
+struct StatisticsReader {
+    let type: UInt32
+    let ranking: SourceRanking
+    /// The unit of the answer; `nil` until the first sample of a type without canonical unit says it.
+    private(set) var unit: HealthUnit?
+    private var lanes: [StatisticsLane] = []
+    private let scratch = StatisticsScratch()
+    private var places = RevisionPlaces()
+    /// How many rows were given to the collectors.
+    private(set) var rowsRead = 0
+
+    init(type: UInt32, ranking: SourceRanking, unit: HealthUnit?) {
+        self.type = type
+        self.ranking = ranking
+        self.unit = unit
+    }
+
+    /// Feeds all samples that start before `to`, and share an instant with what follows `from` or start there.
+    ///
+    /// - Parameters:
+    ///   - looksBack: whether samples that began before `from` and reach into it are wanted.
+    ///   - wanted: samples that touch none of these stretches, which are in order, may be passed over.
+    mutating func feed(
+        _ collector: inout some StatisticsCollector, from: Int64, to: Int64, looksBack: Bool,
+        wanted: [Range<Int64>] = [], _ snapshot: borrowing Snapshot
+    ) throws {
+        lanes = DurationClass.allCases.map {
+            StatisticsLane(
+                Lane(type: type, duration: $0), from: from, to: to, looksBack: looksBack, wanted: wanted)
+        }
+        while true {
+            for index in lanes.indices where lanes[index].needsRows { try fill(index, snapshot) }
+            var best: Int?
+            for index in lanes.indices where lanes[index].hasRow {
+                if let known = best, !lanes[index].isBefore(lanes[known]) { continue }
+                best = index
+            }
+            guard let best else { return }
+            var other: (start: Int64, end: Int64) = (.max, .max)
+            for index in lanes.indices where index != best && lanes[index].hasRow {
+                let head = lanes[index].head
+                if (head.start, head.end) < other { other = (head.start, head.end) }
+            }
+            guard give(best, upTo: other, to: &collector) else { return }
+        }
+    }
+
+    /// Gives a lane's rows as long as no other lane's row comes before them; answers false when no more are wanted.
+    @inline(__always)
+    private mutating func give(
+        _ lane: Int, upTo other: (start: Int64, end: Int64), to collector: inout some StatisticsCollector
+    ) -> Bool {
+        let rows = lanes[lane].rows
+        var position = lanes[lane].position
+        defer {
+            rowsRead += position - lanes[lane].position
+            lanes[lane].position = position
+        }
+        while position < rows.count {
+            let row = rows[position]
+            if row.start > other.start || row.start == other.start && row.end > other.end { return true }
+            if collector.isDone(at: row.start) { return false }
+            collector.add(row)
+            position += 1
+        }
+        return true
+    }
+
+    /// Decodes the next chunk of a lane that has rows to give.
+    private mutating func fill(_ index: Int, _ snapshot: borrowing Snapshot) throws {
+        var lane = lanes[index]
+        lane.rows.removeAll(keepingCapacity: true)
+        lane.position = 0
+        let from = lane.next!
+        lane.next = nil
+        var follow: Point?
+        try snapshot.forEachChunk(lane.lane, from: from, to: lane.limit) { chunk in
+            follow = chunk.upper
+            guard chunk.rows > 0 else { return true }
+            try append(chunk, to: &lane, snapshot)
+            return lane.rows.isEmpty
+        }
+        if let follow, !lane.rows.isEmpty, follow < lane.limit { lane.next = follow }
+        lanes[index] = lane
+    }
+
+    private mutating func append(_ chunk: HotChunk, to lane: inout StatisticsLane, _ snapshot: borrowing Snapshot)
+        throws
+    {
+        try chunk.verify()
+        if snapshot.mayHide(lane.lane, chunk.key.lower.start...chunk.upper.start) {
+            return try appendVisible(chunk, to: &lane, snapshot)
+        }
+        for revision in try chunk.commonRevision().map({ [$0] }) ?? chunk.distinctRevisions() {
+            try places.learn(revision, ranking, snapshot)
+        }
+        try scratch.columns.decode(chunk)
+        let common = try chunk.commonUnit()
+        if unit == nil { unit = try snapshot.unit(common ?? scratch.columns.firstUnit) }
+        if let common, try isUnit(common, snapshot) {
+            scratch.columns.append(to: &lane, places) { value, _ in value }
+        } else {
+            try scratch.columns.append(to: &lane, places) { try convert($0, $1, snapshot) }
+        }
+    }
+
+    /// Row by row, where an unfinished mass operation hides some.
+    private mutating func appendVisible(
+        _ chunk: HotChunk, to lane: inout StatisticsLane, _ snapshot: borrowing Snapshot
+    ) throws {
+        for row in try snapshot.visibleRows(chunk) where !row.isShadowed && row.start < lane.starts.upperBound {
+            let end = row.end == .max ? row.start : row.end
+            if row.start < lane.from, !lane.looksBack || end <= lane.from { continue }
+            try places.learn(row.revision, ranking, snapshot)
+            let place = places.place(row.revision, isUserEntered: row.flags.contains(.userEntered))
+            if place.rank < 0 { continue }
+            if unit == nil { unit = try snapshot.unit(row.unit) }
+            let value = try convert(row.value, row.unit, snapshot)
+            lane.rows.append(
+                StatisticsRow(start: row.start, end: end, value: value, rank: place.rank, source: place.source))
+        }
+    }
+
+    /// Whether a number stands for the unit of the answer.
+    private func isUnit(_ number: UInt32, _ snapshot: borrowing Snapshot) throws -> Bool {
+        guard let unit else { return false }
+        return try snapshot.number(of: unit) == number
+    }
+
+    private func convert(_ value: Double, _ number: UInt32, _ snapshot: borrowing Snapshot) throws -> Double {
+        guard let unit else { return value }
+        do {
+            return try snapshot.unit(number).convert(value, to: unit)
+        } catch is ModelError {
+            throw StoreError(
+                .mixedUnits, path: snapshot.context.path, "A type's samples have units that cannot be brought to one")
+        }
+    }
+}
+
+/// What is decoded of one lane and not yet given.
+struct StatisticsLane {
+    let lane: Lane
+    let from: Int64
+    let looksBack: Bool
+    /// Stretches that samples must touch, in order; empty when all are wanted.
+    let wanted: [Range<Int64>]
+    /// Those before this one end before the rows that come.
+    private var firstWanted = 0
+    /// The starts that samples can have to be wanted.
+    let starts: Range<Int64>
+    let limit: Point
+    var next: Point?
+    var rows: [StatisticsRow] = []
+    var position = 0
+
+    init(_ lane: Lane, from: Int64, to: Int64, looksBack: Bool, wanted: [Range<Int64>]) {
+        self.lane = lane
+        self.wanted = wanted
+        self.from = from
+        self.looksBack = looksBack
+        let earliest =
+            !looksBack
+            ? from
+            : lane.duration == .long
+                ? Int64.min : (Instant(nanoseconds: from) - lane.duration.longest).nanoseconds
+        starts = earliest..<max(earliest, to)
+        limit = to == .max ? .greatest : .at(to)
+        next = earliest == .min ? .least : .at(earliest)
+        if next! >= limit { next = nil }
+    }
+
+    /// Whether a sample touches a stretch that is wanted. Starts ascend from call to call.
+    @inline(__always)
+    mutating func wants(_ start: Int64, _ end: Int64) -> Bool {
+        while firstWanted < wanted.count, wanted[firstWanted].upperBound <= start { firstWanted += 1 }
+        guard firstWanted < wanted.count else { return false }
+        return end > wanted[firstWanted].lowerBound || start >= wanted[firstWanted].lowerBound
+    }
+
+    var hasRow: Bool { position < rows.count }
+    var needsRows: Bool { position >= rows.count && next != nil }
+    var head: StatisticsRow { rows[position] }
+
+    func isBefore(_ other: StatisticsLane) -> Bool { (head.start, head.end) < (other.head.start, other.head.end) }
+}
+
+/// Keeps the buffers of a reader in one place.
+private final class StatisticsScratch {
+    var columns = StatisticsColumns()
+}
+
+/// Buffers for the columns of one chunk.
+private struct StatisticsColumns: ~Copyable {
+    private var starts = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
+    private var durations = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
+    private var values = ScratchColumn<Double>(capacity: ChunkEncoder.rowLimit)
+    private var revisions = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
+    private var flags = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
+    private var units = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
+
+    mutating func decode(_ chunk: borrowing HotChunk) throws(FormatError) {
+        try starts.refill { column throws(FormatError) in try chunk.decodeStarts(into: &column) }
+        try durations.refill { column throws(FormatError) in try chunk.decodeDurations(into: &column) }
+        try values.refill { column throws(FormatError) in try chunk.decodeValues(into: &column) }
+        try revisions.refill { column throws(FormatError) in try chunk.decodeRevisions(into: &column) }
+        try flags.refill { column throws(FormatError) in try chunk.decodeFlags(into: &column) }
+        try units.refill { column throws(FormatError) in try chunk.decodeUnits(into: &column) }
+    }
+
+    var firstUnit: UInt32 { units.span.count > 0 ? UInt32(truncatingIfNeeded: units.span[0]) : 0 }
+
+    /// Appends the rows that a lane wants, their values converted.
+    @inline(__always)
+    func append<Failure: Error>(
+        to lane: inout StatisticsLane, _ places: RevisionPlaces,
+        _ convert: (Double, UInt32) throws(Failure) -> Double
+    ) throws(Failure) {
+        let (starts, durations, values) = (starts.span, durations.span, values.span)
+        let (revisions, flags, units) = (revisions.span, flags.span, units.span)
+        for index in 0..<starts.count {
+            let start = starts[index]
+            if start >= lane.starts.upperBound { break }
+            // -1 stands for an open end, which counts as the start.
+            let end = durations[index] == -1 ? start : start &+ durations[index]
+            if start < lane.from, !lane.looksBack || end <= lane.from { continue }
+            if !lane.wanted.isEmpty, !lane.wants(start, end) { continue }
+            let bits = StoredRow.Flags(rawValue: UInt16(truncatingIfNeeded: flags[index]))
+            if bits.contains(.shadowed) { continue }
+            let place = places.place(
+                UInt32(truncatingIfNeeded: revisions[index]), isUserEntered: bits.contains(.userEntered))
+            if place.rank < 0 { continue }
+            let value = try convert(values[index], UInt32(truncatingIfNeeded: units[index]))
+            lane.rows.append(
+                StatisticsRow(start: start, end: end, value: value, rank: place.rank, source: place.source))
+        }
+    }
+}
+
+/// Rank and source of each revision, looked up once.
+private struct RevisionPlaces {
+    struct Place {
+        /// -1 for what was not asked for, -2 for what is not known yet.
+        var rank: Int32
+        var source: Int32
+    }
+
+    /// Two for each revision: not entered by the user, and entered.
+    private var places: [Place] = []
+    /// Numbers of revisions are small; a damaged one must not cost memory.
+    private static let limit: UInt32 = 1 << 20
+
+    mutating func learn(_ revision: UInt32, _ ranking: SourceRanking, _ snapshot: borrowing Snapshot) throws {
+        guard revision < RevisionPlaces.limit else { throw snapshot.damaged("a source's revision has no name") }
+        let index = 2 * Int(revision)
+        if index >= places.count {
+            places += Array(repeating: Place(rank: -2, source: -1), count: index + 2 - places.count)
+        }
+        guard places[index].rank == -2 else { return }
+        let source = try snapshot.revision(revision).sourceNumber
+        for isUserEntered in [false, true] {
+            places[index + (isUserEntered ? 1 : 0)] = Place(
+                rank: ranking.rank(source: source, isUserEntered: isUserEntered) ?? -1,
+                source: ranking.index(ofSource: source) ?? -1)
+        }
+    }
+
+    @inline(__always)
+    func place(_ revision: UInt32, isUserEntered: Bool) -> Place {
+        places[2 * Int(revision) + (isUserEntered ? 1 : 0)]
+    }
+}

@@ -1,0 +1,202 @@
+/// Sums up cumulative samples over stretches of time, by sweeping over them in the order of their starts (SEMANTICS B).
+///
+/// For each rank a clock counts the nanoseconds that it has won so far; a sample remembers what its clock said when it began, or
+/// when its share was last counted. So its won time is a difference of whole numbers, however many others it competes with, and
+/// nothing is ever added and taken off again.
+struct StatisticsSweep: StatisticsCollector {
+    /// How the sources of a type are brought together.
+    enum Contest: Sendable {
+        /// At every instant the best rank wins.
+        case merged
+        /// Every sample counts.
+        case none
+    }
+
+    private struct Active {
+        var end: Int64
+        /// What the clock of its rank said.
+        var entry: Int64
+        var value: Double
+        var length: Double
+        var rank: Int32
+        /// Where its share goes, if it all goes to one cell.
+        var cell: Int32
+        var source: Int32
+    }
+
+    private struct Pending {
+        var value: Double
+        var rank: Int32
+        var source: Int32
+    }
+
+    private let stretches: StatisticsStretches
+    private let contest: Contest
+    /// A sample counts whole in the stretch where it starts.
+    private let isStrict: Bool
+    /// Cells of one stretch: one for each source that is kept apart.
+    private let stride: Int
+    private(set) var cells: [StatisticsCell]
+
+    private var stretch = -1
+    private var cell: Int32 = -1
+    private var nextBorder: Int64
+    private var now = Int64.min
+    private var won: [Int64]
+    private var activeOfRank: [Int32]
+    /// The best rank that has active samples.
+    private var top: Int
+    /// A heap: the sample that ends first stands first.
+    private var active: [Active] = []
+    /// Samples without length at `now`, which count once all others of this instant are known.
+    private var pending: [Pending] = []
+    /// Active samples whose share goes to one cell.
+    private var strictShares = 0
+
+    /// - Parameters:
+    ///   - cells: what to add to; one cell for each cell of the stretches and source.
+    ///   - stride: how many sources are kept apart, 1 for none.
+    init(
+        _ stretches: StatisticsStretches, cells: consuming [StatisticsCell], ranks: Int, contest: Contest,
+        isStrict: Bool = false, stride: Int = 1
+    ) {
+        self.stretches = stretches
+        self.contest = contest
+        self.isStrict = isStrict
+        self.stride = stride
+        self.cells = cells
+        nextBorder = stretches.borders.first ?? .max
+        // Without a contest all share one rank, which wins as long as anything is active.
+        won = [Int64](repeating: 0, count: contest == .merged ? max(1, ranks) : 1)
+        activeOfRank = [Int32](repeating: 0, count: won.count)
+        top = won.count
+    }
+
+    /// Whether samples from here on can still change anything.
+    func isDone(at start: Int64) -> Bool {
+        start >= stretches.borders.last ?? .min && (strictShares == 0 || active.isEmpty)
+    }
+
+    /// Adds a sample that starts no earlier than those before it.
+    @inline(__always)
+    mutating func add(_ row: StatisticsRow) {
+        advance(to: row.start)
+        let target = cell < 0 ? -1 : Int(cell) * stride + (stride > 1 ? Int(row.source) : 0)
+        if target >= 0 { cells[target].begin(row.start, row.value) }
+        let rank = contest == .merged ? row.rank : 0
+        if row.end <= row.start {
+            pending.append(Pending(value: row.value, rank: rank, source: row.source))
+            return
+        }
+        activeOfRank[Int(rank)] += 1
+        if Int(rank) < top { top = Int(rank) }
+        if isStrict, target >= 0 { strictShares += 1 }
+        push(
+            Active(
+                end: row.end, entry: won[Int(rank)], value: row.value,
+                length: Double(UInt64(bitPattern: row.end &- row.start)), rank: rank,
+                cell: isStrict ? Int32(target) : 0, source: row.source))
+    }
+
+    /// Counts everything that is left.
+    mutating func finish() {
+        advance(to: isStrict ? .max : max(now, stretches.borders.last ?? .min))
+        settlePending()
+    }
+
+    /// Brings the clocks to an instant: samples that end before or at it end, borders are crossed.
+    @inline(__always)
+    private mutating func advance(to instant: Int64) {
+        if instant == now { return }
+        if !pending.isEmpty { settlePending() }
+        while true {
+            let end = active.isEmpty ? Int64.max : active[0].end
+            let event = min(end, nextBorder)
+            guard event <= instant, event < .max else { break }
+            tick(event)
+            // What ends at a border has its share before it.
+            if end <= nextBorder { endFirst() } else { crossBorder() }
+        }
+        tick(instant)
+    }
+
+    @inline(__always)
+    private mutating func tick(_ instant: Int64) {
+        if top < won.count { won[top] &+= instant &- now }
+        now = instant
+    }
+
+    private mutating func crossBorder() {
+        if !isStrict, cell >= 0 {
+            for index in active.indices { share(index) }
+        } else if !isStrict {
+            for index in active.indices { active[index].entry = won[Int(active[index].rank)] }
+        }
+        stretch += 1
+        cell = stretch < stretches.cells.count ? stretches.cells[stretch] : -1
+        nextBorder = stretch + 1 < stretches.borders.count ? stretches.borders[stretch + 1] : .max
+    }
+
+    /// Gives a sample's cell its share of what its rank has won since it was last counted.
+    @inline(__always)
+    private mutating func share(_ index: Int) {
+        let sample = active[index]
+        let time = won[Int(sample.rank)] &- sample.entry
+        guard time > 0 else { return }
+        active[index].entry = won[Int(sample.rank)]
+        let target = isStrict ? Int(sample.cell) : Int(cell) * stride + (stride > 1 ? Int(sample.source) : 0)
+        cells[target].sum += sample.value * (Double(time) / sample.length)
+        cells[target].duration &+= time
+    }
+
+    private mutating func endFirst() {
+        let rank = Int(active[0].rank)
+        if isStrict ? active[0].cell >= 0 : cell >= 0 { share(0) }
+        if isStrict, active[0].cell >= 0 { strictShares -= 1 }
+        activeOfRank[rank] -= 1
+        if rank == top, activeOfRank[rank] == 0 {
+            while top < won.count, activeOfRank[top] == 0 { top += 1 }
+        }
+        popFirst()
+    }
+
+    /// A sample without length counts whole unless something better covers its instant.
+    private mutating func settlePending() {
+        var best = Int32(min(top, won.count))
+        for sample in pending { best = min(best, sample.rank) }
+        if cell >= 0 {
+            for sample in pending where sample.rank <= best {
+                cells[Int(cell) * stride + (stride > 1 ? Int(sample.source) : 0)].sum += sample.value
+            }
+        }
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: the heap
+
+    private mutating func push(_ sample: Active) {
+        active.append(sample)
+        var index = active.count - 1
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard active[index].end < active[parent].end else { return }
+            active.swapAt(index, parent)
+            index = parent
+        }
+    }
+
+    private mutating func popFirst() {
+        let last = active.removeLast()
+        guard !active.isEmpty else { return }
+        active[0] = last
+        var index = 0
+        while true {
+            var least = 2 * index + 1
+            guard least < active.count else { return }
+            if least + 1 < active.count, active[least + 1].end < active[least].end { least += 1 }
+            guard active[least].end < active[index].end else { return }
+            active.swapAt(least, index)
+            index = least
+        }
+    }
+}

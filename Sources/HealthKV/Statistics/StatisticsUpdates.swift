@@ -1,0 +1,108 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Statistics that come again whenever a write has changed them.
+///
+/// ```swift
+/// let query = StatisticsQuery(.stepCount, by: .day, from: a, to: b, calendar: calendar)
+/// for try await days in store.statisticsUpdates(query) { print(days.last?.sum ?? 0) }
+/// ```
+///
+/// The first answer comes at once. After a commit the answer is computed anew only if something that touches the query's type and
+/// range was written, and given only if it differs. A consumer that is slow misses answers in between and never the last one.
+public struct StatisticsUpdates: AsyncSequence, Sendable {
+    public typealias Element = StatisticsCollection
+
+    let store: SampleStore
+    let query: StatisticsQuery
+
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, query: query) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let store: SampleStore
+        let query: StatisticsQuery
+        private var token: ChangeToken?
+        private var order: [RankedSource] = []
+        private var last: StatisticsCollection?
+
+        init(store: SampleStore, query: StatisticsQuery) {
+            self.store = store
+            self.query = query
+        }
+
+        public mutating func next() async throws -> StatisticsCollection? {
+            while true {
+                try Task.checkCancellation()
+                let generation = store.core.observers.generation
+                do {
+                    if let changed = try look() { return changed }
+                } catch let error as StoreError where error.code == .closed {
+                    return nil
+                }
+                guard await store.core.observers.wait(after: generation) else { return nil }
+            }
+        }
+
+        /// The answer if it may have changed and has.
+        private mutating func look() throws -> StatisticsCollection? {
+            let (query, token, order, last) = (query, token, order, last)
+            let found: (StatisticsCollection?, ChangeToken, [RankedSource]) = try store.read { txn in
+                let snapshot = txn.snapshot
+                let now = snapshot.currentToken
+                let ranked = try txn.rankedSources(of: query.type)
+                if let token, last != nil, ranked == order, try !snapshot.touches(query, since: token) {
+                    return (nil, now, ranked)
+                }
+                return (try txn.statistics(query), now, ranked)
+            }
+            (self.token, self.order) = (found.1, found.2)
+            guard let answer = found.0, last.map({ !answer.isSame(as: $0) }) ?? true else { return nil }
+            self.last = answer
+            return answer
+        }
+    }
+}
+
+extension SampleStore {
+    /// Statistics that come again whenever a write of this process, or of another that this one notices, has changed them.
+    public func statisticsUpdates(_ query: StatisticsQuery) -> StatisticsUpdates {
+        StatisticsUpdates(store: self, query: query)
+    }
+}
+
+extension StatisticsCollection {
+    func isSame(as other: StatisticsCollection) -> Bool {
+        borders.instants == other.borders.instants && cells == other.cells && means == other.means && unit == other.unit
+    }
+}
+
+extension Snapshot {
+    /// Whether commits since a token may have changed the samples that a query asks for.
+    fileprivate func touches(_ query: StatisticsQuery, since token: ChangeToken) throws -> Bool {
+        guard let type = try number(of: query.type) else { return true }
+        guard token.store == header.storeID, token.epoch == header.epoch, token.commit >= header.prunedCommit else {
+            return true
+        }
+        var cursor = try view.cursor(tables[.changes])
+        var found = try cursor.seek(ChangeRecord.key(token.commit + 1))
+        while found {
+            let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
+            for span in record.spans where span.lane.type == type {
+                let longest = span.lane.duration == .long ? Int64.max : span.lane.duration.longest
+                let end = Instant(nanoseconds: span.starts.upperBound) + longest
+                if span.starts.lowerBound < query.to.nanoseconds, end >= query.from { return true }
+            }
+            // Where a deleted sample lay is no longer known.
+            if record.deletions.contains(where: { $0.type == type }) { return true }
+            for removal in record.removals {
+                switch removal.scope {
+                case .range(let other, let from, _): if other == type, from < query.to.nanoseconds { return true }
+                case .source: return true
+                }
+            }
+            found = try cursor.next()
+        }
+        return false
+    }
+}

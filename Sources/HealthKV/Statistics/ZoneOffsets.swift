@@ -1,0 +1,101 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HealthModel
+import LMDB
+
+/// A zone's distances from UTC over a stretch of time, in seconds, as a list of changes.
+///
+/// A calendar answers such questions one date at a time and takes microseconds for each. Borders of ten years of days are asked
+/// for at every query, so the changes are found once per zone and year and kept.
+struct ZoneOffsets: Sendable, Equatable {
+    /// From when on each distance holds, in seconds since 2001; ascending.
+    private(set) var starts: [Int64] = []
+    private(set) var offsets: [Int64] = []
+
+    /// A fixed distance.
+    init(fixed offset: Int64 = 0) {
+        starts = [.min]
+        offsets = [offset]
+    }
+
+    /// Changes at given times, in order, for tests.
+    init(changes: [(start: Int64, offset: Int64)]) {
+        starts = changes.map(\.start)
+        offsets = changes.map(\.offset)
+    }
+
+    /// The distances of a zone from `from` to `to`, both in seconds since 2001, and a little beyond.
+    init(_ zone: TimeZone, from: Int64, to: Int64) {
+        let first = from.dividedDown(by: ZoneYear.length) - 1
+        let last = max(from, to).dividedDown(by: ZoneYear.length) + 1
+        let identifier = zone.identifier
+        let known = ZoneOffsets.cache.withLock { $0[identifier] ?? [:] }
+        var added: [Int64: ZoneYear] = [:]
+        for number in first...last {
+            let year = known[number] ?? ZoneYear(zone, number)
+            if known[number] == nil { added[number] = year }
+            for change in year.changes where offsets.last != change.offset {
+                starts.append(change.start)
+                offsets.append(change.offset)
+            }
+        }
+        starts[0] = .min
+        guard !added.isEmpty else { return }
+        ZoneOffsets.cache.withLock { cache in cache[identifier, default: [:]].merge(added) { old, _ in old } }
+    }
+
+    private static let cache = Monitor<[String: [Int64: ZoneYear]]>([:])
+
+    var count: Int { starts.count }
+
+    /// When the distance at a place of the list ends to hold.
+    func end(_ index: Int) -> Int64 { index + 1 < starts.count ? starts[index + 1] : .max }
+
+    /// The place of the distance that holds at a time.
+    func index(at second: Int64) -> Int {
+        var (low, high) = (0, starts.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if starts[middle] <= second { low = middle + 1 } else { high = middle }
+        }
+        return max(0, low - 1)
+    }
+
+    func offset(at second: Int64) -> Int64 { offsets[index(at: second)] }
+
+    /// The local day of a time.
+    func day(at second: Int64) -> Int { Int((second + offset(at: second)).dividedDown(by: CivilTime.secondsPerDay)) }
+}
+
+/// About a year of a zone's distances, found by looking at every day: no zone changes its clocks and back within one.
+private struct ZoneYear: Sendable {
+    static let length: Int64 = 366 * CivilTime.secondsPerDay
+
+    var changes: [(start: Int64, offset: Int64)]
+
+    init(_ zone: TimeZone, _ number: Int64) {
+        func offset(_ second: Int64) -> Int64 {
+            Int64(zone.secondsFromGMT(for: Date(timeIntervalSinceReferenceDate: Double(second))))
+        }
+        let from = number * ZoneYear.length
+        var known = offset(from)
+        changes = [(from, known)]
+        for day in stride(from: from, to: from + ZoneYear.length, by: Int(CivilTime.secondsPerDay)) {
+            let next = day + CivilTime.secondsPerDay
+            let later = offset(next)
+            guard later != known else { continue }
+            // The change lies behind `low` and not behind `high`.
+            var (low, high) = (day, next)
+            while high - low > 1 {
+                let middle = (low + high) / 2
+                if offset(middle) == known { low = middle } else { high = middle }
+            }
+            // At the end of the year it belongs to the next one.
+            if high < from + ZoneYear.length { changes.append((high, later)) }
+            known = later
+        }
+    }
+}

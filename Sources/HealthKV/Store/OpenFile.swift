@@ -1,0 +1,205 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+import Synchronization
+
+/// The data file of a store as this process has it open. A store changes it as a whole: when the file is compacted and
+/// replaced, and when the store is suspended and resumed. Readers that began before keep the old one alive.
+final class OpenFile: Sendable {
+    /// How the file is read.
+    enum Access: Sendable {
+        case locked
+        /// A private copy, since the lock file cannot be used and somebody may write.
+        case copy
+        /// The file itself, without locks, since its medium is for reading only.
+        case immutable
+    }
+
+    let environment: Environment
+    let tables: Tables
+    let access: Access
+    /// What the names in the folder led to when the file was opened.
+    let data: FileIdentity
+    let lock: FileIdentity?
+    let storeID: SampleID
+    /// When the names were last looked at, so that quick readers need not look each time.
+    private let looked = Atomic<Int64>(0)
+    /// Up to where the disk has space for the file.
+    private let reserved = Atomic<Int>(0)
+    private static let lookInterval: Int64 = 10_000_000
+
+    init(
+        environment: Environment, tables: Tables, access: Access, data: FileIdentity, lock: FileIdentity?,
+        storeID: SampleID
+    ) {
+        self.environment = environment
+        self.tables = tables
+        self.access = access
+        self.data = data
+        self.lock = lock
+        self.storeID = storeID
+    }
+
+    /// Whether the names in the folder still lead to this file and its locks. Whoever replaces the file takes its locks
+    /// first, so a writer asks when it holds them.
+    func isInPlace(_ folder: String) -> Bool {
+        if access != .locked { return true }
+        return FileSystem.identity(of: folder + "/data.mdb") == data
+            && FileSystem.identity(of: folder + "/lock.mdb") == lock
+    }
+
+    /// Makes sure that the file holds disk space beyond its last page, so that a commit that only deletes does not depend on
+    /// what others leave of the disk. Answers false when the disk has not so much.
+    func keepsDiskReserve(_ bytes: Int) -> Bool {
+        guard let info = try? environment.info() else { return true }
+        let used = (info.lastPage + 1) * environment.pageSize
+        if used + bytes <= reserved.load(ordering: .relaxed) { return true }
+        let wanted = used + 2 * bytes
+        guard environment.reserveDisk(from: used, to: wanted) else { return false }
+        reserved.store(wanted, ordering: .relaxed)
+        return true
+    }
+
+    /// The same for readers, who come often: a name that changed is noticed within ten milliseconds.
+    func seemsInPlace(_ folder: String) -> Bool {
+        let now = FileSystem.monotonicNanoseconds
+        if now &- looked.load(ordering: .relaxed) < OpenFile.lookInterval { return true }
+        guard isInPlace(folder) else { return false }
+        looked.store(now, ordering: .relaxed)
+        return true
+    }
+}
+
+/// Opens the data file of a folder.
+struct FileOpener {
+    let folder: String
+    let options: SampleStore.Options
+    let notices: NoticeBoard
+
+    private var data: String { folder + "/data.mdb" }
+
+    /// Opens the file, making the store when there is none and the options allow it.
+    func open() throws -> OpenFile {
+        let rules = OpeningRules(folder: folder, options: options, notices: notices)
+        try rules.check()
+        if FileSystem.size(of: data) == nil { try create() }
+        if !options.readOnly { StoreCore.removeLeftovers(in: folder) }
+        if options.readOnly, !rules.canLock { return try openUnlocked() }
+        // Nobody puts another file in place of this one meanwhile.
+        let lock = FolderLock(folder, exclusive: false)
+        defer { _ = lock.isHeld }
+        do {
+            return try openLocked()
+        } catch let error as LMDBError where options.readOnly && error.isRefusal {
+            return try openUnlocked()
+        }
+    }
+
+    private func create() throws {
+        guard options.createIfMissing, !options.readOnly else {
+            throw StoreError(.noStore, path: folder, "There is no store in this folder")
+        }
+        guard FileSystem.makeFolder(folder) else {
+            throw StoreError(.noStore, path: folder, "The folder cannot be made")
+        }
+        if let stranger = FileSystem.names(in: folder)?.first(where: { !StoreCore.isOwnName($0) }) {
+            throw StoreError(
+                .notAStore, path: folder, "The folder holds other things (\(stranger)) and no store")
+        }
+        try StoreCore.create(in: folder, options)
+    }
+
+    private var lmdbOptions: Environment.Options {
+        var lmdb = Environment.Options()
+        // A map within the limit makes LMDB refuse what would otherwise end the process by a signal.
+        lmdb.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
+        lmdb.readOnly = options.readOnly
+        lmdb.scratch = options.limits.skipsSync
+        return lmdb
+    }
+
+    private func openLocked() throws -> OpenFile {
+        let environment = try StoreCore.openChecked(folder, lmdbOptions, options.limits)
+        let (data, lock) = (FileSystem.identity(of: data), FileSystem.identity(of: folder + "/lock.mdb"))
+        guard let data else {
+            throw StoreError(.noStore, path: folder, "The data file vanished while it was opened")
+        }
+        let file = try finishCatchingUp(environment, data, lock)
+        if !options.readOnly {
+            let stale = try environment.clearStaleReaders()
+            if stale > 0 { notices.post(.staleReaders, folder, "\(stale) readers had ended without saying so") }
+        }
+        return file
+    }
+
+    /// Another process may let the file grow at any moment, also while it is opened.
+    private func finishCatchingUp(
+        _ environment: Environment, _ data: FileIdentity, _ lock: FileIdentity?
+    ) throws -> OpenFile {
+        for _ in 0..<32 {
+            do {
+                return try finish(environment, .locked, data: data, lock: lock)
+            } catch let error as LMDBError where error.code == .mapResized {
+                try environment.adoptSize()
+            }
+        }
+        return try finish(environment, .locked, data: data, lock: lock)
+    }
+
+    /// Reads without locks, from the file where nobody can write to it, else from a private copy.
+    private func openUnlocked() throws -> OpenFile {
+        guard let identity = FileSystem.identity(of: data) else {
+            throw StoreError(.noStore, path: folder, "There is no store in this folder")
+        }
+        var lmdb = lmdbOptions
+        lmdb.immutable = true
+        if FileSystem.isImmutable(data) {
+            notices.post(.withoutLocks, folder, "The medium is for reading only: the store is read without locks")
+            let environment = try StoreCore.openChecked(folder, lmdb, options.limits)
+            return try finish(environment, .immutable, data: identity, lock: nil)
+        }
+        let copy = FileSystem.temporaryFolder + "/healthkv-copy-" + SampleID().description
+        guard FileSystem.makeFolder(copy) else {
+            throw StoreError(.storage, path: copy, "The folder for a copy to read from cannot be made")
+        }
+        // The map keeps the file; its name is not needed.
+        defer {
+            FileSystem.remove(copy + "/data.mdb")
+            FileSystem.removeFolder(copy)
+        }
+        try copySnapshot(to: copy + "/data.mdb")
+        notices.post(
+            .withoutLocks, folder, "The lock file cannot be used: a copy is read, made when the store was opened")
+        return try finish(StoreCore.openChecked(copy, lmdb, options.limits), .copy, data: identity, lock: nil)
+    }
+
+    private func copySnapshot(to target: String) throws(StoreError) {
+        guard let file = DataFile(data) else {
+            throw StoreError(.accessDenied, path: data, "The file may not be read by this process")
+        }
+        switch file.copySnapshot(to: target, attempts: options.limits.copyAttempts) {
+        case .copied: return
+        case .busy:
+            throw StoreError(
+                .busy, path: data, "A writer changed the file again and again while it was read without locks")
+        case .invalid: throw StoreError(.damaged, path: data, "The file does not begin with the meta pages of LMDB")
+        case .failed(let code):
+            throw StoreError(
+                .storage, path: target, "The copy to read from cannot be written",
+                underlying: LMDBError(.init(rawValue: code), operation: "pwrite", path: target))
+        }
+    }
+
+    private func finish(
+        _ environment: Environment, _ access: OpenFile.Access, data: FileIdentity, lock: FileIdentity?
+    ) throws -> OpenFile {
+        let opened = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly)
+        let tables = try opened ?? StoreCore.create(environment, options)
+        if !options.readOnly, !options.limits.ignoresPlace {
+            try StorePlace.settle(environment, tables, folder, options, notices)
+        }
+        let storeID = try StoreCore.storeID(environment, tables)
+        return OpenFile(
+            environment: environment, tables: tables, access: access, data: data, lock: lock, storeID: storeID)
+    }
+}

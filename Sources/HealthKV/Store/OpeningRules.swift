@@ -1,0 +1,109 @@
+import LMDB
+
+/// What must hold of a folder and its files before a store in it is opened: names, owners, permissions, file system.
+struct OpeningRules {
+    let folder: String
+    let options: SampleStore.Options
+    let notices: NoticeBoard
+
+    private var data: String { folder + "/data.mdb" }
+    private var lock: String { folder + "/lock.mdb" }
+
+    /// Throws when the store must not be opened. A folder that does not exist breaks no rule.
+    func check() throws(StoreError) {
+        guard let status = FileSystem.statusOfLink(folder) else { return try checkFileSystem(of: existingParent) }
+        try OpeningRules.refuseLinks(folder)
+        guard status.kind == .folder else {
+            throw StoreError(
+                .notAStore, path: folder, "This is a file, not a folder; a store is a folder with data.mdb in it")
+        }
+        try checkFileSystem(of: folder)
+        try checkOwner(folder, status)
+        for file in [data, lock] {
+            guard let status = FileSystem.statusOfLink(file) else { continue }
+            guard status.kind == .file else {
+                throw StoreError(.notAStore, path: file, "This is no file, so the folder holds no store")
+            }
+            try checkOwner(file, status)
+            if status.isOpenToOthers {
+                post(.permissions, file, "Others than the owner may read it (\(octal(status.mode)))")
+            }
+        }
+        if status.isOpenToOthers {
+            post(.permissions, folder, "Others than the owner may look into the folder (\(octal(status.mode)))")
+        }
+        try checkAccess()
+    }
+
+    private func post(_ code: StoreNotice.Code, _ path: String, _ detail: String) { notices.post(code, path, detail) }
+
+    private func octal(_ mode: UInt32) -> String { "permissions 0" + String(mode, radix: 8) }
+
+    private var existingParent: String {
+        var parent = FileSystem.parent(of: folder)
+        while FileSystem.statusOfLink(parent) == nil, parent != "/", parent != "." {
+            parent = FileSystem.parent(of: parent)
+        }
+        return parent
+    }
+
+    /// Refuses symbolic links as the folder or as a file in it. On the way to the folder they are the system's affair.
+    static func refuseLinks(_ folder: String) throws(StoreError) {
+        for path in [folder, folder + "/data.mdb", folder + "/lock.mdb"]
+        where FileSystem.statusOfLink(path)?.kind == .symbolicLink {
+            throw StoreError(
+                .unsafeFolder, path: path,
+                "This is a symbolic link, by which another could lead the store's data elsewhere; pass the folder itself"
+            )
+        }
+    }
+
+    private func checkOwner(_ path: String, _ status: FileStatus) throws(StoreError) {
+        let user = FileSystem.effectiveUser
+        guard status.owner != user else { return }
+        guard options.readOnly || options.tolerated.contains(.foreignOwner) else {
+            throw StoreError(
+                .unsafeFolder, path: path, "It belongs to user \(status.owner), and this process works for user \(user)"
+            )
+        }
+        post(.foreignOwner, path, "It belongs to user \(status.owner), and this process works for user \(user)")
+    }
+
+    private func checkFileSystem(of path: String) throws(StoreError) {
+        switch options.limits.fileSystem ?? FileSystem.kind(of: path) {
+        case .local: return
+        case .overlay:
+            post(
+                .fileSystem, folder,
+                "The store lies on an overlay file system: what is written is gone with its upper layer")
+        case .remote(let name):
+            guard options.tolerated.contains(.remoteFileSystem) else {
+                throw StoreError(
+                    .unsafeFileSystem, path: folder,
+                    "The store lies on \(name), where memory maps and locks of several machines cannot be relied on")
+            }
+            post(.fileSystem, folder, "The store lies on \(name), where memory maps and locks cannot be relied on")
+        }
+    }
+
+    /// What LMDB would refuse with a bare code.
+    private func checkAccess() throws(StoreError) {
+        guard FileSystem.statusOfLink(data) != nil else { return }
+        guard FileSystem.isReadable(data) else {
+            throw StoreError(.accessDenied, path: data, "The file may not be read by this process")
+        }
+        guard !options.readOnly, !(FileSystem.isWritable(data) && FileSystem.isWritable(folder)) else { return }
+        let what = FileSystem.isWritable(data) ? folder : data
+        throw StoreError(.accessDenied, path: what, "It may not be written to by this process")
+    }
+
+    /// Whether LMDB can register readers: the lock file may be written, or made.
+    var canLock: Bool {
+        guard let status = FileSystem.statusOfLink(lock) else {
+            // A lock file made by another user would lock the owner out.
+            let isOwn = FileSystem.statusOfLink(folder)?.owner == FileSystem.effectiveUser
+            return FileSystem.isWritable(folder) && (isOwn || options.tolerated.contains(.foreignOwner))
+        }
+        return status.kind == .file && FileSystem.isWritable(lock)
+    }
+}

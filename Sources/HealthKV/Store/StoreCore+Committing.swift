@@ -1,0 +1,104 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension StoreCore {
+    /// Runs `body` in a transaction of the writing thread and commits. Answers whether anything was committed.
+    @discardableResult
+    func transact(_ body: (inout WriteTransaction) throws -> Void) throws -> Bool {
+        var file = try usableFile()
+        reportLongReaders()
+        while true {
+            let room = try prepareRoom(file)
+            let lmdb = try beginWrite(file)
+            // Whoever replaces the file holds its lock meanwhile, so now it is known whether anybody has.
+            let isRetired = try StoreCore.isRetired(lmdb, file)
+            if !isRetired, file.isInPlace(path) { return try commit(lmdb, file, room, body) }
+            file = try follow(file)
+        }
+    }
+
+    private func beginWrite(_ file: OpenFile) throws -> LMDB.WriteTransaction {
+        for attempt in 0... {
+            var failure: LMDBError?
+            if let begun = file.environment.beginWrite(failure: &failure) { return begun }
+            try remedy(failure!, file, attempt)
+        }
+        fatalError("the loop ends by returning or throwing")
+    }
+
+    private func commit(
+        _ lmdb: consuming LMDB.WriteTransaction, _ file: OpenFile, _ room: Room,
+        _ body: (inout WriteTransaction) throws -> Void
+    ) throws -> Bool {
+        let context = try makeContext(of: lmdb, file, verified: nil)
+        var state = WriteState(header: context.header)
+        state.header.commit += 1
+        state.refusal = room.refusal
+        let writing = WriteEnvironment(
+            now: options.clock, source: options.source, encoder: encoder, pageSize: file.environment.pageSize,
+            path: path, limits: options.limits)
+        var transaction = WriteTransaction(lmdb, context: context, state: state, environment: writing)
+        try body(&transaction)
+        try transaction.checkWhole()
+        guard transaction.state.isChanged else { return false }
+        try transaction.finish()
+        if transaction.state.adds, mayFill(room, transaction.state, file) { try demandReserve(&transaction, file) }
+        let addedRuns = transaction.state.addedRuns
+        let madeStale = !transaction.state.stale.isEmpty
+        do {
+            try transaction.commitToDisk()
+        } catch {
+            throw failedCommit(error, file)
+        }
+        learn(context.names)
+        if madeStale { backlog.withLock { $0.note() } }
+        if addedRuns { mayHaveRuns.store(true, ordering: .relaxed) }
+        if commitsSinceCheck.add(1, ordering: .relaxed).newValue >= options.limits.commitsBetweenReaderChecks {
+            commitsSinceCheck.store(0, ordering: .relaxed)
+            try? clearStaleReaders(file)
+        }
+        return true
+    }
+
+    /// What a failed commit means. LMDB writes pages, syncs them, and then writes the meta page: before that nothing has
+    /// happened. It would begin the next transaction as if nothing were, whatever the disk has lost.
+    private func failedCommit(_ error: LMDBError, _ file: OpenFile) -> StoreError {
+        if error.leavesOutcomeUnknown {
+            isPoisoned.store(true, ordering: .releasing)
+            return StoreError(
+                .outcomeUnknown, path: path, "The last step of a commit failed: it may have happened or not",
+                underlying: error)
+        }
+        if error.code == .mapFull {
+            return StoreError(.full, path: path, "The store has reached its greatest size", underlying: error)
+        }
+        // A write that is cut short is reported by LMDB as a failure of the disk, also where the disk is only full.
+        if error.meansNoRoom || error.code == .io && hasNoRoom(file) {
+            return StoreError(
+                .full, path: path, "The disk or what this process may use of it is full", underlying: error)
+        }
+        isPoisoned.store(true, ordering: .releasing)
+        return StoreError(
+            .poisoned, path: path, "The disk refused a commit, which did not happen, and may have lost more",
+            underlying: error)
+    }
+
+    private func hasNoRoom(_ file: OpenFile) -> Bool {
+        let slack = 1 << 18
+        if let free = FileSystem.freeBytes(at: path), free < slack { return true }
+        guard let limit = FileSystem.fileSizeLimit, let size = FileSystem.size(of: path + "/data.mdb") else {
+            return false
+        }
+        return size + slack > limit
+    }
+
+    func checkUsable() throws {
+        let file = try usableFile()
+        do {
+            _ = try file.environment.info()
+        } catch {
+            throw StoreError.wrap(error, path: path)
+        }
+    }
+}

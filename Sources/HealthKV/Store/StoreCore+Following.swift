@@ -1,0 +1,120 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Another file in place of the one that is open: after a compaction by this or another process the store goes on with
+/// it; after anything else it says that it cannot.
+extension StoreCore {
+    /// Opens the file that has taken the place of `old`, and answers it.
+    func follow(_ old: OpenFile) throws -> OpenFile {
+        try following.withLock { _ in
+            let present = try usableFile()
+            if present !== old { return present }
+            do {
+                // Whoever replaces a file rightly does away with its locks. To open another file with locks that this
+                // process holds would break them.
+                guard old.lock == nil || FileSystem.identity(of: path + "/lock.mdb") != old.lock else {
+                    throw StoreError(.replaced, path: path, "data.mdb was exchanged, and its lock file was not")
+                }
+                let new = try registry.moving(self) { try openSuccessor(of: old) }
+                state.withLock { $0.file = new }
+                notices.post(.reopened, path, "Another file took the place of data.mdb, and the store went on with it")
+                return new
+            } catch {
+                let wrapped = StoreError(
+                    .replaced, path: path, "data.mdb was replaced or removed while it was open", underlying: error)
+                state.withLock { $0.replaced = wrapped }
+                throw wrapped
+            }
+        }
+    }
+
+    /// Opens the file of the folder, which must be the same store, and not an earlier state of it.
+    func openSuccessor(of old: OpenFile) throws -> OpenFile {
+        var options = options
+        options.createIfMissing = false
+        options.limits.ignoresPlace = true
+        let new = try FileOpener(folder: path, options: options, notices: notices).open()
+        guard new.storeID == old.storeID else {
+            throw StoreError(.replaced, path: path, "The folder holds another store now")
+        }
+        if let before = try? StoreCore.header(old), let after = try? StoreCore.header(new),
+            after.epoch != before.epoch || after.commit < before.commit
+        {
+            throw StoreError(.replaced, path: path, "The folder holds an earlier state or a copy of the store now")
+        }
+        return new
+    }
+
+    /// The header as it is; throws when the file is retired.
+    static func header(_ file: OpenFile) throws -> StoreHeader {
+        let transaction = try file.environment.beginRead()
+        return try StoreHeader.read(transaction.view, file.tables)
+    }
+}
+
+extension SampleStore {
+    /// Gives every lock and the file back, as a system demands that may stop the process for a long time while it goes
+    /// on running others: iOS ends an app that is suspended while it holds a lock in a shared container.
+    ///
+    /// Waits for what is queued and for readers. Until ``resume()`` every call throws ``StoreError/Code/suspended``; other
+    /// openings of the same folder in this process are suspended too.
+    ///
+    /// ```swift
+    /// try store.suspend()      // when the scene enters the background
+    /// try store.resume()       // when it comes back
+    /// ```
+    public func suspend(within timeout: Duration = .seconds(4)) throws {
+        try checkOpen()
+        guard !core.isInsideTransaction else {
+            throw StoreError(.nested, path: path, "suspend() was called inside read or write")
+        }
+        try core.suspend(within: timeout)
+    }
+
+    /// Opens the file again after ``suspend(within:)``.
+    public func resume() throws {
+        try checkOpen()
+        try core.resume()
+    }
+}
+
+extension StoreCore {
+    func suspend(within timeout: Duration) throws {
+        let deadline = ContinuousClock.now + timeout
+        // What was accepted is done first.
+        if !options.readOnly { try onWriter {} }
+        let file = try following.withLock { _ in
+            let file = try usableFile()
+            state.withLock { $0.phase = .suspended }
+            return file
+        }
+        writer.withLock { $0 }?.stop()
+        writer.withLock { $0 = nil }
+        watcher.stop()
+        while !file.environment.close() {
+            guard ContinuousClock.now < deadline else {
+                state.withLock { $0.phase = .open }
+                throw StoreError(.busy, path: path, "Readers have not ended in time, so the store is not suspended")
+            }
+            pause(milliseconds: 1)
+        }
+    }
+
+    func resume() throws {
+        try following.withLock { _ in
+            guard state.withLock({ $0.phase == .suspended }) else { return }
+            do {
+                let old = file
+                let new = try registry.moving(self) { try openSuccessor(of: old) }
+                state.withLock { state in
+                    state.file = new
+                    state.phase = .open
+                }
+            } catch {
+                throw StoreError.wrap(error, path: path)
+            }
+        }
+        observers.notify()
+    }
+}

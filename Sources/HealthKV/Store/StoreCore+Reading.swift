@@ -1,0 +1,118 @@
+import ColumnFormat
+import LMDB
+
+extension StoreCore {
+    func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
+        let ticket = enterRead()
+        defer { leaveRead(ticket) }
+        do {
+            return try readInside(ticket, body)
+        } catch {
+            throw StoreError.wrap(error, path: path)
+        }
+    }
+
+    private func readInside<Result>(
+        _ ticket: ReadTicket, _ body: (borrowing ReadTransaction) throws -> Result
+    ) throws -> Result {
+        var file = try usableFile()
+        let lmdb = try beginLive(&file)
+        let context = try makeContext(of: lmdb, file, verified: VerifiedBlocks())
+        context.ticket = ticket
+        let transaction = ReadTransaction(lmdb, context: context)
+        defer { learn(context.names) }
+        return try body(transaction)
+    }
+
+    /// Begins to read the file, or the one that has taken its place.
+    private func beginLive(_ file: inout OpenFile) throws -> LMDB.ReadTransaction {
+        while true {
+            if file.seemsInPlace(path) {
+                let lmdb = try begin(file)
+                let isRetired = try StoreCore.isRetired(lmdb, file)
+                if !isRetired { return lmdb }
+            }
+            file = try follow(file)
+        }
+    }
+
+    /// Whether another file has taken the place of the one that a transaction sees.
+    static func isRetired<Owner: Transaction & ~Copyable>(_ transaction: borrowing Owner, _ file: OpenFile) throws
+        -> Bool
+    {
+        let view = transaction.view
+        return try StoreHeader.isRetired(view, file.tables)
+    }
+
+    private func enterRead() -> ReadTicket {
+        let thread = ThreadIdentity.current
+        let limit = options.readTimeLimit
+        while true {
+            let ticket: ReadTicket? = readers.withLock { table in
+                table.isHeld && !table.isInside(thread) ? nil : table.enter(thread, limit)
+            }
+            if let ticket { return ticket }
+            // Whoever holds readers back may wait for this thread, if it writes.
+            if isWriting { return readers.withLock { $0.enter(thread, limit) } }
+            readers.wait { !$0.isHeld }
+        }
+    }
+
+    private func leaveRead(_ ticket: ReadTicket) {
+        readers.update { $0.leave(ThreadIdentity.current) }
+        report(ticket)
+    }
+
+    /// Begins to read. When another process let the file grow, the map is replaced first; when all places for readers are
+    /// taken, those of ended processes are cleared.
+    func begin(_ file: OpenFile) throws -> LMDB.ReadTransaction {
+        for attempt in 0... {
+            var failure: LMDBError?
+            if let begun = file.environment.beginRead(failure: &failure) { return begun }
+            try remedy(failure!, file, attempt)
+        }
+        fatalError("the loop ends by returning or throwing")
+    }
+
+    /// Does away with what hinders a transaction from beginning, or throws the error.
+    func remedy(_ failure: LMDBError, _ file: OpenFile, _ attempt: Int) throws {
+        switch failure.code {
+        case .mapResized where attempt < 8: try adoptMap(of: file)
+        case .readersFull where attempt == 0: try clearStaleReaders(file)
+        default: throw failure
+        }
+    }
+
+    /// What a transaction that begins knows.
+    func makeContext<Owner: Transaction & ~Copyable>(
+        of transaction: borrowing Owner, _ file: OpenFile, verified: VerifiedBlocks?
+    ) throws -> ReadContext {
+        let view = transaction.view
+        let header = try StoreHeader.read(view, file.tables)
+        let context = ReadContext(
+            tables: file.tables, path: path, header: header, names: names.withLock { $0 }, intents: [],
+            verified: verified, feedIndex: verified == nil ? nil : feedIndex)
+        context.thinSamples = options.limits.thinSamples
+        if header.intents > 0 { context.intents = try Snapshot(view: view, context: context).loadIntents() }
+        return context
+    }
+
+    func clearStaleReaders(_ file: OpenFile) throws(LMDBError) {
+        let stale = try file.environment.clearStaleReaders()
+        if stale > 0 { notices.post(.staleReaders, path, "\(stale) readers had ended without saying so") }
+    }
+
+    /// Tells of readers that keep their snapshot for long: the file cannot reuse what they see.
+    func reportLongReaders() {
+        for ticket in readers.withLock({ $0.entries.values.map(\.ticket) }) { report(ticket) }
+    }
+
+    private func report(_ ticket: ReadTicket) {
+        let age = ticket.age
+        guard age > options.limits.longReader, ticket.takeReport() else { return }
+        notices.post(
+            .longReader, path,
+            "A reader has kept its snapshot for \(age.components.seconds) seconds; meanwhile the file cannot reuse its pages"
+        )
+    }
+}

@@ -1,0 +1,175 @@
+import ColumnFormat
+import LMDB
+
+/// How much may still be written.
+struct Room {
+    /// Why nothing may be added, though deleting may go on; `nil` when there is room.
+    var refusal: StoreError?
+    /// Whether the end is so near that a commit must show that it leaves room for deletions.
+    var isNear = false
+    /// Bytes up to the end, at least.
+    var left = Int.max
+    /// Whether the map should be larger, if it may.
+    var isSmall = false
+}
+
+/// The map and its end. Growing replaces the map, so it waits for the readers of this process; new ones wait meanwhile.
+extension StoreCore {
+    private static let greatestReserve = 64 << 20
+    /// Disk space that the file holds beyond its pages; nothing is added without, so that deletions have it.
+    private static let diskReserve = 1 << 20
+
+    /// Looks how much room is left before a transaction, and enlarges the map when it is little.
+    func prepareRoom(_ file: OpenFile) throws -> Room {
+        var room = try mappedRoom(file)
+        // A transaction needed more than there was: the next one finds more.
+        if ranOut.load(ordering: .relaxed) {
+            room.isSmall = true
+            room.refusal =
+                room.refusal
+                ?? StoreError(
+                    .full, path: path, "The last transaction needed more room than the map has")
+        }
+        if room.isSmall, try grow(file, &room) { room = try mappedRoom(file) }
+        // Once it cannot grow, what was too large stays too large, and smaller things fit.
+        ranOut.store(room.refusal?.code == .growthBlocked, ordering: .relaxed)
+        if room.refusal?.code == .full, !room.isNear { room.refusal = nil }
+        if room.refusal == nil, !file.keepsDiskReserve(StoreCore.diskReserve),
+            try freeBytes(file) < StoreCore.diskReserve
+        {
+            room.refusal = StoreError(
+                .full, path: path, "The disk is full, and what the file has is kept for deletions")
+        }
+        return room
+    }
+
+    private func mappedRoom(_ file: OpenFile) throws -> Room {
+        let info = try file.environment.info()
+        let limit = min(info.mapSize, FileSystem.fileSizeLimit ?? .max)
+        let reserve = StoreCore.reserve(limit)
+        let used = (info.lastPage + 1) * file.environment.pageSize
+        let comfort = min(StoreCore.greatestReserve, limit / 2)
+        if used + comfort <= limit { return Room(left: limit - used) }
+        // The file never shrinks: what was freed inside it counts as room. But readers of other processes may hold it, so
+        // the map grows as if it did not.
+        let free = try freeBytes(file)
+        // Beginning to read has taken over a map that another process let grow.
+        guard try file.environment.info().mapSize == info.mapSize else { return try mappedRoom(file) }
+        let left = limit - used + free
+        var room = Room(isNear: 2 * reserve > left, left: left, isSmall: true)
+        if used - free + reserve > limit {
+            room.refusal = StoreError(
+                .full, path: path, "The store has reached its greatest size of \(limit) bytes; only deleting goes on")
+        }
+        return room
+    }
+
+    private static func reserve(_ limit: Int) -> Int {
+        // A few commits' worth of pages at least: what one frees is free only for the next but one.
+        max(min(greatestReserve, limit / 8), min(1 << 20, limit / 4))
+    }
+
+    private func freeBytes(_ file: OpenFile) throws -> Int {
+        let reader = try begin(file)
+        return try reader.view.freeStatistics().freePages * file.environment.pageSize
+    }
+
+    private var greatestSize: Int { min(options.sizeLimit ?? options.mapSize, FileSystem.fileSizeLimit ?? .max) }
+
+    /// Enlarges the map when it may grow; answers whether it did. Without it only deleting goes on.
+    private func grow(_ file: OpenFile, _ room: inout Room) throws -> Bool {
+        let size = try file.environment.info().mapSize
+        let greatest = greatestSize
+        guard size < greatest else { return false }
+        do {
+            try holdingReaders {
+                // While there is room it is only tried.
+                let patience = room.refusal == nil ? Duration.zero : options.growthTimeout
+                try file.environment.resize(
+                    to: min(greatest, size * 2), waitingUntil: ContinuousClock.now + patience)
+            }
+        } catch let error as LMDBError where error.code == .busy || error.code == .noMemory {
+            if room.refusal != nil {
+                room.refusal =
+                    error.code == .busy
+                    ? StoreError(
+                        .growthBlocked, path: path,
+                        "The map must grow, and readers of this process have not ended within \(options.growthTimeout)")
+                    : StoreError(.full, path: path, "The system has no address space for a larger map")
+            }
+            return false
+        }
+        notices.post(.grown, path, "The map has grown from \(size) bytes to \(try file.environment.info().mapSize)")
+        return true
+    }
+
+    /// Takes over the size to which another process let the map grow.
+    func adoptMap(of file: OpenFile) throws {
+        // A snapshot that this thread holds would be unmapped with the map.
+        let deadline = ContinuousClock.now + (isReadingTwice ? .zero : options.growthTimeout)
+        do {
+            try holdingReaders { try file.environment.adoptSize(waitingUntil: deadline) }
+        } catch let error as LMDBError where error.code == .busy {
+            throw StoreError(
+                .growthBlocked, path: path,
+                "Another process has let the file grow, and transactions of this process have not ended in time")
+        }
+    }
+
+    /// Whether the calling thread is inside a transaction beside the one that it begins.
+    private var isReadingTwice: Bool {
+        isWriting && environment.isWritingThread || readers.withLock { $0.depth(ThreadIdentity.current) > 1 }
+    }
+
+    private func holdingReaders(_ body: () throws -> Void) rethrows {
+        while true {
+            let isMine = readers.withLock { table in
+                defer { table.isHeld = true }
+                return !table.isHeld
+            }
+            if isMine { break }
+            readers.wait { !$0.isHeld }
+        }
+        defer { readers.update { $0.isHeld = false } }
+        try body()
+    }
+
+    /// Whether what a transaction has written may take it near the end.
+    func mayFill(_ room: Room, _ state: WriteState, _ file: OpenFile) -> Bool {
+        if room.isNear { return true }
+        // A record may cost a page of each level of its tree.
+        return room.left / 4 < state.bytes + state.writes * 4 * file.environment.pageSize
+    }
+
+    /// Shows that a commit near the end leaves room for deletions: so many pages can still be had, and are given back.
+    func demandReserve(_ transaction: inout WriteTransaction, _ file: OpenFile) throws {
+        struct Enough: Error {}
+        let info = try file.environment.info()
+        let pageSize = file.environment.pageSize
+        let pages =
+            min(StoreCore.reserve(min(info.mapSize, FileSystem.fileSizeLimit ?? .max)) / 4 * 3, 4 << 20) / pageSize
+        let table = file.tables[.upkeep]
+        let page = [UInt8](repeating: 0, count: pageSize - 64)
+        do {
+            try transaction.lmdb.nested { inner in
+                for number in 0..<UInt32(pages) {
+                    var key = ByteWriter(reserving: 5)
+                    key.append(0xFF as UInt8)
+                    key.appendBigEndian(number)
+                    try inner.put(table, key.bytes, page)
+                }
+                throw Enough()
+            }
+        } catch is Enough {
+            return
+        } catch let error as LMDBError where error.code == .mapFull {
+            // A map that may grow does so before the next transaction.
+            if info.mapSize < greatestSize {
+                ranOut.store(true, ordering: .relaxed)
+                return
+            }
+            throw StoreError(
+                .full, path: path, "What was to be stored would leave no room for deletions", underlying: error)
+        }
+    }
+}

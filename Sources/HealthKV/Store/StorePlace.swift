@@ -1,0 +1,89 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Where the data file lay when the store was last written to: a record in the file that does not fit the file any more
+/// once it was copied or restored.
+///
+/// Two copies of one store that both go on would stamp different changes alike, and peers would take one for the other. So
+/// a copy takes a new replica and a new epoch, and drops its anchors: what peers told the original is asked for again. A
+/// file that is moved within its file system stays what it is; its device's number may change from start to start of the
+/// system, so it does not count.
+struct StorePlace: Equatable {
+    static let key: [UInt8] = Array("place".utf8)
+
+    let inode: UInt64
+    /// Nanoseconds since 1970; 0 where the system does not keep it.
+    let birth: Int64
+
+    /// The place of a file; `nil` when there is none.
+    init?(of path: String) {
+        guard let identity = FileSystem.identity(of: path) else { return nil }
+        inode = identity.inode
+        birth = FileSystem.birth(of: path) ?? 0
+    }
+
+    private init(_ span: RawSpan) throws(FormatError) {
+        var record = try RecordReader(span, table: .meta, key: StorePlace.key)
+        inode = try record.read(UInt64.self)
+        birth = try record.read(Int64.self)
+    }
+
+    func value(commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(inode)
+        record.append(birth)
+        return record.value(table: .meta, key: StorePlace.key, commit: commit)
+    }
+
+    private static func read(_ view: View, _ tables: Tables) throws -> StorePlace? {
+        guard let span = try view.get(tables[.meta], key) else { return nil }
+        return try StorePlace(span)
+    }
+
+    private func isSame(as other: StorePlace) -> Bool {
+        // A time that one of two systems does not keep says nothing.
+        inode == other.inode && (birth == other.birth || birth == 0 || other.birth == 0)
+    }
+
+    /// Compares the file with its record, and makes another replica of a copy.
+    static func settle(
+        _ environment: Environment, _ tables: Tables, _ folder: String, _ options: SampleStore.Options,
+        _ notices: NoticeBoard
+    ) throws {
+        guard let place = StorePlace(of: folder + "/data.mdb") else { return }
+        let known = try recorded(environment, tables)
+        if let known, known.isSame(as: place) { return }
+        var transaction = try environment.beginWrite()
+        var header = try StoreHeader.read(transaction.view, tables)
+        header.commit += 1
+        header.transaction = UInt64(transaction.id)
+        if known != nil {
+            header.replica = .random(in: 1 ... .max)
+            header.epoch += 1
+            header.clock = max(header.clock &+ 1, options.clock().nanoseconds)
+            header.recordSum = try header.recordSum.map { try $0 &- sumOfAnchors(transaction.view, tables) }
+            try transaction.clear(tables[.anchors])
+        }
+        try transaction.put(tables[.meta], key, place.value(commit: header.commit))
+        try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        try transaction.commit()
+        if known != nil {
+            notices.post(
+                .restored, folder, "The file is a copy or was restored: the store goes on as another replica")
+        }
+    }
+
+    /// What the anchors add to the header's sum over the records.
+    private static func sumOfAnchors(_ view: View, _ tables: Tables) throws -> UInt64 {
+        var sum: UInt64 = 0
+        var cursor = try view.cursor(tables[.anchors])
+        while try cursor.next() { sum &+= RecordSum.term(.anchors, cursor.key.copied(), head: cursor.value) }
+        return sum
+    }
+
+    private static func recorded(_ environment: Environment, _ tables: Tables) throws -> StorePlace? {
+        let transaction = try environment.beginRead()
+        return try read(transaction.view, tables)
+    }
+}

@@ -1,0 +1,147 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Adds up summaries over buckets, and says which stretches must be read from samples: what is stale, what lies between a border
+/// and the next whole hour or quarter, and blocks that have no summary.
+struct SummaryAnswer {
+    let type: UInt32
+    let aggregation: SampleType.Aggregation
+    private let borders: [Int64]
+    private let from: Int64
+    private let to: Int64
+    private(set) var cells: [StatisticsCell]
+    /// In order, with the buckets that they belong to.
+    private(set) var rest = StatisticsStretches()
+    /// Everything before it is answered or among the rest.
+    private var position: Int64
+    private var bucket = 0
+    private let wantsPlain: Bool
+    /// Whether any border lies within an hour.
+    private let needsQuarters: Bool
+    private let buffers: SummaryBuffers
+
+    /// - Parameter wantsPlain: whether values as such are wanted of a cumulative type: their sum, the least and the greatest.
+    init(
+        type: UInt32, aggregation: SampleType.Aggregation, borders: BucketBorders, from: Int64, to: Int64,
+        wantsPlain: Bool = false
+    ) {
+        self.type = type
+        self.aggregation = aggregation
+        self.borders = borders.instants
+        self.wantsPlain = wantsPlain
+        self.from = max(from, borders.instants.first ?? 0)
+        self.to = min(to, borders.instants.last ?? 0)
+        cells = [StatisticsCell](repeating: StatisticsCell(), count: borders.count)
+        position = self.from
+        let hour = SummaryPeriod.hour
+        needsQuarters =
+            self.from % hour != 0 || self.to % hour != 0 || self.borders.contains { $0 % hour != 0 }
+        buffers = SummaryBuffers(SummaryColumns(aggregation, wantsPlain: wantsPlain))
+    }
+
+    /// Walks over the blocks that the range touches.
+    mutating func add(_ snapshot: borrowing Snapshot) throws {
+        guard from < to else { return }
+        let (first, last) = (SummaryPeriod.block(of: from), SummaryPeriod.block(of: to - 1))
+        let hours = (first * SummaryPeriod.hoursPerBlock)...((last + 1) * SummaryPeriod.hoursPerBlock - 1)
+        let stale = try snapshot.staleRanges(type, touching: hours)
+        var nextStale = 0
+        var cursor = try snapshot.view.cursor(snapshot.tables[.summaries])
+        var found = try cursor.seek(SummaryPeriod.key(type, first))
+        while found, let (other, block) = SummaryPeriod.parse(cursor.key), other == type, block <= last {
+            let firstHour = block * SummaryPeriod.hoursPerBlock
+            let endHour = firstHour + SummaryPeriod.hoursPerBlock
+            while nextStale < stale.count, stale[nextStale].upperBound < firstHour { nextStale += 1 }
+            if nextStale < stale.count, stale[nextStale].contains(firstHour), stale[nextStale].contains(endHour - 1) {
+                // Nothing of it holds.
+                found = try cursor.next()
+                continue
+            }
+            let stored = try SummaryBlock(cursor.value, key: cursor.key, verified: snapshot.context.verified)
+            try add(stored, block, stale[nextStale...])
+            found = try cursor.next()
+        }
+        leave(until: to)
+    }
+
+    /// Leaves everything from the position on to the samples.
+    private mutating func leave(until end: Int64) {
+        while position < end {
+            let upper = min(borders[bucket + 1], end)
+            rest.append(position, upper, cell: bucket)
+            position = upper
+            if upper == borders[bucket + 1], bucket + 2 < borders.count { bucket += 1 }
+        }
+    }
+
+    /// Adds the hours of a block that hold.
+    private mutating func add(
+        _ stored: borrowing SummaryBlock, _ block: Int64, _ stale: ArraySlice<ClosedRange<Int64>>
+    ) throws {
+        guard let hours = try stored.cells(.hours, allColumns: wantsPlain || aggregation == .discrete) else { return }
+        try buffers.columns.open(hours, block: block)
+        if needsQuarters, let quarters = try stored.cells(.quarters) {
+            try buffers.columns.openQuarters(quarters)
+            try add(hours, quarters, block, stale)
+        } else {
+            try add(hours, nil, block, stale)
+        }
+    }
+
+    private mutating func add(
+        _ hours: SummaryCells, _ quarters: SummaryCells?, _ block: Int64,
+        _ stale: ArraySlice<ClosedRange<Int64>>
+    ) throws {
+        var hour = block * SummaryPeriod.hoursPerBlock
+        let endHour = hour + SummaryPeriod.hoursPerBlock
+        var index = stale.startIndex
+        while hour < endHour {
+            let fresh = index < stale.endIndex ? min(endHour, stale[index].lowerBound) : endHour
+            let start = max(position, hour * SummaryPeriod.hour)
+            let end = min(to, fresh * SummaryPeriod.hour)
+            if start < end {
+                leave(until: start)
+                while position < end {
+                    let upper = min(borders[bucket + 1], end)
+                    addPiece(hours, quarters, position, upper)
+                    position = upper
+                    if upper == borders[bucket + 1], bucket + 2 < borders.count { bucket += 1 }
+                }
+            }
+            guard index < stale.endIndex else { return }
+            hour = max(hour, stale[index].upperBound + 1)
+            index += 1
+        }
+    }
+
+    /// Adds a part of one bucket that lies in one block.
+    @inline(__always)
+    private mutating func addPiece(
+        _ hours: SummaryCells, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64
+    ) {
+        let hour = SummaryPeriod.hour
+        let first = (from + hour - 1).dividedDown(by: hour)
+        let last = to.dividedDown(by: hour)
+        guard first < last else { return addQuarters(quarters, from, to) }
+        if from < first * hour { addQuarters(quarters, from, first * hour) }
+        buffers.columns.addHours(first..<last, to: &cells[bucket], hours)
+        if last * hour < to { addQuarters(quarters, last * hour, to) }
+    }
+
+    private mutating func addQuarters(_ quarters: SummaryCells?, _ from: Int64, _ to: Int64) {
+        let quarter = SummaryPeriod.quarter
+        let first = (from + quarter - 1).dividedDown(by: quarter)
+        let last = to.dividedDown(by: quarter)
+        // Quarters of cumulative types do not keep what values as such are.
+        guard first < last, !(wantsPlain && aggregation == .cumulative) else {
+            return rest.append(from, to, cell: bucket)
+        }
+        guard buffers.columns.addQuarters(first..<last, to: &cells[bucket], quarters) else {
+            return rest.append(from, to, cell: bucket)
+        }
+        // Behind and before whole quarters; both in the order of time, as the rest must be.
+        if from < first * quarter { rest.append(from, first * quarter, cell: bucket) }
+        if last * quarter < to { rest.append(last * quarter, to, cell: bucket) }
+    }
+}

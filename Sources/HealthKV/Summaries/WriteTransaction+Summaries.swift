@@ -1,0 +1,144 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Brings summaries up to date. A write only marks the hours that it touched; steps of bounded length sum them up anew from
+/// samples, so that sums never drift. Until then these hours are answered from samples.
+extension WriteTransaction {
+    /// Sums up stale hours until about `limit` samples were looked at.
+    mutating func refreshSummaries(rows limit: Int) throws {
+        var left = limit
+        while left > 0, let (type, hours) = try snapshot.firstStaleRange() {
+            guard let aggregation = try snapshot.summarizedAggregation(of: type) else {
+                try remove(.upkeep, StaleRange.key(type, hours.lowerBound))
+                continue
+            }
+            let next = try refresh(type, aggregation, hours, rows: &left)
+            try remove(.upkeep, StaleRange.key(type, hours.lowerBound))
+            if next <= hours.upperBound {
+                let rest = next...hours.upperBound
+                try put(.upkeep, StaleRange.key(type, next), StaleRange.value(type, rest, commit: commit))
+            }
+        }
+    }
+
+    /// Sums up stale hours from the first one on, and answers which hour comes next.
+    private mutating func refresh(
+        _ type: UInt32, _ aggregation: SampleType.Aggregation, _ stale: ClosedRange<Int64>, rows left: inout Int
+    ) throws -> Int64 {
+        // Where there are no samples there are no summaries, and nothing needs to be walked through.
+        let blocks = SummaryPeriod.block(ofHour: stale.lowerBound)...SummaryPeriod.block(ofHour: stale.upperBound)
+        guard let extent = try snapshot.extent(of: type) else {
+            try removeSummaries(type, blocks)
+            return stale.upperBound + 1
+        }
+        let inside = SummaryPeriod.block(of: extent.lowerBound)...SummaryPeriod.block(of: extent.upperBound)
+        if blocks.lowerBound < inside.lowerBound {
+            try removeSummaries(type, blocks.lowerBound...min(blocks.upperBound, inside.lowerBound - 1))
+        }
+        if blocks.upperBound > inside.upperBound {
+            try removeSummaries(type, max(blocks.lowerBound, inside.upperBound + 1)...blocks.upperBound)
+        }
+        let last = min(stale.upperBound, (inside.upperBound + 1) * SummaryPeriod.hoursPerBlock - 1)
+        var hour = max(stale.lowerBound, inside.lowerBound * SummaryPeriod.hoursPerBlock)
+        let hours = max(1, extent.upperBound / SummaryPeriod.hour - extent.lowerBound / SummaryPeriod.hour)
+        let rowsPerHour = try Int64(snapshot.counts(of: type).samples) / hours
+        var pass = SummaryPass(
+            ranking: try snapshot.ranking(of: type), type: type, aggregation: aggregation,
+            hours: min(SummaryPeriod.hoursPerBlock, Int64(SummaryPass.mostRows) / max(1, rowsPerHour) + 1))
+        while hour <= last, left > 0 {
+            let block = SummaryPeriod.block(ofHour: hour)
+            let next = try snapshot.nextStart(type, from: block * SummaryPeriod.block, pass.ranking)
+            let nextBlock = next.map { SummaryPeriod.block(of: $0) } ?? inside.upperBound + 1
+            guard nextBlock == block else {
+                // Nothing begins before that block: there is nothing to keep.
+                try removeSummaries(type, block...min(nextBlock - 1, blocks.upperBound))
+                hour = min(nextBlock * SummaryPeriod.hoursPerBlock, last + 1)
+                left -= 64
+                continue
+            }
+            let end = (block + 1) * SummaryPeriod.hoursPerBlock
+            // What is stale to the end of a block may be left to a later pass; what is not must hold at once.
+            hour = try refresh(hour, to: min(last + 1, end), mayStop: stale.upperBound + 1 >= end, &pass)
+            left -= pass.rows + 256
+        }
+        return hour > last ? stale.upperBound + 1 : hour
+    }
+
+    /// Sums up hours of one block from a stale one on, and answers which hour comes next.
+    private mutating func refresh(
+        _ hour: Int64, to limit: Int64, mayStop: Bool, _ pass: inout SummaryPass
+    ) throws -> Int64 {
+        let block = SummaryPeriod.block(ofHour: hour)
+        let (start, end) = (block * SummaryPeriod.hoursPerBlock, (block + 1) * SummaryPeriod.hoursPerBlock)
+        let known = try snapshot.summary(pass.type, block, pass.aggregation)
+        var content = known ?? SummaryContent()
+        let to = mayStop ? min(limit, hour + pass.hours) : known == nil ? end : limit
+        if known == nil { content.quarters = SummaryContent.emptyQuarters }
+        pass.rows = 0
+        try sum(known == nil ? start..<to : hour..<to, block, &content, &pass)
+        if content.quarters == nil, content.samples > environment.limits.coarseSamples {
+            // Grown beyond what goes without quarters: all hours that hold get them.
+            content.quarters = SummaryContent.emptyQuarters
+            try sum(start..<(mayStop ? to : end), block, &content, &pass)
+        } else if content.samples <= environment.limits.coarseSamples / (known == nil ? 1 : 2) {
+            content.quarters = nil
+        }
+        try put(content, block, pass)
+        pass.hours = pass.rows > SummaryPass.mostRows ? max(1, pass.hours / 2) : min(end - start, pass.hours * 2)
+        return to > limit ? limit : to
+    }
+
+    private func sum(
+        _ hours: Range<Int64>, _ block: Int64, _ content: inout SummaryContent, _ pass: inout SummaryPass
+    ) throws {
+        let (cells, rows) = try snapshot.summarize(pass.type, hours: hours, pass.ranking)
+        let first = Int(hours.lowerBound - block * SummaryPeriod.hoursPerBlock)
+        content.replace(first..<first + hours.count, by: cells)
+        pass.rows += rows
+    }
+
+    private mutating func put(_ content: SummaryContent, _ block: Int64, _ pass: SummaryPass) throws {
+        let key = SummaryPeriod.key(pass.type, block)
+        if content.samples <= environment.limits.thinSamples {
+            if try snapshot.view.contains(context.tables[.summaries], key) { try remove(.summaries, key) }
+        } else {
+            try put(.summaries, key, content.value(key: key, block: block, pass.aggregation, commit: commit))
+        }
+    }
+
+    /// Removes the summaries of some blocks.
+    private mutating func removeSummaries(_ type: UInt32, _ blocks: ClosedRange<Int64>) throws {
+        for block in try snapshot.summarizedBlocks(type, blocks) {
+            try remove(.summaries, SummaryPeriod.key(type, block))
+        }
+    }
+}
+
+/// What stays the same while stale hours of a type are summed up, and how far to go at a time.
+private struct SummaryPass {
+    let ranking: SourceRanking
+    let type: UInt32
+    let aggregation: SampleType.Aggregation
+    var hours: Int64
+    /// Samples that the last pass looked at.
+    var rows = 0
+
+    /// Where a day has more samples than this, less than a day is summed up at a time.
+    static let mostRows = 20_000
+}
+
+extension Snapshot {
+    /// The blocks of a type that have a summary.
+    func summarizedBlocks(_ type: UInt32, _ wanted: ClosedRange<Int64>? = nil) throws -> [Int64] {
+        var blocks: [Int64] = []
+        var cursor = try view.cursor(tables[.summaries])
+        var found = try cursor.seek(SummaryPeriod.key(type, wanted?.lowerBound ?? Int64(Int32.min)))
+        while found, let (other, block) = SummaryPeriod.parse(cursor.key), other == type {
+            if let wanted, block > wanted.upperBound { break }
+            blocks.append(block)
+            found = try cursor.next()
+        }
+        return blocks
+    }
+}

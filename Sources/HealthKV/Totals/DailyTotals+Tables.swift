@@ -1,0 +1,121 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension DailyTotal: SyncRecord {
+    static var table: TableCode { .totals }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(peer)
+        record.append(type.identifier)
+        record.append(day)
+        record.append(zone)
+        record.append(value == nil ? 0 : 1 as UInt8)
+        record.append((value ?? 0).bitPattern)
+        record.append(unit.symbol)
+        record.append(isComplete ? 1 : 0 as UInt8)
+        record.append(time.nanoseconds)
+    }
+
+    init(from record: inout RecordReader) throws {
+        peer = try record.readText()
+        type = SampleType(try record.readText())
+        day = try record.readText()
+        zone = try record.readText()
+        let hasValue = try record.read(UInt8.self) != 0
+        let bits = try record.read(UInt64.self)
+        value = hasValue ? Double(bitPattern: bits) : nil
+        unit = try HealthUnit(symbol: try record.readText())
+        isComplete = try record.read(UInt8.self) != 0
+        time = Instant(nanoseconds: try record.read(Int64.self))
+    }
+}
+
+/// Keys of the totals: peer, type, day.
+private enum TotalKey {
+    static func prefix(_ peer: String, _ type: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 24)
+        writer.bytes = PeerKey.peer(peer, hashKey)
+        writer.appendBigEndian(type)
+        return writer.bytes
+    }
+
+    static func key(_ peer: String, _ type: UInt32, _ day: Int, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 24)
+        writer.bytes = prefix(peer, type, hashKey)
+        writer.appendBigEndian(UInt32(bitPattern: Int32(truncatingIfNeeded: day)) ^ 1 << 31)
+        return writer.bytes
+    }
+}
+
+extension WriteTransaction {
+    /// Keeps a peer's total of a day. A newer reading takes the place of an older one, except an incomplete over a complete one, or
+    /// none over some; answers whether this one is kept.
+    ///
+    /// ```swift
+    /// try store.write { txn in
+    ///     try txn.setTotal(
+    ///         DailyTotal(
+    ///             peer: "health", type: .stepCount, day: "2026-03-01", zone: "Europe/Berlin", value: 8_112, unit: .count,
+    ///             isComplete: true, time: now))
+    /// }
+    /// ```
+    @discardableResult
+    public mutating func setTotal(_ total: DailyTotal) throws -> Bool {
+        guard let day = CivilTime.day(total.day) else { throw ModelError.malformedText(field: "day") }
+        if let unit = total.type.canonicalUnit, !unit.isCompatible(with: total.unit) {
+            throw ModelError.incompatibleUnits(from: total.unit.symbol, to: unit.symbol)
+        }
+        let key = TotalKey.key(total.peer, try number(of: total.type), day, state.header.hashKey)
+        if let older = try snapshot.record(key, as: DailyTotal.self), !total.replaces(older) { return false }
+        try put(.totals, key, StoredSync(total, key: SyncKey(key), commit: commit).recordBytes)
+        return true
+    }
+
+    /// Forgets all that a peer said.
+    mutating func removeTotals(peer: String) throws {
+        let hashKey = state.header.hashKey
+        for total in try snapshot.records(prefix: PeerKey.peer(peer, hashKey), as: DailyTotal.self) {
+            guard let number = try snapshot.number(of: total.type), let day = CivilTime.day(total.day) else { continue }
+            try remove(.totals, TotalKey.key(peer, number, day, hashKey))
+        }
+    }
+
+    /// Forgets what a peer said of a type, as when it is disconnected.
+    public mutating func removeTotals(of type: SampleType, peer: String) throws {
+        let kept = try totals(of: type, peer: peer)
+        guard let number = try snapshot.number(of: type) else { return }
+        for total in kept {
+            guard let day = CivilTime.day(total.day) else { continue }
+            try remove(.totals, TotalKey.key(peer, number, day, state.header.hashKey))
+        }
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// The totals that a peer gave, by day.
+    public func totals(of type: SampleType, peer: String) throws -> [DailyTotal] {
+        let snapshot = snapshot
+        guard let number = try snapshot.number(of: type) else { return [] }
+        return try snapshot.records(
+            prefix: TotalKey.prefix(peer, number, snapshot.header.hashKey), as: DailyTotal.self)
+    }
+
+    /// A peer's totals beside what the store's samples come to, so that a difference shows.
+    public func compareTotals(of type: SampleType, peer: String) throws -> [DailyTotalComparison] {
+        var comparisons: [DailyTotalComparison] = []
+        for total in try totals(of: type, peer: peer) {
+            guard let zone = TimeZone(identifier: total.zone), let day = CivilTime.day(total.day),
+                let bounds = LocalDay(day, in: zone).bounds
+            else { continue }
+            let own = try statistics(of: type, from: bounds.from, to: bounds.to, unit: total.unit)
+            comparisons.append(DailyTotalComparison(total: total, own: own.sum ?? own.average ?? 0))
+        }
+        return comparisons
+    }
+}

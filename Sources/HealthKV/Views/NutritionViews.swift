@@ -1,0 +1,118 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HealthModel
+
+/// What was eaten on a day.
+public struct NutritionDay: Sendable, Hashable {
+    /// `YYYY-MM-DD`
+    public let date: String
+    /// By nutrient, in its canonical unit, sources merged. A nutrient without samples is left out.
+    public let amounts: [SampleType: Double]
+}
+
+/// The nutrients of one meal, as they were entered.
+public struct NutritionMeal: Sendable, Hashable {
+    /// The group that joins its samples; `nil` for samples that belong to none, each of which is a meal of its own.
+    public let group: String?
+    /// When the first of its samples begins.
+    public let start: Instant
+    /// By nutrient, in its canonical unit.
+    public let amounts: [SampleType: Double]
+    /// The samples that make the meal.
+    public let samples: [Sample]
+}
+
+/// What a diet app shows of today.
+public struct TodaySummary: Sendable, Hashable {
+    /// Kilocalories by samples that start today (SEMANTICS C17 leaves this to the app; both are given).
+    public let activeEnergyStrict: Double
+    /// Kilocalories by the share of each sample's time that lies in today.
+    public let activeEnergy: Double
+    /// Kilocalories at rest, by the share of time.
+    public let basalEnergy: Double
+    /// Kilocalories that were eaten and drunk.
+    public let dietaryEnergy: Double
+    /// Workouts that overlap today, in the order of their starts.
+    public let workouts: [Sample]
+}
+
+extension SampleType {
+    /// The nutrients of the catalog: all types of food and drink.
+    public static let nutrients = catalog.filter {
+        $0.identifier.hasPrefix("HKQuantityTypeIdentifierDietary") && $0.aggregation == .cumulative
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Nutrition day by day. Days without any are left out.
+    ///
+    /// ```swift
+    /// let days = try store.read { try $0.nutrition(from: a, to: b, calendar: calendar) }
+    /// print(days.first?.amounts[.dietaryProtein] ?? 0)
+    /// ```
+    public func nutrition(
+        of nutrients: [SampleType] = SampleType.nutrients, from: Instant, to: Instant, calendar: Calendar = .current
+    ) throws -> [NutritionDay] {
+        var amounts: [Int: [SampleType: Double]] = [:]
+        let offsets = ZoneOffsets(calendar.timeZone, from: max(from, .earliest).second, to: min(to, .latest).second)
+        for type in nutrients {
+            for day in try statistics(type, by: .day, from: from, to: to, calendar: calendar) {
+                amounts[offsets.day(at: day.start.second), default: [:]][type] = day.sum ?? 0
+            }
+        }
+        return amounts.sorted { $0.key < $1.key }.map { NutritionDay(date: CivilTime.text($0.key), amounts: $0.value) }
+    }
+
+    /// Nutrition meal by meal: samples of one group together, in the order of their starts.
+    public func meals(
+        of nutrients: [SampleType] = SampleType.nutrients, from: Instant, to: Instant
+    ) throws -> [NutritionMeal] {
+        var groups: [String: [Sample]] = [:]
+        var meals: [NutritionMeal] = []
+        for type in nutrients {
+            for sample in try samples(of: type, from: from, to: to, rule: .strictStart) {
+                if let group = sample.group {
+                    groups[group, default: []].append(sample)
+                } else {
+                    meals.append(try NutritionMeal(group: nil, [sample]))
+                }
+            }
+        }
+        for (group, samples) in groups { meals.append(try NutritionMeal(group: group, samples)) }
+        return meals.sorted {
+            ($0.start, $0.group ?? "", $0.samples[0].id) < ($1.start, $1.group ?? "", $1.samples[0].id)
+        }
+    }
+
+    /// Energy and workouts of the local day that an instant belongs to.
+    public func today(at now: Instant, calendar: Calendar = .current) throws -> TodaySummary {
+        guard let day = LocalDay(of: now, in: calendar.timeZone).bounds else {
+            throw ModelError.instantOutOfRange
+        }
+        func energy(_ type: SampleType, _ options: CumulativeOptions = CumulativeOptions()) throws -> Double {
+            try statistics(of: type, from: day.from, to: day.to, unit: .kilocalorie, options: options).sum ?? 0
+        }
+        return TodaySummary(
+            activeEnergyStrict: try energy(.activeEnergyBurned, CumulativeOptions(borders: .strictStart)),
+            activeEnergy: try energy(.activeEnergyBurned), basalEnergy: try energy(.basalEnergyBurned),
+            dietaryEnergy: try energy(.dietaryEnergyConsumed),
+            workouts: try samples(of: .workout, from: day.from, to: day.to))
+    }
+}
+
+extension NutritionMeal {
+    fileprivate init(group: String?, _ samples: [Sample]) throws {
+        self.group = group
+        self.samples = samples.sorted { ($0.start, $0.type, $0.id) < ($1.start, $1.type, $1.id) }
+        start = self.samples[0].start
+        var amounts: [SampleType: Double] = [:]
+        for sample in samples {
+            let unit = sample.type.canonicalUnit ?? sample.quantity.unit
+            amounts[sample.type, default: 0] += try sample.value(in: unit)
+        }
+        self.amounts = amounts
+    }
+}

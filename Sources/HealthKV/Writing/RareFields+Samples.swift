@@ -1,0 +1,36 @@
+import ColumnFormat
+import HealthModel
+
+extension RareFields.Content {
+    /// The rare fields of a sample, but for its sync identifier.
+    init(_ sample: Sample) {
+        self.init()
+        group = sample.group
+        metadata = MetadataCoding.encode(sample.metadata)
+        guard sample.hasRareFields else { return }
+        local = MetadataCoding.encode(sample.local)
+        timeZone = sample.timeZone
+        payload = PayloadCoding.encode(sample.workout)
+        original = OriginalCoding.encode(sample.original)
+    }
+
+    init(_ extras: SampleBatch.Extras) {
+        self.init()
+        group = extras.group
+        metadata = MetadataCoding.encode(extras.metadata)
+        local = MetadataCoding.encode(extras.local)
+        timeZone = extras.timeZone
+        payload = PayloadCoding.encode(extras.workout)
+        original = OriginalCoding.encode(extras.original)
+    }
+
+    /// Gives a sample what stands here.
+    func set(_ sample: inout Sample) throws(FormatError) {
+        sample.group = group
+        if let metadata { sample.metadata = try MetadataCoding.decode(metadata) }
+        if let local { sample.local = try MetadataCoding.decode(local) }
+        if let timeZone { sample.timeZone = timeZone }
+        if let payload { sample.workout = try PayloadCoding.decode(payload) }
+        if let original { sample.original = try OriginalCoding.decode(original) }
+    }
+}

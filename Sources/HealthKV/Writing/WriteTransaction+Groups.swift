@@ -1,0 +1,72 @@
+import ColumnFormat
+import HealthModel
+
+/// Samples that are written and deleted as one (SEMANTICS C5).
+extension WriteTransaction {
+    /// Makes a group consist of these samples: they are saved, and what else the group held is deleted. All or nothing.
+    ///
+    /// Saving a changed meal again is an edit of what changed; a nutrient that is left out goes, and one that comes back to a
+    /// group that still lives comes back with a greater version. A group that was deleted as a whole stays deleted.
+    @discardableResult
+    public mutating func save(group: String, _ samples: [Sample]) throws -> [SaveOutcome] {
+        let samples = samples.map { sample in
+            var sample = sample
+            sample.group = group
+            if sample.source == .thisApp { sample.source = environment.source }
+            return sample
+        }
+        for sample in samples { try sample.validate() }
+        return try whole { transaction in
+            let before = try transaction.liveRows(ofGroup: group)
+            var outcomes: [SaveOutcome] = []
+            for sample in samples {
+                outcomes.append(try transaction.saveMember(sample, ofLiving: !before.isEmpty))
+            }
+            let left = try transaction.liveRows(ofGroup: group).filter { row in
+                try !samples.contains { try transaction.snapshot.isVersion($0, of: row) }
+            }
+            try transaction.deleteFound(left)
+            return outcomes
+        }
+    }
+
+    /// Saves a meal with all its nutrients: see ``save(group:_:)``.
+    @discardableResult
+    public mutating func save(_ meal: Meal, source: Source = .thisApp) throws -> [SaveOutcome] {
+        try save(group: meal.id, meal.samples(source: source))
+    }
+
+    private mutating func saveMember(_ sample: Sample, ofLiving isLiving: Bool) throws -> SaveOutcome {
+        let outcome = try store(sample, rule: .local)
+        guard outcome == .vetoed, isLiving else { return outcome }
+        var again = sample
+        again.version = min(Sample.versionLimit, (try snapshot.deletedVersion(of: sample) ?? 0) + 1)
+        return try store(again, rule: .local)
+    }
+
+    private mutating func liveRows(ofGroup group: String) throws -> [FoundRow] {
+        var live: [FoundRow] = []
+        for row in try snapshot.find(group: group) { if let row = try settled(row) { live.append(row) } }
+        return live
+    }
+}
+
+extension Snapshot {
+    /// Whether a sample is the one of a row, by id or by sync identity.
+    fileprivate func isVersion(_ sample: Sample, of found: FoundRow) throws -> Bool {
+        if sample.id == found.row.id { return true }
+        guard let text = sample.syncIdentifier, try type(found.lane.type) == sample.type else { return false }
+        let own = found.row.flags.contains(.syncIsID) ? found.row.id.description : found.row.rare?.syncIdentifier
+        return try own == text && source(revision(found.row.revision).sourceNumber) == sample.source.identity
+    }
+
+    /// The greatest version that a tombstone holds against a sample.
+    fileprivate func deletedVersion(of sample: Sample) throws -> Int64? {
+        var versions = [try tombstone(sample.id)?.version]
+        if let type = try number(of: sample.type), let source = try number(of: sample.source.identity) {
+            let text = sample.syncIdentifier ?? sample.id.description
+            versions.append(try tombstone(SyncIdentity(type: type, source: source, identifier: text))?.version)
+        }
+        return versions.compactMap(\.self).max()
+    }
+}

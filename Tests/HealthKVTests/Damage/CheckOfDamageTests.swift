@@ -1,0 +1,57 @@
+import LMDB
+import PageReader
+import Testing
+
+@testable import HealthKV
+
+@Suite("Checking damaged files")
+struct CheckOfDamageTests {
+    @Test("Every kind of finding about pages has a name of its own among the store's")
+    func names() {
+        for kind in PageFinding.Kind.allCases { #expect(Finding.Kind(rawValue: kind.rawValue) != nil, "\(kind)") }
+    }
+
+    @Test("A sound store is clean, opened or not")
+    func sound() throws {
+        let file = try DamagedFile()
+        let report = try SampleStore.check(at: file.folder.path)
+        #expect(report.findings == [] && report.samples == 3_000 && report.unexamined.isEmpty)
+    }
+
+    @Test("Several damages are several findings, and what they hide is listed")
+    func several() throws {
+        let file = try DamagedFile()
+        let leaves = try file.pages(kind: 2)
+        try file.change { bytes in
+            for page in leaves.prefix(6) + leaves.suffix(2) { bytes[page * 4_096 + 14] ^= 0x11 }
+            bytes[4_096 + 16] ^= 1
+        }
+        let report = try SampleStore.check(at: file.folder.path)
+        #expect(Set(report.findings.map(\.kind)).count > 1, "\(report.findings)")
+        #expect(!report.unexamined.isEmpty)
+    }
+
+    @Test("Cut, emptied and noisy files give findings", arguments: [0, 1, 4_095, 8_000, 50_000])
+    func cut(length: Int) throws {
+        let file = try DamagedFile()
+        try file.change { $0.removeLast($0.count - length) }
+        #expect(try !SampleStore.check(at: file.folder.path).isClean)
+        try file.change { bytes in bytes = [UInt8](repeating: 0x5A, count: 60_000) }
+        let report = try SampleStore.check(at: file.folder.path)
+        #expect(report.findings.contains { $0.kind == .metaUnreadable })
+    }
+
+    @Test("Behind a damaged page the values of all others are verified")
+    func values() throws {
+        let file = try DamagedFile()
+        let bodies = try file.pages(kind: 4)
+        try file.change { bytes in
+            bytes[16] ^= 1
+            for page in bodies { bytes[page * 4_096 + 2_000] ^= 1 }
+        }
+        let report = try SampleStore.check(at: file.folder.path)
+        let kinds = Set(report.findings.map(\.kind))
+        #expect(kinds.contains(.metaUnreadable))
+        #expect(!kinds.isDisjoint(with: [.chunkUnreadable, .detailsMismatch]), "\(report.findings)")
+    }
+}

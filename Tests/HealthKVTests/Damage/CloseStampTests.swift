@@ -1,0 +1,68 @@
+import LMDB
+import Testing
+
+@testable import HealthKV
+
+@Suite("The stamp of a clean close")
+struct CloseStampTests {
+    private var limits: EngineLimits {
+        var limits = EngineLimits()
+        limits.stampedBytes = 0
+        return limits
+    }
+
+    private func stamp(_ file: DamagedFile) -> String { file.folder.path + "/closed.stamp" }
+
+    @Test("A clean close stamps the file, and opening for writing takes the stamp away")
+    func lifecycle() throws {
+        let file = try DamagedFile(limits: limits)
+        #expect(CloseStamp.isMatching(folder: file.folder.path, limits))
+        var options = SampleStore.Options()
+        options.limits = limits
+        let store = try SampleStore.open(at: file.folder.path, options: options)
+        #expect(FileSystem.size(of: stamp(file)) == nil)
+        try store.close()
+        #expect(CloseStamp.isMatching(folder: file.folder.path, limits))
+    }
+
+    @Test("A reader neither writes nor removes a stamp")
+    func reader() throws {
+        let file = try DamagedFile(limits: limits)
+        let before = FileSystem.smallFile(stamp(file))
+        #expect(try file.readAll(readOnly: true, limits: limits) == 3_000)
+        #expect(FileSystem.smallFile(stamp(file)) == before && before != nil)
+    }
+
+    @Test("A file that was changed after its stamp is walked again")
+    func changed() throws {
+        let file = try DamagedFile(limits: limits)
+        let leaf = try #require(try file.pages(kind: 2).last)
+        let sound = try file.bytes
+        for page in try file.pages(kind: 2).prefix(20) {
+            try file.change { bytes in
+                bytes = sound
+                for index in page * 4_096..<(page + 1) * 4_096 { bytes[index] = 0 }
+            }
+            #expect(!CloseStamp.isMatching(folder: file.folder.path, limits), "page \(leaf)")
+        }
+    }
+
+    @Test("A stamp with a wrong byte is none")
+    func torn() throws {
+        let file = try DamagedFile(limits: limits)
+        let bytes = try #require(FileSystem.smallFile(stamp(file)))
+        for index in stride(from: 0, to: bytes.count, by: 7) {
+            var torn = bytes
+            torn[index] ^= 1
+            FileSystem.remove(stamp(file))
+            #expect(FileSystem.writeSmallFile(stamp(file), torn))
+            #expect(!CloseStamp.isMatching(folder: file.folder.path, limits))
+        }
+    }
+
+    @Test("Small files have no stamp")
+    func small() throws {
+        let file = try DamagedFile()
+        #expect(FileSystem.size(of: stamp(file)) == nil)
+    }
+}

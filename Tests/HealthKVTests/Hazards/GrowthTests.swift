@@ -1,0 +1,177 @@
+import LMDB
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import HealthKV
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The map and its end, the limits of file and disk.
+@Suite struct GrowthTests {
+    @Test(
+        "When another process let the file grow, readers and the writer take its size over", arguments: [true, false])
+    func grownByAnother(isRead: Bool) async throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small())
+        try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(0)))
+        await #expect(processExitsWith: .success) { [path = folder.path as String] in
+            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+            try store.fill(thousands: 40)
+            try store.close()
+        }
+        #expect(try #require(FileSystem.size(of: folder.path + "/data.mdb")) > 1 << 20)
+        if isRead { #expect(try store.read { try $0.count(of: .stepCount) } == 40_000) }
+        #expect(try store.save(Sample(.bodyMass, 71, .kilogram, at: .day(1))) == .inserted)
+        #expect(try store.info().mapSize == 64 << 20)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("The map grows beside readers that come and go, and no closure runs twice")
+    func growing() async throws {
+        let store = try SampleStore.temporary(options: .small(sizeLimit: 64 << 20))
+        let runs = Atomic<Int>(0)
+        let isDone = Atomic<Bool>(false)
+        let reader = Thread {
+            while !isDone.load(ordering: .acquiring) { _ = try? store.read { try $0.count() } }
+        }
+        for batch in 0..<60 {
+            try await store.write { txn in
+                runs.add(1, ordering: .relaxed)
+                try txn.importBatch(SampleStore.batch(1_000, day: 0, second: batch * 1_000))
+            }
+        }
+        isDone.store(true, ordering: .releasing)
+        reader.join()
+        #expect(runs.load(ordering: .relaxed) == 60)
+        let info = try store.info()
+        #expect(info.mapSize > 1 << 20)
+        #expect(info.notices.contains { $0.code == .grown })
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("Growth waits for a reader so long and no longer, says so, and succeeds when the reader has ended")
+    func blockedGrowth() throws {
+        var options = SampleStore.Options.small(sizeLimit: 64 << 20)
+        options.growthTimeout = .milliseconds(50)
+        let store = try SampleStore.temporary(options: options)
+        try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(0)))
+        let (began, ends) = (Gate(), Gate())
+        let reader = Thread {
+            _ = try? store.read { _ in
+                began.open()
+                ends.wait()
+            }
+        }
+        began.wait()
+        var (_, error) = try store.fillUp()
+        // The first transaction that does not fit makes the next one ask for a larger map.
+        if error?.code == .full { (_, error) = try store.fillUp() }
+        #expect(error?.code == .growthBlocked, "\(String(describing: error))")
+        let found = try store.read { try $0.samples(of: .stepCount, limit: 1) }
+        #expect(try store.write { try $0.delete(id: found[0].id) }, "deleting goes on")
+        ends.open()
+        reader.join()
+        try store.fill(thousands: 5, day: 20)
+        #expect(try store.info().mapSize > 1 << 20)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("At the greatest size saving stops, everything can still be deleted, and then saving goes on")
+    func deletingWhenFull() throws {
+        var options = SampleStore.Options.small(mapSize: 4 << 20)
+        // Steps that fit what is kept back of so small a map.
+        options.limits.chunksPerStep = 4
+        let store = try SampleStore.temporary(options: options)
+        for _ in 0..<2 {
+            let (count, error) = try store.fillUp()
+            #expect(error?.code == .full, "\(String(describing: error))")
+            #expect(count > 1_000)
+            let ids = try store.read { try $0.samples(of: .stepCount, limit: 50).map(\.id) }
+            for id in ids { #expect(try store.write { try $0.delete(id: id) }) }
+            #expect(try store.read { try $0.count() } == count - ids.count)
+            try store.write { _ = try $0.purgeSource(SampleStore.Options().source.identity) }
+            while try store.maintain() {}
+            #expect(try store.read { try $0.count() } == 0)
+        }
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("One large transaction cannot take the room that deleting needs")
+    func largeTransaction() throws {
+        let store = try SampleStore.temporary(options: .small(mapSize: 2 << 20))
+        try store.fill(thousands: 10)
+        for rows in [80_000, 40_000, 20_000, 10_000, 5_000] {
+            do { try store.add(rows, day: 40) } catch {
+                #expect((error as? StoreError)?.code == .full, "\(error)")
+            }
+        }
+        let info = try store.info()
+        #expect(info.liveBytes <= info.mapSize * 15 / 16, "a sixteenth is left")
+        let id = try store.read { try #require(try $0.samples(of: .stepCount, limit: 1).first).id }
+        #expect(try store.write { try $0.delete(id: id) })
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A limit of the process on file sizes is an error, not the end of the process; deleting goes on")
+    func fileSizeLimit() async throws {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit()
+            limit.rlim_cur = 2 << 20
+            limit.rlim_max = 2 << 20
+            #if canImport(Glibc)
+                let code = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            #else
+                let code = unsafe setrlimit(RLIMIT_FSIZE, &limit)
+            #endif
+            try #require(code == 0)
+            let store = try SampleStore.temporary(options: .small(mapSize: 64 << 20))
+            let (count, error) = try store.fillUp()
+            #expect(error?.code == .full, "\(String(describing: error))")
+            #expect(count > 1_000)
+            let ids = try store.read { try $0.samples(of: .stepCount, limit: 20).map(\.id) }
+            for id in ids { #expect(try store.write { try $0.delete(id: id) }) }
+            try store.expectClean()
+            try store.close()
+        }
+    }
+
+    @Test(
+        "On a full disk saving is an error that stores nothing; reading and deleting go on; room that comes back is used",
+        .enabled(if: Machine.canMount, "file systems cannot be mounted here"))
+    func fullDisk() throws {
+        let folder = TemporaryFolder()
+        try #require(Machine.mount("tmpfs", folder.path, size: "4m"))
+        defer { Machine.unmount(folder.path) }
+        var options = SampleStore.Options.small(mapSize: 64 << 20)
+        options.limits.chunksPerStep = 4
+        let store = try SampleStore.open(at: folder.path + "/store", options: options)
+        for _ in 0..<(Machine.isLong ? 500 : 2) {
+            let (_, error) = try store.fillUp()
+            #expect(error?.code == .full, "\(String(describing: error))")
+            // Somebody else takes the rest.
+            FileSystem.write([UInt8](repeating: 1, count: 2 << 20), to: folder.path + "/ballast")
+            #expect(FileSystem.freeBytes(at: folder.path) == 0)
+            #expect(throws: StoreError.self) { try store.add(20_000, day: 300) }
+            let samples = try store.read { try $0.samples(of: .stepCount, limit: 20) }
+            for sample in samples { #expect(try store.write { try $0.delete(id: sample.id) }) }
+            #expect(samples.count == 20)
+            FileSystem.remove(folder.path + "/ballast")
+            try store.write { _ = try $0.purgeSource(SampleStore.Options().source.identity) }
+            while try store.maintain() {}
+        }
+        try store.expectClean()
+        try store.close()
+    }
+}

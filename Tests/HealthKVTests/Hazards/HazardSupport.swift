@@ -1,0 +1,149 @@
+import LMDB
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import HealthKV
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Gathers the notices of a store.
+final class Notices: Sendable {
+    private let all = Monitor<[StoreNotice]>([])
+
+    var codes: [StoreNotice.Code] { all.withLock { $0.map(\.code) } }
+
+    func note(_ notice: StoreNotice) { all.withLock { $0.append(notice) } }
+}
+
+extension SampleStore.Options {
+    /// Small sizes, so that a few hundred samples fill a store.
+    static func small(mapSize: Int = 1 << 20, sizeLimit: Int? = nil) -> SampleStore.Options {
+        var options = SampleStore.Options()
+        options.mapSize = mapSize
+        options.sizeLimit = sizeLimit
+        options.maintainsWhenIdle = false
+        return options
+    }
+}
+
+extension SampleStore {
+    /// Imports rows with ids of their own, a thousand in a commit.
+    func fill(thousands: Int, day: Int = 0) throws {
+        for number in 0..<thousands { try add(1_000, day: day, second: number * 1_000) }
+    }
+
+    @discardableResult
+    func add(_ rows: Int, day: Int, second: Int = 0) throws -> ImportReport {
+        let batch = SampleStore.batch(rows, day: day, second: second)
+        return try write { try $0.importBatch(batch) }
+    }
+
+    static func batch(_ rows: Int, day: Int, second: Int = 0) -> SampleBatch {
+        var batch = SampleBatch()
+        for row in 0..<rows {
+            batch.append(Sample(.stepCount, Double(row % 500), .count, at: .day(day, second + row)))
+        }
+        return batch
+    }
+
+    /// Imports until the store refuses; answers how many samples were added, and the error.
+    func fillUp(limit: Int = 400_000) throws -> (count: Int, error: StoreError?) {
+        var count = 0
+        while count < limit {
+            do {
+                try add(1_000, day: 1, second: count)
+                count += 1_000
+            } catch let error as StoreError {
+                return (count, error)
+            }
+        }
+        return (count, nil)
+    }
+}
+
+/// What a test needs of the system and not every machine gives.
+enum Machine {
+    static var isLong: Bool { unsafe getenv("HEALTHKV_LONG") != nil }
+
+    static var isRoot: Bool { geteuid() == 0 }
+
+    /// Whether file systems can be mounted: by the superuser, outside most containers.
+    static let canMount: Bool = {
+        #if os(Linux)
+            guard isRoot else { return false }
+            let folder = TemporaryFolder()
+            guard mount("tmpfs", folder.path, size: "64k") else { return false }
+            return unmount(folder.path)
+        #else
+            return false
+        #endif
+    }()
+
+    static func mount(_ kind: String, _ folder: String, size: String) -> Bool {
+        run(["mount", "-t", kind, "-o", "size=\(size)", "none", folder])
+    }
+
+    @discardableResult
+    static func unmount(_ folder: String) -> Bool { run(["umount", folder]) }
+
+    /// Runs a program of the system; answers whether it succeeded.
+    @discardableResult
+    static func run(_ words: [String]) -> Bool {
+        // unsafe: the strings live until the child has started with copies of them.
+        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
+        unsafe arguments.append(nil)
+        defer { unsafe arguments.forEach { unsafe free($0) } }
+        var child: pid_t = 0
+        guard unsafe posix_spawnp(&child, words[0], nil, nil, arguments, environ) == 0 else { return false }
+        var status: Int32 = -1
+        guard unsafe waitpid(child, &status, 0) == child else { return false }
+        return status == 0
+    }
+}
+
+extension FileSystem {
+    /// All bytes of a file.
+    static func bytes(of path: String) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY)
+        guard descriptor >= 0, let size = size(of: path) else { return [] }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: size)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, size, 0) }
+        return Array(bytes.prefix(max(0, count)))
+    }
+
+    static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o600) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC, mode)
+        _ = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        close(descriptor)
+    }
+}
+
+extension [UInt8] {
+    func contains(text: String) -> Bool {
+        let wanted = Array(text.utf8)
+        guard count >= wanted.count else { return false }
+        var from = startIndex
+        while let found = self[from...].firstIndex(of: wanted[0]) {
+            if self[found...].starts(with: wanted) { return true }
+            from = found + 1
+        }
+        return false
+    }
+}
+
+/// A thread that a test waits for.
+final class Thread: Sendable {
+    private let writer = WriterThread(name: "test", idlePeriod: .zero)
+
+    init(_ body: @escaping @Sendable () -> Void) { writer.perform(body) }
+
+    func join() { writer.stop() }
+}

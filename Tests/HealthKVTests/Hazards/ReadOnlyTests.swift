@@ -1,0 +1,149 @@
+import LMDB
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import HealthKV
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Reading where the lock file cannot be used.
+@Suite struct ReadOnlyTests {
+    private func reading(_ notices: Notices) -> SampleStore.Options {
+        var options = SampleStore.Options.small(mapSize: 64 << 20)
+        options.readOnly = true
+        options.onNotice = { notices.note($0) }
+        return options
+    }
+
+    @Test(
+        "A store on a medium for reading only is read, without locks, and says so",
+        .enabled(if: Machine.canMount, "file systems cannot be mounted here"))
+    func medium() throws {
+        let folder = TemporaryFolder()
+        try #require(Machine.mount("tmpfs", folder.path, size: "16m"))
+        defer { Machine.unmount(folder.path) }
+        let path = folder.path + "/store"
+        let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+        try store.add(1_000, day: 0)
+        try store.close()
+        FileSystem.remove(path + "/lock.mdb")
+        // A child of another test may hold a file open for a moment.
+        var tries = 0
+        while !Machine.run(["mount", "-o", "remount,ro", folder.path]), tries < 100 {
+            tries += 1
+            pause(milliseconds: 100)
+        }
+        try #require(tries < 100, "the file system stays busy")
+        let notices = Notices()
+        let read = try SampleStore.open(at: path, options: reading(notices))
+        #expect(read.core.file.access == .immutable)
+        #expect(try read.read { try $0.count() } == 1_000)
+        #expect(try !read.info().usesLocks)
+        #expect(notices.codes.contains(.withoutLocks))
+        try read.expectClean()
+        try read.close()
+        expectError(.accessDenied) { try SampleStore.open(at: path) }
+    }
+
+    @Test(
+        "Beside a live writer a view of the store that cannot be written to is read from whole copies, and says so",
+        .enabled(if: Machine.canMount, "file systems cannot be mounted here"))
+    func besideWriter() throws {
+        let folder = TemporaryFolder()
+        let (path, view) = (folder.path + "/store", folder.path + "/view")
+        let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+        try store.add(1_000, day: 0)
+        #expect(FileSystem.makeFolder(view))
+        try #require(Machine.run(["mount", "--bind", path, view]))
+        defer { Machine.unmount(view) }
+        try #require(Machine.run(["mount", "-o", "remount,bind,ro", view]))
+        #expect(!FileSystem.isImmutable(view + "/data.mdb"), "the same files can be written to by another name")
+        let isDone = Atomic<Bool>(false)
+        let writer = Thread {
+            var day = 1
+            while !isDone.load(ordering: .acquiring) {
+                _ = try? store.add(50, day: day)
+                day += 1
+                pause(milliseconds: 2)
+            }
+        }
+        var (read, busy) = (0, 0)
+        let notices = Notices()
+        for _ in 0..<20 {
+            do {
+                let copy = try openAlone(view, reading(notices))
+                #expect(copy.access == .copy)
+                let count = try copy.count()
+                #expect(count >= 1_000 && count % 50 == 0)
+                read += 1
+            } catch let error as StoreError where error.code == .busy {
+                busy += 1
+            }
+        }
+        isDone.store(true, ordering: .releasing)
+        writer.join()
+        #expect(read > 0, "busy \(busy) times")
+        #expect(notices.codes.contains(.withoutLocks))
+        try store.expectClean()
+        try store.close()
+    }
+
+    /// Opens a file as another process would: in this one it is open already, and would be shared.
+    private func openAlone(_ folder: String, _ options: SampleStore.Options) throws -> AloneFile {
+        let file = try FileOpener(folder: folder, options: options, notices: NoticeBoard(options.onNotice)).open()
+        return AloneFile(file: file)
+    }
+
+    private struct AloneFile {
+        let file: OpenFile
+        var access: OpenFile.Access { file.access }
+
+        func count() throws -> Int {
+            let header = try StoreCore.header(file)
+            let context = ReadContext(
+                tables: file.tables, path: "", header: header, names: NameBook(), intents: [], verified: nil,
+                feedIndex: nil)
+            let read = ReadTransaction(try file.environment.beginRead(), context: context)
+            return try read.samples(of: .stepCount).count
+        }
+    }
+
+    @Test(
+        "A user who may read the files and nothing else reads the store, and changes nothing in its folder",
+        .enabled(if: Machine.isRoot, "only the superuser becomes another user"))
+    func otherUser() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.path + "/store"
+            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+            try store.add(1_000, day: 0)
+            try store.close()
+            for name in [folder.path, path] { FileSystem.protect(name, mode: 0o755) }
+            FileSystem.protect(path + "/data.mdb", mode: 0o644)
+            let before = FileSystem.bytes(of: path + "/data.mdb")
+            try #require(setgid(65_534) == 0 && setuid(65_534) == 0)
+            let notices = Notices()
+            var options = SampleStore.Options.small(mapSize: 64 << 20)
+            options.readOnly = true
+            options.onNotice = { notices.note($0) }
+            for _ in 0..<2 {
+                let read = try SampleStore.open(at: path, options: options)
+                #expect(read.core.file.access == .copy)
+                #expect(try read.read { try $0.count() } == 1_000)
+                try read.expectClean()
+                try read.close()
+            }
+            #expect(notices.codes.contains(.withoutLocks))
+            #expect(FileSystem.bytes(of: path + "/data.mdb") == before)
+            expectError(.unsafeFolder) { try SampleStore.open(at: path) }
+            try #require(FileSystem.protect(path + "/data.mdb", mode: 0o600) == false)
+        }
+    }
+}

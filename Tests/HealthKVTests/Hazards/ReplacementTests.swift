@@ -1,0 +1,170 @@
+import LMDB
+import Testing
+import TestSupport
+
+@testable import HealthKV
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Another file in the place of the store's, suspending, and what other processes commit.
+@Suite struct ReplacementTests {
+    @Test("After compactInPlace nothing of a deleted sample is anywhere in the file, and readers keep their snapshot")
+    func canary() throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        let canary = "canary-7f3a9c-of-a-sample"
+        var sample = Sample(.bodyMass, 70, .kilogram, at: .day(0))
+        sample.metadata["note"] = .string(canary)
+        sample.group = canary
+        let saved = sample
+        try store.write { _ = try $0.save(saved) }
+        try store.add(2_000, day: 1)
+        try store.write { _ = try $0.delete(id: saved.id) }
+        while try store.maintain() {}
+        let file = folder.path + "/data.mdb"
+        #expect(FileSystem.bytes(of: file).contains(text: canary), "deleting alone leaves it in free pages")
+        let before = FileSystem.identity(of: file)
+        try store.read { transaction in
+            try store.compactInPlace()
+            let count = try transaction.count()
+            #expect(count == 2_000, "a snapshot goes on")
+        }
+        #expect(FileSystem.identity(of: file) != before)
+        #expect(!FileSystem.bytes(of: file).contains(text: canary))
+        #expect(try store.read { try $0.count() } == 2_000)
+        let replica = try store.info().replica
+        try store.add(10, day: 9)
+        try store.expectClean()
+        try store.close()
+        #expect(FileSystem.names(in: folder.path)?.sorted().prefix(2) == ["data.mdb", "lock.mdb"])
+        let again = try SampleStore.open(at: folder.path)
+        #expect(try again.info().replica == replica, "the store is no copy of itself")
+        #expect(try again.read { try $0.count() } == 2_010)
+        try again.expectClean()
+        try again.close()
+    }
+
+    @Test("When another process compacts in place, writers and readers go on with the new file, and no commit is lost")
+    func compactedByAnother() async throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        for round in 0..<3 {
+            try store.add(100, day: round)
+            await #expect(processExitsWith: .success) { [path = folder.path as String] in
+                let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+                try store.compactInPlace()
+                // Two at one time would shadow each other.
+                try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(50, Int.random(in: 0..<1_000_000))))
+                try store.close()
+            }
+            if round == 1 { #expect(try store.read { try $0.count(of: .bodyMass) } == 3) }
+            try store.save(Sample(.bodyMass, 71, .kilogram, at: .day(round)))
+            #expect(try store.read { try $0.count(of: .bodyMass) } == 2 * (round + 1))
+            #expect(try store.read { try $0.count(of: .stepCount) } == 100 * (round + 1))
+        }
+        #expect(try store.info().notices.contains { $0.code == .reopened })
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test(
+        "A file that another store's takes the place of, or that is removed, is an error at the next call",
+        arguments: [true, false])
+    func replaced(byOther: Bool) throws {
+        let folder = TemporaryFolder()
+        let (path, other) = (folder.path + "/store", folder.path + "/other")
+        try SampleStore.open(at: other).close()
+        let store = try SampleStore.open(at: path)
+        try store.add(10, day: 0)
+        if byOther {
+            #expect(FileSystem.rename(other + "/data.mdb", to: path + "/data.mdb"))
+        } else {
+            FileSystem.remove(path + "/data.mdb")
+        }
+        expectError(.replaced) { try store.add(10, day: 1) }
+        expectError(.replaced) { try store.read { try $0.count() } }
+        try store.close()
+        let again = try SampleStore.open(at: path)
+        #expect(try again.read { try $0.count() } == 0)
+        try again.close()
+    }
+
+    @Test("A store that is replaced by an earlier state of itself says so instead of going back in time")
+    func restoredBeneath() throws {
+        let folder = TemporaryFolder()
+        let (path, backup) = (folder.path + "/store", folder.path + "/backup")
+        let store = try SampleStore.open(at: path)
+        try store.add(10, day: 0)
+        try store.backup(to: backup)
+        try store.add(10, day: 1)
+        #expect(FileSystem.rename(backup + "/data.mdb", to: path + "/data.mdb"))
+        expectError(.replaced) { try store.add(10, day: 2) }
+        try store.close()
+    }
+
+    @Test("A suspended store holds no file and no lock, refuses calls, and goes on after resume")
+    func suspending() async throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        try store.add(10, day: 0)
+        #expect(openFiles(in: folder.path) > 0)
+        try store.suspend()
+        #expect(openFiles(in: folder.path) == 0)
+        expectError(.suspended) { try store.read { try $0.count() } }
+        expectError(.suspended) { try store.add(10, day: 1) }
+        await #expect(processExitsWith: .success) { [path = folder.path as String] in
+            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+            try store.add(10, day: 2)
+            try store.compactInPlace()
+            try store.close()
+        }
+        try store.resume()
+        #expect(try store.read { try $0.count() } == 20)
+        try store.add(10, day: 3)
+        try store.expectClean()
+        try store.close()
+    }
+
+    /// How many descriptors of this process lead into a folder.
+    private func openFiles(in folder: String) -> Int {
+        (FileSystem.names(in: "/proc/self/fd") ?? []).count { name in
+            var buffer = [CChar](repeating: 0, count: 4_096)
+            let length = unsafe readlink("/proc/self/fd/" + name, &buffer, buffer.count)
+            let target = String(decoding: buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return target.hasPrefix(folder + "/") && target.hasSuffix(".mdb")
+        }
+    }
+
+    @Test("changes(of:) gives what another process commits, and keeps no snapshot while it waits")
+    func observing() async throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        let sequence = store.changes(of: [.bodyMass])
+        let observer = Task {
+            var found: [Change] = []
+            for await change in sequence {
+                found.append(change)
+                if found.count == 6 { break }
+            }
+            return found.count
+        }
+        for _ in 0..<2 {
+            await #expect(processExitsWith: .success) { [path = folder.path as String] in
+                let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+                for day in 0..<3 { try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(day))) }
+                pause(milliseconds: 100)
+                let snapshots = try store.info().readers.filter { $0.process != getpid() && $0.transaction != nil }
+                #expect(snapshots.isEmpty)
+                try store.close()
+            }
+        }
+        #expect(await observer.value == 6)
+        try store.close()
+    }
+}

@@ -1,0 +1,47 @@
+import Testing
+
+@testable import HealthKV
+
+/// Finding and deleting by metadata.
+@Suite struct MetadataSearchTests {
+    @Test("Samples are found by a metadata key and any of some values, among all types or some, through many chunks")
+    func find() throws {
+        try withStore { store in
+            let samples = (0..<3_000).map { number -> Sample in
+                let type: SampleType = number % 2 == 0 ? .dietaryProtein : .dietaryFiber
+                var sample = Sample(type, 1, .gram, at: .day(number / 50, number % 50))
+                guard number % 10 == 0 else { return sample }
+                sample.metadata = ["log": .string(String(number % 40)), "n": .number(Double(number))]
+                return sample
+            }
+            try store.write { _ = try $0.save(samples) }
+            let found = try store.read { try $0.samples(metadataKey: "log", values: [.string("10"), .string("20")]) }
+            let expected = samples.filter { $0.metadata["log"] == .string("10") || $0.metadata["log"] == .string("20") }
+            #expect(Set(found.map(\.id)) == Set(expected.map(\.id)) && !found.isEmpty)
+            let fiber = try store.read {
+                try $0.samples(metadataKey: "n", values: [.number(7)], types: [.dietaryFiber])
+            }
+            #expect(fiber.isEmpty)
+            #expect(try store.read { try $0.samples(metadataKey: "log", values: [.number(10)]) }.isEmpty)
+            let deleted = try store.write { try $0.deleteSamples(metadataKey: "log", values: [.string("10")]) }
+            #expect(deleted == samples.count { $0.metadata["log"] == .string("10") })
+            #expect(try store.read { try $0.samples(metadataKey: "log", values: [.string("10")]) }.isEmpty)
+            #expect(try store.read { try $0.count() } == samples.count - deleted)
+        }
+    }
+
+    @Test("What a mass operation takes away is not found")
+    func hidden() throws {
+        var options = SampleStore.Options()
+        options.maintainsWhenIdle = false
+        try withStore(options: options) { store in
+            let samples = (0..<3_000).map {
+                Sample(.dietaryFiber, 1, .gram, at: .day($0), metadata: ["k": .bool(true)])
+            }
+            try store.write { _ = try $0.save(samples) }
+            try store.write { _ = try $0.deleteRange(of: .dietaryFiber, to: .day(2_900)) }
+            #expect(try store.read { try $0.samples(metadataKey: "k", values: [.bool(true)]) }.count == 100)
+            #expect(try store.write { try $0.deleteSamples(metadataKey: "k", values: [.bool(true)]) } == 100)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+@testable import HealthKV
+
+/// Editing and deleting imported samples (SEMANTICS C7).
+@Suite struct OverlayTests {
+    private let pulled = Sample(
+        .bodyMass, 80, .kilogram, from: .day(1), to: .day(1),
+        source: Source(bundle: "com.example.scale", name: "Scale"),
+        id: SampleID(high: 7, low: 9), syncIdentifier: "weight-1", version: 3, origin: .imported)
+
+    @Test("C7: an edit lies over an import; the next pull changes what lies beneath and not the edit")
+    func overlay() throws {
+        try withStore { store in
+            try store.save(pulled)
+            let outcome = try store.write { try $0.overlay(id: pulled.id) { $0.quantity = Quantity(79.2, .kilogram) } }
+            #expect(outcome == .replaced)
+            #expect(try store.save(pulled) == .unchanged)
+            var newer = pulled
+            newer.version = 4
+            newer.quantity.value = 81
+            #expect(try store.save(newer) == .replaced)
+            let read = try #require(try store.read { try $0.sample(id: pulled.id) })
+            #expect(read.quantity.value == 79.2 && read.origin == .imported)
+            #expect(read.original?.quantity.value == 81 && read.original?.version == 4)
+            #expect(try store.save(pulled) == .older)
+            // What leaves for HealthKit is what came from there.
+            #expect(read.shared.quantity.value == 81 && read.shared.original == nil)
+        }
+    }
+
+    @Test("C7: an overlay can be taken off again, and an authored sample has none")
+    func removal() throws {
+        try withStore { store in
+            try store.save(pulled)
+            try store.write {
+                _ = try $0.overlay(id: pulled.id) {
+                    $0.note = "wrong shoes"; $0.quantity.value = 1
+                }
+            }
+            #expect(try store.write { try $0.removeOverlay(id: pulled.id) })
+            let read = try #require(try store.read { try $0.sample(id: pulled.id) })
+            #expect(read.quantity.value == 80 && read.original == nil && read.note == "wrong shoes")
+            #expect(try store.write { try $0.removeOverlay(id: pulled.id) } == false)
+            let own = Sample(.bodyMass, 70, .kilogram, at: .day(3))
+            try store.save(own)
+            #expect(try store.write { try $0.overlay(id: own.id) { $0.quantity.value = 1 } } == nil)
+            #expect(try store.write { try $0.overlay(id: SampleID()) { _ in } } == nil)
+        }
+    }
+
+    @Test("C7: a hidden import never comes back, whatever its version, until it is shown again")
+    func hiding() throws {
+        try withStore { store in
+            try store.save(pulled)
+            #expect(try store.write { try $0.hide(id: pulled.id) })
+            for version in [3, 4, 1_000_000] as [Int64] {
+                var again = pulled
+                again.version = version
+                #expect(try store.save(again) == .vetoed)
+                again.id = SampleID()
+                #expect(try store.save(again) == .vetoed)
+                again.modified = ChangeClock(time: .latest - 1, replica: 9)
+                let merged = again
+                #expect(try store.write { try $0.merge(merged) } == .vetoed)
+            }
+            #expect(try store.read { try $0.deletedSample(id: pulled.id) }?.isHidden == true)
+            #expect(try store.write { try $0.unhide(id: pulled.id) })
+            #expect(try store.save(pulled) == .inserted)
+            #expect(try store.write { try $0.unhide(id: pulled.id) } == false)
+        }
+    }
+
+    @Test("Only imports are hidden; what was written here is deleted")
+    func authored() throws {
+        try withStore { store in
+            let own = Sample(.bodyMass, 70, .kilogram, at: .day(3))
+            try store.save(own)
+            #expect(try store.write { try $0.hide(id: own.id) } == false)
+            try store.write { _ = try $0.delete(id: own.id) }
+            #expect(try store.read { try $0.deletedSample(id: own.id) }?.isHidden == false)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import HealthKV
+
+#if canImport(Foundation)
+    // The small Foundation knows no time zone by name.
+    import Foundation
+#endif
+
+/// A sample as the oracle knows it.
+struct OracleSample {
+    var sample: Sample
+    /// The place of its last change among all changes.
+    var changed: Int
+
+    var start: Int64 { sample.start.nanoseconds }
+    /// An end that is not known yet counts as the start.
+    var end: Int64 { sample.isOpenEnded ? start : sample.end.nanoseconds }
+    var value: Double { sample.quantity.value }
+    var source: SourceIdentity { sample.source.identity }
+}
+
+/// What the oracle says of one bucket.
+struct OracleBucket: Equatable {
+    var start: Int64
+    var end: Int64
+    var count = 0
+    var sum = 0.0
+    var duration: Int64 = 0
+    var minimum: Double?
+    var maximum: Double?
+    var earliest: Int64?
+    var latest: Int64?
+    var average: Double?
+
+    var hasData: Bool { count > 0 || duration > 0 || sum != 0 }
+}
+
+/// Statistics by definition: for every instant at which anything begins or ends, who covers it and who wins. It is slow and
+/// shares nothing with the engine but the rules.
+struct StatisticsOracle {
+    enum Contest { case merged, none }
+
+    var samples: [OracleSample]
+    /// Position of each (source, entered by the user): the least one wins.
+    var rank: (SourceIdentity, Bool) -> Int
+    var from: Int64
+    var to: Int64
+    var contest = Contest.merged
+    var isStrict = false
+    var isTimeWeighted = false
+
+    private func rank(_ sample: OracleSample) -> Int {
+        contest == .none ? 0 : rank(sample.source, sample.sample.isUserEntered)
+    }
+
+    /// Of a cumulative type.
+    func cumulative(_ start: Int64, _ end: Int64) -> OracleBucket {
+        var bucket = beginnings(start, end)
+        let (low, high) = (max(start, from), min(end, to))
+        for sample in samples {
+            let startsHere = sample.start >= low && sample.start < high
+            if sample.start == sample.end {
+                if startsHere, !isCovered(sample) { bucket.sum += sample.value }
+                continue
+            }
+            if isStrict, !startsHere { continue }
+            let time = isStrict ? won(sample, .min, .max) : won(sample, low, high)
+            guard time > 0 else { continue }
+            bucket.duration += time
+            bucket.sum += sample.value * Double(time) / Double(sample.end - sample.start)
+        }
+        return bucket
+    }
+
+    /// Whether something better covers the instant of a sample without length.
+    private func isCovered(_ sample: OracleSample) -> Bool {
+        samples.contains { other in
+            guard rank(other) < rank(sample) else { return false }
+            return other.start == other.end
+                ? other.start == sample.start : other.start <= sample.start && sample.start < other.end
+        }
+    }
+
+    /// How long a sample wins between two instants.
+    private func won(_ sample: OracleSample, _ low: Int64, _ high: Int64) -> Int64 {
+        let (from, to) = (max(low, sample.start), min(high, sample.end))
+        guard from < to else { return 0 }
+        let rivals = samples.filter { rank($0) < rank(sample) && $0.start < to && $0.end > from && $0.start < $0.end }
+        let instants = Set([from, to] + rivals.flatMap { [$0.start, $0.end] }.filter { $0 > from && $0 < to }).sorted()
+        var time: Int64 = 0
+        for (begin, end) in zip(instants, instants.dropFirst())
+        where !rivals.contains(where: { $0.start <= begin && begin < $0.end }) { time += end - begin }
+        return time
+    }
+
+    /// Of a discrete type.
+    func discrete(_ start: Int64, _ end: Int64) -> OracleBucket {
+        var bucket = beginnings(start, end)
+        let inside = picked(start, end)
+        for sample in inside {
+            bucket.sum += sample.value
+            bucket.duration += sample.end - sample.start
+        }
+        guard !inside.isEmpty else { return bucket }
+        bucket.average = bucket.sum / Double(inside.count)
+        if isTimeWeighted {
+            let ends = inside.dropFirst().map(\.start) + [min(end, to)]
+            var (weighted, seconds) = (0.0, 0.0)
+            for (sample, end) in zip(inside, ends) {
+                weighted += sample.value * Double(end - sample.start)
+                seconds += Double(end - sample.start)
+            }
+            bucket.average = weighted / seconds
+        }
+        return bucket
+    }
+
+    private func picked(_ start: Int64, _ end: Int64) -> [OracleSample] {
+        samples.filter { $0.start >= max(start, from) && $0.start < min(end, to) }
+            .sorted { ($0.start, $0.sample.end, $0.sample.id) < ($1.start, $1.sample.end, $1.sample.id) }
+    }
+
+    private func beginnings(_ start: Int64, _ end: Int64) -> OracleBucket {
+        let inside = picked(start, end)
+        return OracleBucket(
+            start: start, end: end, count: inside.count, minimum: inside.map(\.value).min(),
+            maximum: inside.map(\.value).max(), earliest: inside.first?.start, latest: inside.last?.start)
+    }
+}
+
+/// Borders of calendar buckets, found by asking a calendar about every quarter of an hour.
+struct CalendarOracle {
+    let calendar: Calendar
+
+    /// The borders of buckets from the one that holds `from` to the one that holds the instant before `to`.
+    func borders(_ unit: StatisticsInterval.Unit, from: Int64, to: Int64) -> [Int64] {
+        let step: Int64 = 900
+        let second: Int64 = 1_000_000_000
+        let margin: Int64 = unit == .year ? 370 * 86_400 : unit == .quarter ? 95 * 86_400 : 35 * 86_400
+        var borders: [Int64] = []
+        var greatest: Int?
+        var time = (from / second - margin) / step * step
+        while true {
+            let key = key(unit, time)
+            if let known = greatest, known < key {
+                borders.append(time * second)
+                if time * second >= to { break }
+            }
+            greatest = max(greatest ?? key, key)
+            time += step
+        }
+        let first = borders.lastIndex { $0 <= from } ?? 0
+        return Array(borders[first...])
+    }
+
+    /// Ascends with time, and is the same within a bucket.
+    private func key(_ unit: StatisticsInterval.Unit, _ second: Int64) -> Int {
+        let date = Date(timeIntervalSinceReferenceDate: Double(second))
+        let offset = calendar.timeZone.secondsFromGMT(for: date)
+        let local = Int(second) + offset
+        let day = local >= 0 ? local / 86_400 : (local - 86_399) / 86_400
+        switch unit {
+        case .minute: return Int(second) / 60
+        // Hours that clocks show twice are two.
+        case .hour: return (day * 24 + (local - day * 86_400) / 3_600) * 200_000 + 100_000 - offset
+        case .day: return day
+        case .week, .month, .quarter, .year: break
+        }
+        let parts = parts(day, date)
+        switch unit {
+        case .week: return day - (parts.weekday! - calendar.firstWeekday + 7) % 7
+        case .month: return parts.year! * 12 + parts.month!
+        case .quarter: return parts.year! * 4 + (parts.month! - 1) / 3
+        default: return parts.year!
+        }
+    }
+
+    /// A calendar is slow: each day is asked for once.
+    private func parts(_ day: Int, _ date: Date) -> DateComponents {
+        if let known = cache.parts[day] { return known }
+        let parts = calendar.dateComponents([.year, .month, .weekday], from: date)
+        cache.parts[day] = parts
+        return parts
+    }
+
+    private final class Cache { var parts: [Int: DateComponents] = [:] }
+    private let cache = Cache()
+
+    init(calendar: Calendar) { self.calendar = calendar }
+}

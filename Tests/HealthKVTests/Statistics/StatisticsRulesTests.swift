@@ -1,0 +1,160 @@
+import Foundation
+import Testing
+
+@testable import HealthKV
+
+/// Each rule of statistics by an example that can be checked by head.
+@Suite struct StatisticsRulesTests {
+    private static let phone = Source(bundle: "p", name: "Phone", product: "iPhone17,1")
+    private static let watch = Source(bundle: "w", name: "Watch", product: "Watch7,1")
+    private static let app = Source(bundle: "a", name: "App")
+
+    private func steps(
+        _ value: Double, _ from: Int, _ to: Int, _ source: Source = phone, isUserEntered: Bool = false
+    ) -> Sample {
+        Sample(
+            .stepCount, value, .count, from: .day(0, from), to: .day(0, to), source: source,
+            isUserEntered: isUserEntered)
+    }
+
+    private func calendar(_ zone: String) -> Calendar {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(identifier: zone)!
+        return calendar
+    }
+
+    private func sum(_ samples: [Sample], _ options: CumulativeOptions = CumulativeOptions()) throws -> Double? {
+        var sum: Double?
+        try withStore { store in
+            try store.write { txn in for sample in samples { try txn.save(sample) } }
+            sum = try store.read { try $0.statistics(of: .stepCount, options: options).sum }
+        }
+        return sum
+    }
+
+    @Test("B: where phone and watch overlap the watch counts, and the phone only for the rest of its time")
+    func mergedSources() throws {
+        let both = [steps(100, 0, 100), steps(60, 50, 110, Self.watch)]
+        #expect(try sum(both) == 50 + 60)
+        #expect(try sum(both, CumulativeOptions(sources: .unmergedCountingOverlapsTwice)) == 160)
+        #expect(try sum(both, CumulativeOptions(priority: [RankedSource(Self.phone.identity)])) == 100 + 10)
+    }
+
+    @Test("B: samples of one source that overlap each other all count")
+    func oneSource() throws { #expect(try sum([steps(100, 0, 100), steps(40, 50, 70)]) == 140) }
+
+    @Test("B: a sample of no length counts whole unless a better source covers its instant")
+    func instants() throws {
+        #expect(try sum([steps(5, 10, 10), steps(100, 0, 100)]) == 105)
+        #expect(try sum([steps(5, 10, 10), steps(100, 0, 100, Self.watch)]) == 100)
+        // At its end a sample no longer covers.
+        #expect(try sum([steps(5, 100, 100), steps(100, 0, 100, Self.watch)]) == 105)
+        #expect(try sum([steps(5, 10, 10), steps(7, 10, 10, Self.watch)]) == 7)
+        #expect(try sum([steps(5, 10, 10, Self.watch), steps(100, 0, 100)]) == 105)
+    }
+
+    @Test("A20: what a person typed in wins, then watch, phone, and of others the one met last")
+    func defaultOrder() throws {
+        let other = Source(bundle: "b", name: "Later App")
+        let all = [
+            steps(1, 0, 100, Self.app), steps(2, 0, 100, other), steps(4, 0, 100, Self.phone),
+            steps(8, 0, 100, Self.watch), steps(16, 0, 100, Self.app, isUserEntered: true),
+        ]
+        for count in 1...5 { #expect(try sum(Array(all.prefix(count))) == [1, 2, 4, 8, 16][count - 1]) }
+        try withStore { store in
+            try store.write { txn in for sample in all { try txn.save(sample) } }
+            let order = try store.read { try $0.rankedSources(of: .stepCount) }
+            #expect(order.suffix(4).map(\.source.name) == ["Watch", "Phone", "Later App", "App"])
+            #expect(order.prefix(4).allSatisfy { $0.isUserEntered == true })
+        }
+    }
+
+    @Test("A priority that is set changes answers at once, with summaries kept, and is taken back")
+    func priority() throws {
+        var options = SampleStore.Options()
+        options.limits.thinSamples = 0
+        try withStore(options: options) { store in
+            try store.write { [self] txn in
+                try txn.save(steps(100, 0, 100))
+                try txn.save(steps(60, 50, 110, Self.watch))
+            }
+            func sum() throws -> Double? {
+                try store.read { txn in
+                    try txn.statistics(.stepCount, by: .day, from: .day(0), to: .day(1), calendar: calendar("UTC"))
+                        .first?.sum
+                }
+            }
+            for isFresh in [false, true] {
+                if isFresh { while try store.maintain() {} }
+                #expect(try sum() == 110)
+                try store.write { try $0.setPriority([RankedSource(Self.phone.identity)], of: .stepCount) }
+                #expect(try sum() == 110 - 0)
+                if isFresh { while try store.maintain() {} }
+                #expect(try store.read { try $0.priority(of: .stepCount)?.map(\.source.name) } == ["Phone"])
+                #expect(try sum() == 100 + 10)
+                try store.write { try $0.setPriority(nil, of: .stepCount) }
+            }
+        }
+    }
+
+    @Test("A21: days have 23 and 25 hours at clock changes, and a day that clocks skipped is none")
+    func dayLengths() throws {
+        func hours(_ zone: String, _ from: String, _ days: Int) -> [Double] {
+            let start = LocalDay.firstInstant(CivilTime.day(from)!, in: TimeZone(identifier: zone)!)!
+            let end = LocalDay.firstInstant(CivilTime.day(from)! + days, in: TimeZone(identifier: zone)!)!
+            let borders = BucketBorders(.day, anchor: nil, calendar: calendar(zone), from: start, to: end)!
+            return (0..<borders.count).map { Double(borders[$0].count) / 3.6e12 }
+        }
+        #expect(hours("America/New_York", "2026-03-07", 3) == [24, 23, 24])
+        #expect(hours("America/New_York", "2026-10-31", 3) == [24, 25, 24])
+        #expect(hours("Australia/Lord_Howe", "2026-04-04", 3) == [24, 24.5, 24])
+        #expect(hours("Pacific/Apia", "2011-12-29", 3) == [24, 24])
+        #expect(hours("Asia/Kathmandu", "1985-12-31", 2) == [24, 23.75])
+    }
+
+    @Test("Intervals of several units tile both ways from an anchor")
+    func anchors() throws {
+        let zone = calendar("Europe/London")
+        let anchor = try Instant(Date(timeIntervalSince1970: 1_774_771_200))
+        for interval in [StatisticsInterval.every(3, .day), .every(2, .week), .every(5, .month), .every(7, .hour)] {
+            let borders = BucketBorders(
+                interval, anchor: anchor, calendar: zone, from: anchor + -9_000_000_000_000_000,
+                to: anchor + 9_000_000_000_000_000)!
+            #expect(borders.instants.contains(anchor.nanoseconds), "\(interval)")
+            let component: Calendar.Component =
+                interval.unit == .month ? .month : interval.unit == .hour ? .hour : .day
+            let count = interval.unit == .week ? 14 : interval.count
+            let next = zone.date(byAdding: component, value: count, to: anchor.date)!
+            #expect(borders.instants.contains(try Instant(next).nanoseconds), "\(interval)")
+        }
+    }
+
+    @Test("Options and units of another kind than the type's are an error")
+    func unsuitable() throws {
+        try withStore { store in
+            try store.save(steps(1, 0, 10))
+            expectError(.unsuitableQuery) {
+                try store.read { try $0.statistics(of: .stepCount, options: DiscreteOptions(mean: .timeWeighted)) }
+            }
+            expectError(.unsuitableQuery) {
+                try store.read { try $0.statistics(of: .bodyMass, options: CumulativeOptions()) }
+            }
+            expectError(.unsuitableQuery) { try store.read { try $0.statistics(of: .stepCount, unit: .kilogram) } }
+            expectError(.unsuitableQuery) {
+                try store.read { try $0.statistics(.stepCount, by: .every(1, .minute), from: .earliest, to: .latest) }
+            }
+        }
+    }
+
+    @Test("A single statistic without data says so; results come in any unit of the dimension")
+    func coverage() throws {
+        try withStore { store in
+            let none = try store.read { try $0.statistics(of: .stepCount, from: .day(0), to: .day(1)) }
+            #expect(!none.hasData && none.count == 0 && none.sum == 0 && none.earliest == nil)
+            try store.save(Sample(.bodyMass, 160, .pound, at: .day(0, 5)))
+            let pounds = try store.read { try $0.statistics(of: .bodyMass, unit: .pound) }
+            #expect(pounds.minimum == 160 && pounds.average == 160 && pounds.unit == .pound)
+            #expect(pounds.latestValue == 160 && pounds.latest == .day(0, 5))
+        }
+    }
+}

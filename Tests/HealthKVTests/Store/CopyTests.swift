@@ -1,0 +1,160 @@
+import LMDB
+import Testing
+import TestSupport
+
+@testable import HealthKV
+
+/// Copies hold the same content, whatever their layout.
+@Suite struct CopyTests {
+    private static let app = Source(bundle: "org.example.app", name: "App", version: "1")
+
+    /// A store with edits, deletions, shadows, sync state and an unfinished mass operation.
+    private func fill(_ store: SampleStore) throws {
+        let starts = (0..<3_000).map { Instant.day(0, $0 * 60) }
+        try store.importBatch(
+            SampleBatch(
+                .stepCount, .count, source: Self.app, starts: starts, values: (0..<3_000).map { Double($0 % 100) },
+                ids: (0..<3_000).map { _ in SampleID() }))
+        try store.importBatch(
+            SampleBatch(
+                .activeEnergyBurned, .kilocalorie, source: Source(name: "Export"), starts: Array(starts[..<500]),
+                values: (0..<500).map { Double($0) / 8 }))
+        try store.write { txn in
+            for number in 0..<20 {
+                try txn.save(
+                    Sample(
+                        .bodyMass, 70 + Double(number), .kilogram, at: .day(number / 3), source: Self.app,
+                        syncIdentifier: "weight-\(number)", metadata: ["note": .string("n\(number)")], group: "g"))
+            }
+            let gone = try txn.samples(of: .stepCount, limit: 50).map(\.id)
+            for id in gone { try txn.delete(id: id) }
+            try txn.setPeer(Peer(name: "peer", registered: .day(0), lastSeen: .day(0)))
+            try txn.setAnchor(Anchor(peer: "peer", type: .stepCount, token: [7], time: .day(0)))
+        }
+        #expect(
+            try store.write { try $0.deleteRange(of: .stepCount, from: .day(0, 6_000), to: .day(0, 60_000)) } == 900)
+    }
+
+    @Test("Backup and compaction hold the same content, changes, tombstones and sync state") func copies() throws {
+        let folder = TemporaryFolder()
+        try withStore(options: tightOptions()) { store throws in
+            try fill(store)
+            let before = try store.digest()
+            let feed = try store.feed()
+            try store.backup(to: folder.path + "/backup")
+            try store.compact(to: folder.path + "/compact")
+            #expect(try store.digest() == before, "the store itself stays as it is")
+            // As it lies there: opened for use, a copy knows that it is one, begins an epoch and drops anchors.
+            var options = tightOptions()
+            options.limits.ignoresPlace = true
+            for name in ["backup", "compact"] {
+                let copy = try SampleStore.open(at: folder.path + "/" + name, options: options)
+                #expect(try copy.digest() == before)
+                #expect(try copy.feed() == feed)
+                #expect(try copy.info().unfinished == 1)
+                #expect(try copy.read { try $0.anchors() }.map(\.token) == [[7]])
+                try copy.expectClean()
+                while try copy.maintain() {}
+                #expect(try copy.digest() == before)
+                try copy.save(Sample(.stepCount, 1, .count, at: .day(99)))
+                #expect(try copy.counts() == copy.countedSamples())
+                try copy.expectClean()
+                try copy.close()
+            }
+            #expect(FileSystem.names(in: folder.path)?.sorted() == ["backup", "compact"])
+        }
+    }
+
+    @Test("Rebuilding every derived table changes no content and no feed") func rebuild() throws {
+        try withStore(options: tightOptions()) { store throws in
+            try fill(store)
+            let (before, feed) = (try store.digest(), try store.feed())
+            for _ in 0..<2 {
+                try store.rebuild()
+                #expect(try store.digest() == before)
+                // Its tokens only tell that the store stands further on.
+                #expect(try store.feed().map(\.kind) == feed.map(\.kind))
+                #expect(try store.counts() == store.countedSamples())
+                try store.expectClean()
+                while try store.maintain() {}
+            }
+            let known = try store.read { try $0.samples(of: .activeEnergyBurned, limit: 1)[0] }
+            #expect(try store.save(known) == .unchanged)
+            #expect(try store.read { try $0.samples(syncIdentifier: "weight-7") }.count == 1)
+            #expect(try store.read { try $0.samples(group: "g") }.count == 20)
+        }
+    }
+
+    @Test("All samples of a store, loaded into another, give the same content") func load() throws {
+        try withStore(options: tightOptions()) { store throws in
+            try fill(store)
+            try withStore { copy throws in
+                var batch = SampleBatch()
+                // Sources in the order in which they were first seen, which ranks them.
+                for source in try store.read({ try $0.sources() }) {
+                    _ = batch.kind(.stepCount, .count, source: source.revisions[0])
+                }
+                try store.read { txn in
+                    for type in try txn.types().map(\.type) {
+                        try txn.forEachSample(of: type, includeShadowed: true) { sample in
+                            batch.append(sample)
+                            return true
+                        }
+                    }
+                }
+                #expect(try copy.importBatch(batch).inserted == batch.count)
+                #expect(try copy.digest() == store.digest())
+                #expect(try copy.importBatch(batch).unchanged == batch.count)
+                #expect(try copy.counts() == store.counts())
+            }
+        }
+    }
+
+    @Test("A copy is refused where something is, inside write, and inside the store's own folder") func refused() throws
+    {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path + "/store")
+        try store.save(Sample(.stepCount, 1, .count, at: .day(1)))
+        let (target, full) = (folder.path + "/copy", folder.path + "/full")
+        #expect(FileSystem.makeFolder(full + "/inner"))
+        expectError(.exists) { try store.backup(to: full) }
+        expectError(.exists) { try store.backup(to: folder.path + "/store") }
+        expectError(.nested) { try store.write { _ in try store.backup(to: target) } }
+        for inside in ["/store/copy", "/store/deeper/copy", "/store/../store/copy", "/full/../store/copy/"] {
+            expectError(.insideStore) { try store.backup(to: folder.path + inside) }
+            expectError(.insideStore) { try store.compact(to: folder.path + inside) }
+        }
+        #expect(FileSystem.names(in: folder.path + "/store")?.sorted() == ["data.mdb", "lock.mdb"])
+        // A name that merely begins alike is another folder.
+        try store.backup(to: folder.path + "/store-copy")
+        try store.backup(to: target)
+        expectError(.exists) { try store.backup(to: target) }
+        #expect(FileSystem.names(in: folder.path)?.sorted() == ["copy", "full", "store", "store-copy"])
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("What a killed copy left is removed by the next one to the same place; other folders are not touched")
+    func leftovers() throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path + "/store")
+        try store.save(Sample(.stepCount, 1, .count, at: .day(1)))
+        let target = folder.path + "/copy"
+        let killed = target + ".partial-" + SampleID().description
+        let foreign = [
+            target + ".partial-notes", target + ".partial-" + SampleID().description,
+            folder.path + "/other.partial-" + SampleID().description,
+        ]
+        #expect(FileSystem.makeFolder(killed))
+        try store.core.environment.copy(toFolder: killed, compacting: false)
+        for path in foreign { #expect(FileSystem.makeFolder(path)) }
+        // One that holds what no copy writes is someone else's, whatever its name.
+        #expect(FileSystem.makeFolder(foreign[1] + "/mine"))
+        try store.compact(to: target)
+        let names = try #require(FileSystem.names(in: folder.path))
+        #expect(!names.contains { killed.hasSuffix($0) })
+        for path in foreign { #expect(FileSystem.isFolder(path), "\(path)") }
+        #expect(names.count == 2 + foreign.count)
+        try store.close()
+    }
+}

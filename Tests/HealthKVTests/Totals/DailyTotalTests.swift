@@ -1,0 +1,45 @@
+import Testing
+
+@testable import HealthKV
+
+@Suite struct DailyTotalTests {
+    private func total(_ value: Double?, _ time: Int, isComplete: Bool = false) -> DailyTotal {
+        DailyTotal(
+            peer: "health", type: .stepCount, day: "2026-01-02", zone: "GMT", value: value, unit: .count,
+            isComplete: isComplete, time: .day(5, time))
+    }
+
+    @Test("C15: a newer reading replaces, except an incomplete over a complete one, or none over some")
+    func replacing() throws {
+        try withStore { store in
+            let readings = [
+                (total(nil, 1), true), (total(100, 2), true), (total(nil, 3), false), (total(90, 1), false),
+                (total(120, 4, isComplete: true), true), (total(130, 5), false),
+                (total(140, 6, isComplete: true), true),
+            ]
+            for (reading, isKept) in readings {
+                let kept = try store.write { try $0.setTotal(reading) }
+                #expect(kept == isKept)
+            }
+            let totals = try store.read { try $0.totals(of: .stepCount, peer: "health") }
+            let others = try store.read { try $0.totals(of: .stepCount, peer: "other") }
+            #expect(totals.map(\.value) == [140] && others.isEmpty)
+        }
+    }
+
+    @Test("The difference to the samples is readable, and totals go with their peer")
+    func comparing() throws {
+        try withStore { store in
+            // 2026-01-02 is the second day of the tests' year.
+            try store.save(Sample(.stepCount, 90, .count, from: .day(1, 0), to: .day(1, 60)))
+            try store.save(Sample(.stepCount, 10, .count, from: .day(1, 86_370), to: .day(2, 30)))
+            let reading = total(100, 0, isComplete: true)
+            try store.write { _ = try $0.setTotal(reading) }
+            let compared = try store.read { try $0.compareTotals(of: .stepCount, peer: "health") }
+            #expect(compared.map(\.own) == [95] && compared.map(\.difference) == [5])
+            try store.write { try $0.removePeer("health") }
+            let left = try store.read { try $0.totals(of: .stepCount, peer: "health") }
+            #expect(left.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+@testable import HealthKV
+
+@Suite struct AppViewTests {
+    private func calendar(_ zone: String) -> Calendar {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(identifier: zone)!
+        return calendar
+    }
+
+    @Test("The walking app gets every day, zeros where there is nothing, none for a skipped day")
+    func steps() throws {
+        try withStore { store in
+            try store.save(Sample(.stepCount, 1_000.4, .count, from: .day(1, 0), to: .day(1, 60)))
+            try store.save(Sample(.distanceWalkingRunning, 0.7, .kilometer, from: .day(1, 0), to: .day(1, 60)))
+            let days = try store.read { txn in
+                try txn.dailySteps(
+                    from: "2026-01-01", to: "2026-01-03", calendar: calendar("UTC"), source: "healthkit")
+            }
+            #expect(days.map(\.date) == ["2026-01-01", "2026-01-02", "2026-01-03"])
+            #expect(days.map(\.stepCount) == [0, 1_000, 0] && days.map(\.distanceMeters) == [0, 700, 0])
+            #expect(days.map(\.hasData) == [false, true, false] && days[1].source == "healthkit")
+            let apia = try store.read { txn in
+                try txn.dailySteps(
+                    from: "2011-12-29", to: "2011-12-31", calendar: calendar("Pacific/Apia"), source: "s")
+            }
+            #expect(apia.map(\.date) == ["2011-12-29", "2011-12-31"])
+        }
+    }
+
+    @Test("C2, C3: a day's weight is its last visible entry; trend and rate follow the picks")
+    func weights() throws {
+        try withStore { store in
+            for day in 0..<14 {
+                try store.save(Sample(.bodyMass, 80 - 0.1 * Double(day) + 1, .kilogram, at: .day(day, 3_600)))
+                try store.save(Sample(.bodyMass, 80 - 0.1 * Double(day), .kilogram, at: .day(day, 7_200)))
+            }
+            // The later change wins the same instant.
+            try store.save(Sample(.bodyMass, 90, .kilogram, at: .day(13, 7_200)))
+            try store.save(Sample(.bodyMass, 78.7, .kilogram, at: .day(13, 7_200)))
+            let trend = try store.read { try $0.weightTrend(calendar: calendar("UTC")) }
+            #expect(trend.count == 14 && trend[13].date == "2026-01-14" && trend[13].value == 78.7)
+            #expect(abs(trend[13].movingAverage - 79) < 1e-9)
+            #expect(abs(trend[13].weeklyRate! + 0.7) < 1e-9 && trend[0].weeklyRate == nil)
+        }
+    }
+
+    @Test("Nutrition by day and by meal, today's energy and workouts")
+    func nutrition() throws {
+        try withStore { store in
+            for (group, hour) in [("breakfast", 8), ("lunch", 12)] {
+                for (type, value, unit) in [
+                    (SampleType.dietaryEnergyConsumed, 500.0, HealthUnit.kilocalorie), (.dietaryProtein, 20, .gram),
+                    (.dietarySodium, 300, .milligram),
+                ] {
+                    try store.save(
+                        Sample(type, value, unit, at: .day(3, hour * 3_600), group: group))
+                }
+            }
+            try store.save(Sample(.dietaryWater, 0.3, .liter, at: .day(3, 9 * 3_600)))
+            try store.save(Sample(.activeEnergyBurned, 60, .kilocalorie, from: .day(2, 86_340), to: .day(3, 60)))
+            let (days, meals, today) = try store.read { txn in
+                (
+                    try txn.nutrition(from: .day(3), to: .day(4), calendar: calendar("UTC")),
+                    try txn.meals(from: .day(3), to: .day(4)),
+                    try txn.today(at: .day(3, 50_000), calendar: calendar("UTC"))
+                )
+            }
+            #expect(days.map(\.date) == ["2026-01-04"] && days[0].amounts[.dietaryEnergyConsumed] == 1_000)
+            #expect(days[0].amounts[.dietarySodium].map { abs($0 - 0.6) < 1e-9 || abs($0 - 600) < 1e-9 } == true)
+            #expect(meals.map(\.group) == ["breakfast", nil, "lunch"])
+            #expect(meals[0].amounts[.dietaryProtein] == 20 && meals[0].samples.count == 3)
+            #expect(today.dietaryEnergy == 1_000 && today.activeEnergy == 30 && today.activeEnergyStrict == 0)
+            #expect(today.workouts.isEmpty)
+        }
+    }
+}
