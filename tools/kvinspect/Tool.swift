@@ -9,7 +9,8 @@ struct Tool {
     static let contractVersion: Int64 = 1
 
     static let verbs: [any Verb.Type] = [
-        InfoVerb.self, TypesVerb.self, SourcesVerb.self, GetVerb.self, ScanVerb.self, ChangesVerb.self, DumpVerb.self,
+        InfoVerb.self, TypesVerb.self, SourcesVerb.self, GetVerb.self, ScanVerb.self, StatsVerb.self, ChangesVerb.self,
+        DumpVerb.self,
         LoadVerb.self, HashVerb.self, CheckVerb.self, BackupVerb.self, CompactVerb.self, HelpVerb.self,
     ]
 

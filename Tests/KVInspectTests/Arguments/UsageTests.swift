@@ -11,12 +11,16 @@ struct UsageTests {
     @Test("Wrong usage ends with 64, says what is wrong on the error output and prints nothing else")
     func wrongUsage() throws {
         let cases: [(arguments: [String], words: String)] = [
-            (["stats", "S", "--type", "stepCount", "--by", "day"], "Error: Unknown verb 'stats'"),
+            (["stats", "S", "--type", "stepCount", "--by", "fortnight"], "Error: The value 'fortnight' is invalid"),
             (["scan"], "Error: Missing expected argument '<store>'"),
             (["scan", "S"], "Error: Missing expected argument '--type <type>'"),
             (["scan", "S", "--typ", "x"], "Error: Unknown option '--typ'. Did you mean '--type'?"),
             (["scan", "S", "--type"], "Error: Missing value for '--type <type>'"),
             (["scan", "S", "--type", "a", "--limit=-1"], "Error: The value '-1' is invalid for '--limit <count>'"),
+            (["scan", "S", "--type", "a", "--limit", "-1"], "Error: The value '-1' is invalid for '--limit <count>'"),
+            (["dump", "S", "--format", "csv"], "Error: The value 'csv' is invalid for '--format <format>'"),
+            (["dump", "S", "--raw", "--format", "jsonl"], "Error: --raw and --format exclude each other"),
+            (["hash", "S", "--tz", "UTC"], "Error: Unknown option '--tz'"),
             (
                 ["scan", "S", "--type", "a", "--format", "xml"],
                 "Error: The value 'xml' is invalid for '--format <format>'"
@@ -60,7 +64,7 @@ struct UsageTests {
     @Test("Later verbs are unknown, not half there")
     func laterVerbs() throws {
         let later = [
-            "stats", "anchors", "pending", "conflicts", "pages", "page", "import", "export", "diff", "repair", "report",
+            "anchors", "pending", "conflicts", "pages", "page", "import", "export", "diff", "repair", "report",
             "watch", "completions",
         ]
         let help = try bench.run("help").output
@@ -78,6 +82,10 @@ struct UsageTests {
         #expect(spaced.store == "S" && joined.store == "S")
         #expect(try spaced.count("limit") == 3 && joined.count("limit") == 3)
         #expect(spaced.text("type") == "a" && joined.text("type") == "a")
+        for words in [["--tz", "-05:00"], ["--tz=-05:00"]] {
+            let zoned = try ArgumentParser.parse(["S", "--type", "a"] + words, for: verb)
+            #expect(try zoned.zone().offset(at: 0) == -5 * 3600)
+        }
         let dashed = try ArgumentParser.parse(["--type=a=b", "--", "--store"], for: verb)
         #expect(dashed.store == "--store" && dashed.text("type") == "a=b")
     }

@@ -24,6 +24,27 @@ struct OutputTests {
                 + #""nan":{"bits":"7ff8000000000000"},"list":[null,true,[],{}]}"#)
     }
 
+    @Test("Numbers are written as short as they read back, few decimals or many")
+    func numbers() {
+        var state: UInt64 = 17
+        func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state >> 11
+        }
+        var numbers = [
+            0.001, 0.0015, 0.0005, 123.456, -0.25, 999_999_999_999.999, 0.1 + 0.2, 1e15 + 0.5, 72.4,
+            .leastNonzeroMagnitude,
+        ]
+        for _ in 0..<20_000 {
+            let digits = Double(next() % 1_000_000_000_000)
+            numbers += [digits / 1_000, -digits / 100, digits / 10, digits / 10_000, (digits / 1_000).nextUp]
+            numbers.append(Double(bitPattern: next() << 11))
+        }
+        for number in numbers where number.isFinite && number != number.rounded() {
+            #expect(json(.double(number)) == number.description)
+        }
+    }
+
     @Test("Text is escaped where JSON asks for it")
     func escapes() {
         #expect(json(.string("a\"\\\n\r\t\u{8}\u{c}\u{1}é😀\u{7f}")) == #""a\"\\\n\r\t\b\f\u0001é😀"# + "\u{7f}\"")

@@ -56,7 +56,8 @@ struct StreamTests {
         let words = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         #expect(process.terminationReason == .exit && process.terminationStatus == 1, "\(words)")
         #expect(words.contains("Interrupted."))
-        try bench.expectClean("S")
+        // Stopped before the first batch it leaves nothing.
+        if bench.exists("S") { try bench.expectClean("S") }
     }
 
     @Test("Progress events are JSON on the error output, and data stays alone on the output")

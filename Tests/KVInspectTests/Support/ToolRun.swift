@@ -42,6 +42,8 @@ final class Workbench {
         return tests.deletingLastPathComponent().appendingPathComponent("kvinspect")
     }()
 
+    func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path(name)) }
+
     /// Runs the tool in the folder. Names of stores are relative to it.
     func run(
         _ arguments: String..., input: String? = nil, environment: [String: String] = [:]

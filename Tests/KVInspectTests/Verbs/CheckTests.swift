@@ -22,6 +22,7 @@ struct CheckTests {
         let json = try run.json()
         #expect(json["verb"] as? String == "check" && json["clean"] as? Bool == true)
         #expect((json["findings"] as? [Any])?.isEmpty == true)
+        #expect(try bench.run("check", "S", "--show-values").code == 0)
     }
 
     @Test("Damage in the middle of the file is found: 2, with findings and never a value")

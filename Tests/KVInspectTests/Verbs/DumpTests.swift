@@ -17,6 +17,7 @@ struct DumpTests {
     func roundTrip() throws {
         let dump = try bench.run("dump", "S")
         #expect(dump.code == 0 && dump.errors.isEmpty)
+        #expect(try bench.run("dump", "S", "--format", "jsonl").output == dump.output)
         try bench.load("T", dump.output)
         #expect(try bench.run("dump", "T").output == dump.output)
         #expect(try bench.run("hash", "T").output == bench.run("hash", "S").output)

@@ -41,7 +41,7 @@ struct GetTests {
 
     @Test("A table shows one field a line")
     func card() throws {
-        let output = try bench.run("get", "S", "weight-1").output
+        let output = try bench.run("get", "S", "weight-1", "--format", "table").output
         #expect(output.contains("value") && output.contains("72.4") && output.contains("metadata.text"))
         #expect(output.contains("a\\u{a}b"))
     }

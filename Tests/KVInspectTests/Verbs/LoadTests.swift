@@ -58,8 +58,48 @@ struct LoadTests {
         let run = try bench.run("load", "S", input: "\(step)\n\(step)\n{\"type\":\"stepCount\"}\n\(step)\n")
         #expect(run.code == 1)
         #expect(run.errors.contains("Line 3: missing: start, value, unit."), "\(run.errors)")
-        #expect(try samples("S") == 0)
+        #expect(!bench.exists("S"), "a store that was made for nothing is gone again")
+        try bench.load("S", step)
+        #expect(try bench.run("load", "S", input: "\(step)\nnonsense\n").code == 1)
+        #expect(try samples("S") == 1)
         try bench.expectClean("S")
+    }
+
+    @Test("A folder that was there stays, with what is in it, when nothing could be loaded")
+    func foreignFolder() throws {
+        let folder = bench.folder.appendingPathComponent("F")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        #expect(try bench.run("load", "F", input: "nonsense").code == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        try Data([1]).write(to: folder.appendingPathComponent("note"))
+        #expect(try bench.run("load", "F", input: "nonsense").code == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["note"])
+    }
+
+    @Test("The mark of UTF-8 may stand at the beginning of the input, and nowhere else")
+    func byteOrderMark() throws {
+        try bench.load("S", "\u{FEFF}\(step)\n\(step)")
+        #expect(try samples("S") == 2)
+        #expect(try bench.run("load", "S", input: "\(step)\n\u{FEFF}\(step)").code == 1)
+    }
+
+    @Test("No message ends in two full stops")
+    func fullStops() throws {
+        let early = step.replacingOccurrences(of: "2024", with: "1604")
+        let backwards = step.replacingOccurrences(of: "\"value\"", with: "\"end\":\"2024-05-30\",\"value\"")
+        let wrongUnit = step.replacingOccurrences(of: "\"count\"", with: "\"kg\"")
+        for line in ["nonsense", early, backwards, wrongUnit] {
+            for skips in [[], ["--skip-bad"]] {
+                let run = try bench.run(["load", "D"] + skips, input: Data(line.utf8))
+                #expect(!run.errors.contains(".."), "\(run.errors)")
+            }
+        }
+        for arguments in [
+            ["load", "D", "no-such-file"], ["scan", "D", "--type", "a", "--limit", "-5"], ["info", "none"],
+        ] {
+            let run = try bench.run(arguments, input: nil)
+            #expect(run.code != 0 && !run.errors.contains(".."), "\(run.errors)")
+        }
     }
 
     @Test("Batches before the one with the bad line stay")
@@ -76,10 +116,12 @@ struct LoadTests {
 
     @Test("--skip-bad goes on, names the lines and counts them")
     func skipBad() throws {
+        // Nothing left out is no partial load.
+        #expect(try bench.run("load", "A", "--skip-bad", input: step).code == 0)
         let wrongUnit = #"{"type":"stepCount","start":"2024-05-31","value":12.375,"unit":"kg"}"#
         let run = try bench.run(
             "load", "S", "--skip-bad", "--format", "json", input: "\(step)\nnonsense\n\(step)\n\(wrongUnit)\n\(step)")
-        #expect(run.code == 0)
+        #expect(run.code == 5)
         let report = try run.json()
         #expect(report["inserted"] as? Int == 3 && report["bad"] as? Int == 2 && report["lines"] as? Int == 5)
         #expect(run.errors.contains("Line 2 was left out: ") && run.errors.contains("Line 4 was left out: "))
@@ -88,7 +130,7 @@ struct LoadTests {
         try bench.expectClean("S")
     }
 
-    @Test("Hostile input ends with an error and an empty store: deep nesting, huge numbers, no UTF-8, no lines at all")
+    @Test("Hostile input ends with an error and leaves nothing: deep nesting, huge numbers, no UTF-8, no lines at all")
     func hostile() throws {
         let inputs: [[UInt8]] = [
             Array(String(repeating: "[", count: 2_000_000).utf8),
@@ -106,7 +148,7 @@ struct LoadTests {
             #expect(run.code == 1, "\(index)")
             #expect(run.errors.contains("Error: Line 1: "), "\(index): \(run.errors.prefix(200))")
             #expect(run.errors.utf8.count < 1000)
-            #expect(try samples("S\(index)") == 0)
+            #expect(!bench.exists("S\(index)"))
         }
     }
 

@@ -121,7 +121,9 @@ struct ScanTests {
         #expect(csv.count == 5 && csv[0].hasPrefix("id,type,start,end,value,unit,source,syncIdentifier,syncVersion,"))
         #expect(csv[1].contains(",512,count,Phone,"))
         #expect(csv[2].contains(",100,count,\"Watch, \"\"mine\"\"\","))
-        let table = try bench.run("scan", "S", "--type", "stepCount").output.split(separator: "\n")
+        let table = try bench.run("scan", "S", "--type", "stepCount", "--format", "table").output.split(separator: "\n")
+        let piped = try bench.run("scan", "S", "--type", "stepCount").output
+        #expect(try piped == bench.run("scan", "S", "--type", "stepCount", "--format", "jsonl").output)
         #expect(table.count == 4 && table[0].hasPrefix("start ") && table[1].contains(" 512  count  Phone"))
     }
 

@@ -41,6 +41,12 @@ struct ArgumentParser {
         }
     }
 
+    /// A word that begins with a dash is an option, but `-` alone and negative numbers and distances from UTC are values.
+    private static func isValue(_ word: String) -> Bool {
+        guard word.hasPrefix("-"), let second = word.dropFirst().first else { return true }
+        return second.isASCII && second.isNumber
+    }
+
     private mutating func read(
         _ option: OptionDescription, attached: String?, from rest: inout ArraySlice<String>
     ) throws {
@@ -51,7 +57,7 @@ struct ArgumentParser {
         }
         if let attached {
             values[option.name] = attached
-        } else if let next = rest.first, next == "-" || !next.hasPrefix("-") {
+        } else if let next = rest.first, ArgumentParser.isValue(next) {
             values[option.name] = next
             rest.removeFirst()
         } else {

@@ -32,7 +32,13 @@ struct ParsedArguments {
         values[name].flatMap(Choice.init(rawValue:)) ?? standard
     }
 
+    /// How a single answer is printed.
     var format: OutputFormat { choice(OptionDescription.format.name, default: .table) }
+
+    /// How a list is printed: a table is for a terminal, programs get JSON Lines.
+    func listFormat(_ console: Console) -> OutputFormat {
+        choice(OptionDescription.format.name, default: console.isOutputTerminal ? .table : .jsonl)
+    }
 
     var progress: ProgressMode { choice(OptionDescription.progress.name, default: .auto) }
 

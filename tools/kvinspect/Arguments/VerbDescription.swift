@@ -53,7 +53,7 @@ struct OptionDescription: Sendable {
 extension OptionDescription {
     static let format = OptionDescription(
         name: "format", value: "format", help: "How to print.", choices: OutputFormat.allCases.map(\.rawValue),
-        defaultValue: "table")
+        defaultValue: "table; for lists jsonl where the output is no terminal")
     static let zone = OptionDescription(
         name: "tz", value: "zone", help: "The time zone of dates without one, such as Europe/Berlin, UTC or +05:45.",
         defaultValue: "local")

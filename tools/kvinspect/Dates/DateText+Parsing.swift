@@ -6,7 +6,7 @@ enum DateText {
     typealias Bound = Instant
 
     /// The text that stands for an end that is not known yet: the distant future of Apple's platforms.
-    static let openEnd = "4001-01-01T00:00:00Z"
+    static let openEnd = Instant.distantFutureText
 
     /// A date, with a zone or in `zone`; `nil` when it is malformed or lies outside 1710 to 2290.
     static func instant(_ bytes: Span<UInt8>, in zone: Zone) -> Instant? {

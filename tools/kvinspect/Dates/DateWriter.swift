@@ -10,6 +10,7 @@ struct DateWriter {
     /// Appends an instant. An open end is ``DateText/openEnd``, in whatever zone.
     mutating func append(_ instant: Instant, in zone: Zone, to bytes: inout [UInt8]) {
         if instant == .distantFuture { return bytes.append(contentsOf: DateText.openEnd.utf8) }
+        if instant == .distantPast { return bytes.append(contentsOf: Instant.distantPastText.utf8) }
         let (whole, nanoseconds) = DateWriter.split(instant)
         // ISO 8601 has no seconds in the distance, local mean time of former centuries has.
         let offset = zone.offset(at: whole) / 60 * 60

@@ -5,12 +5,12 @@
 
 /// A time zone by name, or a fixed distance from UTC.
 struct Zone {
-    private enum Kind {
+    enum Kind {
         case fixed(seconds: Int)
         case named(TimeZone)
     }
 
-    private let kind: Kind
+    let kind: Kind
 
     private init(_ kind: Kind) { self.kind = kind }
 

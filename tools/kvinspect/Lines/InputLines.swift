@@ -3,6 +3,8 @@ struct InputLines {
     /// Longer than any sample can be written, short enough to be held.
     private static let lineLimit = 64 << 20
 
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
     private let pieces: InputPieces
     private var buffer: [UInt8] = []
     private var start = 0
@@ -34,6 +36,11 @@ struct InputLines {
     private mutating func give<Result>(
         _ range: Range<Int>, next: Int, _ body: (Span<UInt8>) throws -> Result
     ) throws -> Result {
+        var range = range
+        // Some programs begin a file with the mark of UTF-8.
+        if number == 0, buffer[range].starts(with: InputLines.byteOrderMark) {
+            range = range.lowerBound + InputLines.byteOrderMark.count..<range.upperBound
+        }
         bytesRead += next - start
         start = next
         number += 1

@@ -1,5 +1,11 @@
 import HealthKV
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Parts of a sample as JSON has them.
 extension JSONScanner {
     @_lifetime(self: copy self)
@@ -37,6 +43,60 @@ extension JSONScanner {
             throw JSONError(reason: "an ISO 8601 date between 1710 and 2290 was expected")
         }
         return instant
+    }
+
+    /// Any instant that the model can hold, those of the distant past and future too.
+    @_lifetime(self: copy self)
+    mutating func anyInstant(in zone: Zone) throws(JSONError) -> Instant {
+        let range = try rawString()
+        if let instant = DateText.instant(bytes.extracting(range), in: zone) { return instant }
+        guard let instant = Instant(try text(in: range)) else {
+            throw JSONError(reason: "an ISO 8601 date was expected")
+        }
+        return instant
+    }
+
+    /// A value that is rare enough to be read by its shape in the model.
+    @_lifetime(self: copy self)
+    mutating func decoded<Value: Decodable>(_ type: Value.Type) throws(JSONError) -> Value {
+        let range = try skipValue(depth: 0)
+        var json = Data(capacity: range.count)
+        for index in range { json.append(bytes[index]) }
+        do {
+            return try JSONDecoder().decode(type, from: json)
+        } catch let error as ModelError {
+            throw JSONError(error)
+        } catch {
+            throw JSONError(reason: "its shape is not that of docs/JSON.md")
+        }
+    }
+
+    /// Passes over any value that does not nest too deeply, and answers where it stands.
+    @_lifetime(self: copy self)
+    private mutating func skipValue(depth: Int) throws(JSONError) -> Range<Int> {
+        guard depth < 16 else { throw JSONError(reason: "objects nest too deeply") }
+        let first = peek()
+        let start = position
+        switch first {
+        case 0x22: _ = try rawString()
+        case 0x74, 0x66: _ = try bool()
+        case 0x6E where null(): break
+        case 0x7B:
+            try beginObject()
+            var isFirst = true
+            while try nextKey(isFirst: isFirst) != nil {
+                isFirst = false
+                _ = try skipValue(depth: depth + 1)
+            }
+        case 0x5B:
+            advance()
+            if !skip(0x5D) {
+                repeat { _ = try skipValue(depth: depth + 1) } while skip(0x2C)
+                try expect(0x5D, or: "a comma or ] was expected")
+            }
+        default: _ = try rawNumber()
+        }
+        return start..<position
     }
 
     /// An instant, or the text that stands for an end that is not known yet.
@@ -127,10 +187,10 @@ extension JSONScanner {
         return Source(bundle: texts[1] ?? "", name: name, version: texts[2], product: texts[3], system: texts[4])
     }
 
-    /// `{"version":1,"sources":[…]}`
+    /// `{"version":1,"sources":[…]}`, and `"priorities":{TYPE:[{"source":…,"userEntered":…},…]}` where orders were set.
     @_lifetime(self: copy self)
-    mutating func dumpHead() throws(JSONError) -> [Source] {
-        let form = "{\"version\":1,\"sources\":[…]} was expected; other versions are not known"
+    mutating func dumpHead() throws(JSONError) -> DumpHeadLine {
+        let form = "{\"version\":1,\"sources\":[…],\"priorities\":{…}} was expected; other versions are not known"
         try beginObject()
         guard let first = try nextKey(isFirst: true), try text(in: first) == "version",
             try integer() == DumpHead.version, let second = try nextKey(isFirst: false),
@@ -142,8 +202,44 @@ extension JSONScanner {
             repeat { try sources.append(source()) } while skip(0x2C)
             try expect(0x5D, or: form)
         }
+        guard let third = try nextKey(isFirst: false) else { return DumpHeadLine(sources: sources) }
+        guard try text(in: third) == "priorities" else { throw JSONError(reason: form) }
+        let priorities = try priorities(form)
         try expect(0x7D, or: form)
-        return sources
+        return DumpHeadLine(sources: sources, priorities: priorities)
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func priorities(_ form: String) throws(JSONError) -> [SampleType: [RankedSource]] {
+        var priorities: [SampleType: [RankedSource]] = [:]
+        try beginObject()
+        var isFirst = true
+        while let type = try nextKey(isFirst: isFirst) {
+            isFirst = false
+            let type = SampleType(try text(in: type))
+            var order: [RankedSource] = []
+            try expect(0x5B, or: form)
+            if !skip(0x5D) {
+                repeat { try order.append(rankedSource(form)) } while skip(0x2C)
+                try expect(0x5D, or: form)
+            }
+            priorities[type] = order
+        }
+        return priorities
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func rankedSource(_ form: String) throws(JSONError) -> RankedSource {
+        try beginObject()
+        guard let key = try nextKey(isFirst: true), try text(in: key) == "source" else {
+            throw JSONError(reason: form)
+        }
+        var ranked = RankedSource(try source().identity)
+        guard let second = try nextKey(isFirst: false) else { return ranked }
+        guard try text(in: second) == "userEntered" else { throw JSONError(reason: form) }
+        ranked.isUserEntered = try bool()
+        try expect(0x7D, or: form)
+        return ranked
     }
 
     /// A name, or an object with the fields that HealthKit knows.
@@ -187,13 +283,18 @@ extension JSONScanner {
         guard let key = try nextKey(isFirst: true) else { throw JSONError(reason: form) }
         let value: MetadataValue
         switch try text(in: key) {
-        case "date": value = .date(try instant(in: zone))
+        case "date": value = .date(try anyInstant(in: zone))
         case "value":
             let number = try double()
             guard let second = try nextKey(isFirst: false), try text(in: second) == "unit",
                 let unit = try? HealthUnit(symbol: try string())
             else { throw JSONError(reason: form) }
             value = .quantity(Quantity(number, unit))
+        case "unit":
+            guard let unit = try? HealthUnit(symbol: try string()), let second = try nextKey(isFirst: false),
+                try text(in: second) == "value"
+            else { throw JSONError(reason: form) }
+            value = .quantity(Quantity(try double(), unit))
         case "bits":
             rewind(to: start)
             return .number(try double())

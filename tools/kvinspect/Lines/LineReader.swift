@@ -14,6 +14,10 @@ struct LineReader {
     private var sources = TextCache<Source>()
     private var devices = TextCache<Device>()
     private var kinds: [UInt64: Int] = [:]
+    /// The orders of sources that the dump brings.
+    private(set) var priorities: [SampleType: [RankedSource]] = [:]
+    /// Which of the types are categories; most files have none.
+    private var categories: Set<Int> = []
 
     init(zone: Zone) { self.zone = zone }
 
@@ -48,8 +52,8 @@ struct LineReader {
         var hasExtras = false
         var modified: Instant?
         var replica: Int64 = 0
-        /// The sources of the dump that begins here, in the order in which the dumped store saw them.
-        var sources: [Source]?
+        /// What concerns the whole dump that begins here.
+        var head: DumpHeadLine?
         var isState = false
     }
 
@@ -101,13 +105,15 @@ struct LineReader {
         case .origin: row.kind.isAuthored = try scanner.isAuthored()
         case .userEntered: row.kind.isUserEntered = try scanner.bool()
         case .shadowed: _ = try scanner.bool()
-        case .modified: row.modified = try scanner.instant(in: zone)
+        case .modified: row.modified = try scanner.anyInstant(in: zone)
         case .replica: row.replica = try scanner.integer()
-        case .dump: row.sources = try scanner.dumpHead()
+        case .dump: row.head = try scanner.dumpHead()
         case .state:
             try scanner.skipFlatObject()
             row.isState = true
-        case .syncIdentifier, .syncVersion, .count, .multiplicity, .device, .metadata, .group:
+        case .syncIdentifier, .syncVersion, .count, .multiplicity, .device, .metadata, .group, .timeZone, .local,
+            .workout,
+            .original:
             row.hasExtras = true
             try readExtra(field, into: &row.extras, &scanner)
         }
@@ -123,6 +129,10 @@ struct LineReader {
         case .multiplicity: extras.multiplicity = Int(try scanner.integer())
         case .device: extras.device = try device(&scanner)
         case .metadata: extras.metadata = try scanner.metadata(in: zone)
+        case .timeZone: extras.timeZone = try scanner.string()
+        case .local: extras.local = try scanner.metadata(in: zone)
+        case .workout: extras.workout = try scanner.decoded(Workout.self)
+        case .original: extras.original = try scanner.decoded(Sample.Original.self)
         default: extras.group = try scanner.string()
         }
     }
@@ -137,8 +147,14 @@ struct LineReader {
         }
         let end = row.end ?? start
         guard start <= end else { throw JSONError(ModelError.startAfterEnd) }
-        if let sources = row.sources { try rank(sources, in: &batch) }
+        if let head = row.head {
+            try rank(head.sources, in: &batch)
+            priorities.merge(head.priorities) { $1 }
+        }
         let kind = try kindNumber(row.kind, in: &batch)
+        if categories.contains(row.kind.type), Int32(exactly: value) == nil {
+            throw JSONError(reason: "value: a category's is a whole number")
+        }
         guard row.hasExtras || row.modified != nil else {
             batch.append(kind: kind, start: start, end: end, value: value, id: row.id ?? SampleID())
             return
@@ -150,7 +166,7 @@ struct LineReader {
             }
             extras.modified = ChangeClock(time: modified, replica: replica)
         }
-        if row.hasExtras { try LineReader.validate(extras) }
+        if row.hasExtras { try LineReader.validate(extras, row.kind, types.values[row.kind.type]) }
         batch.append(kind: kind, start: start, end: end, value: value, id: row.id ?? SampleID())
         batch.setExtras(extras, row: batch.count - 1)
     }
@@ -175,15 +191,21 @@ struct LineReader {
             type, unit, source: source, origin: key.isAuthored ? .authored : .imported, isUserEntered: key.isUserEntered
         )
         kinds[key.packed] = number
+        if type.kind == .category { categories.insert(key.type) }
         return number
     }
 
     /// A sample that has nothing but these fields, for ``Sample/validate()`` to judge them.
-    private static func validate(_ extras: SampleBatch.Extras) throws(JSONError) {
+    private static func validate(
+        _ extras: SampleBatch.Extras, _ kind: KindKey, _ type: SampleType
+    ) throws(JSONError) {
         var probe = Sample(
-            .stepCount, 0, .count, from: Instant(nanoseconds: 0), to: Instant(nanoseconds: 0), source: defaultSource,
-            id: .zero, syncIdentifier: extras.syncIdentifier, version: extras.version, device: extras.device,
-            metadata: extras.metadata, group: extras.group)
+            type, 0, type.canonicalUnit ?? .count, from: Instant(nanoseconds: 0), to: Instant(nanoseconds: 0),
+            source: defaultSource, id: .zero, syncIdentifier: extras.syncIdentifier, version: extras.version,
+            origin: kind.isAuthored ? .authored : .imported, device: extras.device, metadata: extras.metadata,
+            group: extras.group)
+        (probe.timeZone, probe.local) = (extras.timeZone, extras.local)
+        (probe.workout, probe.original) = (extras.workout, extras.original)
         probe.count = extras.count
         probe.multiplicity = extras.multiplicity
         try validate(probe)
@@ -209,7 +231,7 @@ extension LineReader {
         return try units.number(of: json.extracting(range)) { () throws(JSONError) in
             let symbol = try JSONScanner(json).text(in: range)
             guard let unit = try? HealthUnit(symbol: symbol) else {
-                throw JSONError(reason: "known are \(HealthUnit.catalog.map(\.symbol).joined(separator: ", "))")
+                throw JSONError(reason: "a unit as HealthKit writes it was expected, such as kg, mg/dL or count/min")
             }
             return unit
         }
@@ -236,5 +258,9 @@ extension LineReader {
 }
 
 extension JSONError {
-    init(_ error: ModelError) { self.init(reason: error.description) }
+    /// Without the full stop: a reason is part of a sentence.
+    init(_ error: ModelError) {
+        let text = error.description
+        self.init(reason: text.hasSuffix(".") ? String(text.dropLast()) : text)
+    }
 }

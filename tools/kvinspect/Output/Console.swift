@@ -19,6 +19,7 @@ final class Console {
         width = environment["COLUMNS"].flatMap { Int($0) }.map { max(40, $0) } ?? 80
     }
 
+    var isOutputTerminal: Bool { output.isTerminal }
     var isErrorTerminal: Bool { errors.isTerminal }
 
     /// Columns for help.

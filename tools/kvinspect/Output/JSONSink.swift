@@ -6,6 +6,8 @@ import HealthKV
 protocol JSONSink {
     mutating func beginObject()
     mutating func endObject()
+    mutating func beginArray()
+    mutating func endArray()
     mutating func key(_ name: String)
     mutating func string(_ text: String)
     mutating func double(_ number: Double)
@@ -64,19 +66,30 @@ extension JSONSink {
     }
 }
 
-/// Builds the tree of one object.
+/// Builds the tree of one value.
 struct JSONTreeBuilder: JSONSink {
-    private var open: [[JSONValue.Field]] = []
+    /// What is open: fields of an object, or elements of an array.
+    private enum Level {
+        case object([JSONValue.Field])
+        case array([JSONValue])
+    }
+
+    private var open: [Level] = []
     private var keys: [String] = []
 
     /// What was built.
     private(set) var value = JSONValue.null
 
-    mutating func beginObject() { open.append([]) }
+    mutating func beginObject() { open.append(.object([])) }
+    mutating func beginArray() { open.append(.array([])) }
+    mutating func endObject() { close() }
+    mutating func endArray() { close() }
 
-    mutating func endObject() {
-        let fields = open.removeLast()
-        put(.object(fields))
+    private mutating func close() {
+        switch open.removeLast() {
+        case .object(let fields): put(.object(fields))
+        case .array(let values): put(.array(values))
+        }
     }
 
     mutating func key(_ name: String) { keys.append(name) }
@@ -87,6 +100,10 @@ struct JSONTreeBuilder: JSONSink {
     mutating func instant(_ instant: Instant, in zone: Zone) { put(.string(DateText.text(instant, in: zone))) }
 
     private mutating func put(_ value: JSONValue) {
-        if open.isEmpty { self.value = value } else { open[open.count - 1].append(.init(keys.removeLast(), value)) }
+        switch open.popLast() {
+        case nil: self.value = value
+        case .object(let fields): open.append(.object(fields + [.init(keys.removeLast(), value)]))
+        case .array(let values): open.append(.array(values + [value]))
+        }
     }
 }

@@ -9,7 +9,7 @@ struct JSONWriter: JSONSink {
     private var sources: [(source: Source, json: [UInt8])] = []
     private let fieldKeys = JSONWriter.fieldKeys
 
-    private static let fieldKeys = LineField.names.map { "\"\($0)\":" }
+    private static let fieldKeys = LineField.names.map { Array("\"\($0)\":".utf8) }
     private static let digits = Array("0123456789abcdef".utf8)
 
     mutating func beginObject() {
@@ -71,7 +71,7 @@ struct JSONWriter: JSONSink {
         separate()
         if let whole = Int64(exactly: number), whole.magnitude < 1 << 53, whole != 0 || number.sign == .plus {
             appendDigits(whole)
-        } else {
+        } else if !appendThousandths(number) {
             bytes.append(contentsOf: number.description.utf8)
         }
         needsComma = true
@@ -87,7 +87,7 @@ struct JSONWriter: JSONSink {
 
     mutating func key(_ field: LineField) {
         separate()
-        bytes.append(contentsOf: fieldKeys[field.rawValue].utf8)
+        bytes.append(contentsOf: fieldKeys[field.rawValue])
         needsComma = false
     }
 
@@ -170,6 +170,21 @@ struct JSONWriter: JSONSink {
         beginObject()
         field("bits", String(repeating: "0", count: 16 - digits.count) + digits)
         endObject()
+    }
+
+    /// Writes a number of up to three decimals; answers false for others. Numbers of at most fifteen digits are all different
+    /// doubles, so what reads back as the same one is the shortest text, without a search for it.
+    private mutating func appendThousandths(_ number: Double) -> Bool {
+        let scaled = (number.magnitude * 1_000).rounded()
+        guard scaled > 0, scaled < 1e15, scaled / 1_000 == number.magnitude else { return false }
+        let (whole, rest) = UInt64(scaled).quotientAndRemainder(dividingBy: 1_000)
+        if number < 0 { bytes.append(0x2D) }
+        appendDigits(Int64(whole))
+        bytes.append(0x2E)
+        bytes.append(UInt8(truncatingIfNeeded: 0x30 + rest / 100))
+        if rest % 100 != 0 { bytes.append(UInt8(truncatingIfNeeded: 0x30 + rest / 10 % 10)) }
+        if rest % 10 != 0 { bytes.append(UInt8(truncatingIfNeeded: 0x30 + rest % 10)) }
+        return true
     }
 
     private mutating func appendDigits(_ number: Int64) {

@@ -22,7 +22,7 @@ struct Listing {
     init(_ shape: Shape, _ arguments: ParsedArguments, _ console: Console) throws {
         self.console = console
         self.shape = shape
-        format = arguments.format
+        format = arguments.listFormat(console)
         table = Table(columns: shape.tableColumns ?? shape.columns, isStyled: console.isStyled)
         switch format {
         case .json:

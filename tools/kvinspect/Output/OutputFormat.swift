@@ -20,6 +20,8 @@ struct ExitCode: Equatable {
     static let failed = ExitCode(rawValue: 1)
     /// The store is damaged.
     static let damage = ExitCode(rawValue: 2)
+    /// Only a part was taken in: something was left out.
+    static let partial = ExitCode(rawValue: 5)
     /// The command line was wrong.
     static let usage = ExitCode(rawValue: 64)
 }

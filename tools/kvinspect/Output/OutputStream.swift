@@ -32,6 +32,8 @@ enum FileReason {
     static func text(of error: any Error) -> String {
         let error = error as NSError
         let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
-        return cause.localizedFailureReason ?? cause.localizedDescription
+        let text = cause.localizedFailureReason ?? cause.localizedDescription
+        // It becomes a part of a sentence.
+        return text.hasSuffix(".") ? String(text.dropLast()) : text
     }
 }

@@ -7,6 +7,8 @@ enum CheckVerb: Verb {
         discussion: "Ends with code 2 when the store is damaged. No finding shows a health value.", arguments: [.store],
         options: [
             OptionDescription(name: "limit", value: "count", help: "At most so many findings.", defaultValue: "1000"),
+            OptionDescription(
+                name: "show-values", help: "Allow health values in findings. None needs one to be told so far."),
             .format, .progress,
         ])
 
@@ -29,7 +31,9 @@ enum CheckVerb: Verb {
         try listing.finish([
             .init("clean", .bool(count == 0)), .init("omitted", .count(result.omitted)),
             .init("samples", .optional(result.samples)),
+            .init("unexamined", .array(result.unexamined.map { .string($0) })),
         ])
+        for part in result.unexamined { console.say("Not looked at: \(part).") }
         console.say(
             count == 0 ? "The store is clean." : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
         return count == 0 ? .clean : .damage
@@ -39,21 +43,17 @@ enum CheckVerb: Verb {
         var findings: [(code: String, table: String?, detail: String)]
         var omitted = 0
         var samples: Int?
+        var unexamined: [String] = []
     }
 
-    /// What the store finds; a store too damaged to be opened is a finding of its own.
     private static func check(_ folder: String, limit: Int, _ progress: Progress) throws -> Result {
-        do {
-            let store = try StoreAccess.openForReading(folder)
-            let report = try store.check(limit: limit) { share in
-                (try? progress.advance(to: Int(share * 100))) != nil
-            }
-            try Interruption.check()
-            return Result(
-                findings: report.findings.map { ($0.kind.rawValue, $0.table, $0.detail) }, omitted: report.omitted,
-                samples: report.samples)
-        } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
-            return Result(findings: [(error.code.rawValue, nil, error.description)])
+        guard StoreAccess.holdsStore(folder) else { throw StoreAccess.noStore(in: folder) }
+        let report = try SampleStore.check(at: folder, limit: limit) { share in
+            (try? progress.advance(to: Int(share * 100))) != nil
         }
+        try Interruption.check()
+        return Result(
+            findings: report.findings.map { ($0.kind.rawValue, $0.table, $0.detail) }, omitted: report.omitted,
+            samples: report.samples, unexamined: report.unexamined)
     }
 }

@@ -7,6 +7,9 @@ enum DumpVerb: Verb {
         discussion: "One live sample a line with all its fields, ordered by type, start, end and id; times are in UTC.",
         arguments: [.store],
         options: [
+            OptionDescription(
+                name: OptionDescription.format.name, value: "format", help: "How to print: lines are all there is.",
+                choices: [OutputFormat.jsonl.rawValue], defaultValue: OutputFormat.jsonl.rawValue),
             OptionDescription(name: "all", help: "Also print sync state, in lines that 'load' passes over."),
             OptionDescription(
                 name: "raw", help: "Print every table in the text format of mdb_dump instead, for mdb_load."),
@@ -14,11 +17,15 @@ enum DumpVerb: Verb {
         ])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let isRaw = arguments.flag("raw")
+        guard !isRaw || !arguments.flag("all") else {
+            throw UsageError("--raw and --all exclude each other", verb: description)
+        }
+        guard !isRaw || arguments.text(OptionDescription.format.name) == nil else {
+            throw UsageError("--raw and --format exclude each other", verb: description)
+        }
         let store = try StoreAccess.openForReading(arguments.store)
-        if arguments.flag("raw") {
-            guard !arguments.flag("all") else {
-                throw UsageError("--raw and --all exclude each other", verb: description)
-            }
+        if isRaw {
             try RawDump.print(store, console, Progress(arguments, console, unit: "records"))
             return .clean
         }
@@ -42,7 +49,7 @@ enum DumpVerb: Verb {
     ) throws {
         progress.total = try transaction.count()
         var writer = JSONWriter()
-        var head: DumpHead? = DumpHead(sources: try transaction.sources())
+        var head: DumpHead? = DumpHead(sources: try transaction.sources(), priorities: try transaction.priorities())
         try transaction.forEachLiveSample { sample in
             writer.beginObject()
             SampleRecord(sample: sample, detail: .lossless).writeFields(to: &writer)
@@ -70,7 +77,11 @@ struct DumpHead {
     /// Those with live samples, in the order in which the store first saw them, which ranks them.
     let sources: [Source]
 
-    init(sources: [SourceSummary]) {
+    /// The orders of sources that were set.
+    let priorities: [SampleType: [RankedSource]]
+
+    init(sources: [SourceSummary], priorities: [SampleType: [RankedSource]]) {
+        self.priorities = priorities
         self.sources = sources.filter { $0.samples > 0 }.map { summary in
             summary.revisions.first ?? Source(bundle: summary.source.bundle, name: summary.source.name)
         }
@@ -86,6 +97,31 @@ struct DumpHead {
             writer.source(source)
         }
         writer.endArray()
+        if !priorities.isEmpty { writePriorities(to: &writer) }
         writer.endObject()
     }
+
+    private func writePriorities(to writer: inout JSONWriter) {
+        writer.key("priorities")
+        writer.beginObject()
+        for (type, order) in priorities.sorted(by: { $0.key < $1.key }) {
+            writer.key(type.identifier)
+            writer.beginArray()
+            for place in order {
+                writer.beginObject()
+                writer.key("source")
+                writer.source(Source(bundle: place.source.bundle, name: place.source.name))
+                if let isUserEntered = place.isUserEntered { writer.field("userEntered", isUserEntered) }
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        writer.endObject()
+    }
+}
+
+/// What the first line of a dump says of the whole.
+struct DumpHeadLine {
+    var sources: [Source]
+    var priorities: [SampleType: [RankedSource]] = [:]
 }

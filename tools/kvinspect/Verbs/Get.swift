@@ -27,7 +27,11 @@ enum GetVerb: Verb {
         var listing = try Listing(shape, arguments, console)
         for sample in samples {
             let record = SampleRecord(sample: sample, detail: .full(zone))
-            if arguments.format == .table { try printCard(record, console) } else { try listing.append(record) }
+            if arguments.listFormat(console) == .table {
+                try printCard(record, console)
+            } else {
+                try listing.append(record)
+            }
         }
         try listing.finish()
         return .clean

@@ -5,7 +5,7 @@ enum HashVerb: Verb {
     static let description = VerbDescription(
         name: "hash", abstract: "Print one SHA-256 digest of the store's content.",
         discussion: "Equal content gives equal digests, whatever the layout of the files. Covered are all live samples "
-            + "with all their fields, and the order of the sources.",
+            + "with all their fields, the order of the sources, and the orders that were set for types.",
         arguments: [.store], options: [.format, .progress])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
@@ -19,6 +19,10 @@ enum HashVerb: Verb {
             for source in try transaction.sources() where source.samples > 0 {
                 encoder.append(source.source.bundle)
                 encoder.append(source.source.name)
+            }
+            for (type, order) in try transaction.priorities().sorted(by: { $0.key < $1.key }) {
+                encoder.append(type.identifier)
+                for place in order { encoder.append(place) }
             }
             hash.update(encoder.bytes)
             try transaction.forEachLiveSample { sample in
@@ -37,5 +41,13 @@ enum HashVerb: Verb {
             arguments, console
         ) { [text] }
         return .clean
+    }
+}
+
+extension CanonicalEncoder {
+    fileprivate mutating func append(_ place: RankedSource) {
+        append(place.source.bundle)
+        append(place.source.name)
+        append(place.isUserEntered.map { $0 ? 1 : 2 } ?? 0 as UInt8)
     }
 }

@@ -9,17 +9,21 @@ struct Loader {
     /// Bad lines that are named one by one.
     private static let namedLines = 20
 
+    private let store: SampleStore
     private let writer: BatchWriter
     private let zone: Zone
     private var input: InputLines
     private var reader: LineReader
     private var batch = SampleBatch()
 
+    /// The orders of sources that the lines brought.
+    private var priorities: [SampleType: [RankedSource]] = [:]
     /// How many lines were left out, and the first of them.
     private(set) var bad = 0
     private(set) var named: [(line: Int, reason: String)] = []
 
     init(store: SampleStore, input: InputPieces, zone: Zone) {
+        self.store = store
         writer = BatchWriter(store)
         self.zone = zone
         self.input = InputLines(input)
@@ -32,7 +36,9 @@ struct Loader {
     mutating func loadAll(skipBad: Bool, _ progress: Progress) throws -> ImportReport {
         do {
             while try loadBatch(skipBad: skipBad) { try progress.advance(to: input.bytesRead) }
-            return try writer.finish()
+            let report = try writer.finish()
+            try finish()
+            return report
         } catch let error as JSONError {
             let stored = try writer.finish().inserted
             throw Failure(
@@ -53,9 +59,21 @@ struct Loader {
         var sawLine = false
         while batch.count < Loader.batchRows, try readLine(skipBad: skipBad) { sawLine = true }
         try Interruption.check()
+        priorities.merge(reader.priorities) { $1 }
         if !batch.isEmpty { try writer.store(batch) }
         batch.removeAll()
         return sawLine
+    }
+
+    /// Sets the orders of sources, and sums up what was loaded, which nobody would do once the tool has ended.
+    private func finish() throws {
+        let priorities = priorities
+        if !priorities.isEmpty {
+            try store.write { transaction in
+                for (type, order) in priorities { try transaction.setPriority(order, of: type) }
+            }
+        }
+        while try store.maintain(budget: .milliseconds(200)) { try Interruption.check() }
     }
 
     private mutating func readLine(skipBad: Bool) throws -> Bool {

@@ -7,7 +7,7 @@ enum LoadVerb: Verb {
         discussion:
             "A line is a JSON object. Type, start, value and unit suffice; the end is then the start, a source may "
             + "be a name, and the id is minted. A bad line stops the verb and is named by its number; nothing of its "
-            + "batch is stored.",
+            + "batch is stored. Ends with code 5 when --skip-bad left something out.",
         arguments: [
             .store,
             ArgumentDescription(name: "file", help: "The lines; - or nothing means the input.", isOptional: true),
@@ -21,15 +21,21 @@ enum LoadVerb: Verb {
         let zone = try arguments.zone()
         let file = arguments.optionalArgument("file") ?? "-"
         let input = try InputPieces(file)
-        let verb = StoreAccess.holdsStore(arguments.store) ? "Loading into" : "Making"
-        console.say("\(verb) the store in \(arguments.store).")
+        let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
+        console.say("\(made == nil ? "Loading into" : "Making") the store in \(arguments.store).")
         let store = try StoreAccess.openForLoading(arguments.store)
         let progress = Progress(arguments, console, unit: "bytes", total: input.size)
         var loader = Loader(store: store, input: input, zone: zone)
-        let counts = try loader.loadAll(skipBad: arguments.flag("skip-bad"), progress)
+        let counts: ImportReport
+        do {
+            counts = try loader.loadAll(skipBad: arguments.flag("skip-bad"), progress)
+        } catch {
+            made?.removeIfEmpty(store)
+            throw error
+        }
         progress.finish()
         try report(counts, loader, arguments, console)
-        return .clean
+        return loader.bad == 0 ? .clean : .partial
     }
 
     private static func report(

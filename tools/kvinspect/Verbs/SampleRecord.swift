@@ -18,7 +18,7 @@ struct SampleRecord: JSONRecord {
     /// Every field that ``Detail/listed(_:_:)`` may give; the order of columns.
     static let columns = [
         "id", "type", "start", "end", "value", "unit", "source", "syncIdentifier", "syncVersion", "modified", "origin",
-        "userEntered", "shadowed", "count", "device", "metadata", "group",
+        "userEntered", "shadowed", "count", "device", "metadata", "group", "timeZone", "local", "workout", "original",
     ]
 
     func write(to sink: inout some JSONSink) {
@@ -70,8 +70,15 @@ struct SampleRecord: JSONRecord {
         if sample.count != 1 { sink.field("count", Int64(sample.count)) }
         if sample.multiplicity != 0, !isListed { sink.field("multiplicity", Int64(sample.multiplicity)) }
         if let device = sample.device { write(device, to: &sink) }
-        if !sample.metadata.isEmpty { writeMetadata(to: &sink) }
+        if !sample.metadata.isEmpty { write(sample.metadata, "metadata", to: &sink) }
         sink.field("group", optional: sample.group)
+        sink.field("timeZone", optional: sample.timeZone)
+        if !sample.local.isEmpty { write(sample.local, "local", to: &sink) }
+        if let workout = sample.workout {
+            sink.key("workout")
+            WorkoutRecord(workout: workout, zone: zone).write(to: &sink)
+        }
+        if let original = sample.original { write(original, to: &sink) }
     }
 
     private var zone: Zone {
@@ -108,28 +115,22 @@ struct SampleRecord: JSONRecord {
         sink.endObject()
     }
 
-    /// Metadata by the order of its keys. A date and a quantity are objects, so that each kind reads back as itself.
-    private func writeMetadata(to sink: inout some JSONSink) {
-        sink.key("metadata")
+    private func write(_ metadata: [String: MetadataValue], _ name: String, to sink: inout some JSONSink) {
+        sink.key(name)
+        sink.metadata(metadata, in: zone)
+    }
+
+    private func write(_ original: Sample.Original, to sink: inout some JSONSink) {
+        sink.key("original")
         sink.beginObject()
-        for key in sample.metadata.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-            sink.key(key)
-            switch sample.metadata[key]! {
-            case .string(let text): sink.string(text)
-            case .number(let number): sink.double(number)
-            case .bool(let flag): sink.bool(flag)
-            case .date(let date):
-                sink.beginObject()
-                sink.field("date", date, in: zone)
-                sink.endObject()
-            case .quantity(let quantity):
-                sink.beginObject()
-                sink.key(.value)
-                sink.double(quantity.value)
-                sink.field("unit", quantity.unit.symbol)
-                sink.endObject()
-            }
-        }
+        sink.field("start", original.start, in: zone)
+        sink.field("end", original.end, in: zone)
+        sink.key(.value)
+        sink.double(original.quantity.value)
+        sink.field("unit", original.quantity.unit.symbol)
+        if original.isUserEntered { sink.field("userEntered", true) }
+        if !original.metadata.isEmpty { write(original.metadata, "metadata", to: &sink) }
+        if original.version != 1 { sink.field("syncVersion", original.version) }
         sink.endObject()
     }
 }

@@ -71,8 +71,9 @@ enum ScanVerb: Verb {
             limit = try arguments.count("limit")
             source = arguments.text("source")
             includeShadowed = arguments.flag("shadowed")
-            let known = HealthUnit.catalog.map(\.symbol).joined(separator: ", ")
-            unit = try arguments.convert("unit", reason: "Please provide one of \(known).") {
+            unit = try arguments.convert(
+                "unit", reason: "Please provide a unit as HealthKit writes it, such as lb or mg/dL."
+            ) {
                 try? HealthUnit(symbol: $0)
             }
             if let unit, let canonical = type.canonicalUnit, !unit.isCompatible(with: canonical) {

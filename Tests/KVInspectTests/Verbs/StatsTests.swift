@@ -1,0 +1,93 @@
+import Testing
+
+@testable import kvinspect
+
+@Suite("stats")
+struct StatsTests {
+    let bench: Workbench
+
+    init() throws {
+        bench = try Workbench()
+        try bench.load("S", Fixture.lines)
+        try bench.load(
+            "M",
+            """
+            {"type":"stepCount","start":"2024-03-10T06:00:00Z","end":"2024-03-10T07:00:00Z","value":600,"unit":"count","source":"Phone"}
+            {"type":"stepCount","start":"2024-03-10T06:30:00Z","end":"2024-03-10T07:30:00Z","value":300,"unit":"count","source":"Pedometer"}
+            {"type":"stepCount","start":"2024-03-10T03:30:00Z","end":"2024-03-10T05:30:00Z","value":80,"unit":"count","source":"Phone"}
+
+            """)
+    }
+
+    private func lines(_ arguments: String...) throws -> [[String: Any]] {
+        try bench.run(["stats"] + arguments + ["--format", "jsonl"], input: nil).lines()
+    }
+
+    @Test("A day has sum, count and unit, and begins with the zone's distance on that day")
+    func days() throws {
+        let days = try lines("S", "--type", "stepCount", "--by", "day", "--tz", "America/New_York")
+        #expect(days.map { $0["start"] as? String } == ["2024-05-31T00:00:00-04:00", "2024-06-01T00:00:00-04:00"])
+        #expect(days.map { $0["end"] as? String } == ["2024-06-01T00:00:00-04:00", "2024-06-02T00:00:00-04:00"])
+        #expect(days.map { $0["sum"] as? Double } == [612, 7] && days.map { $0["count"] as? Int } == [2, 1])
+        #expect(days.allSatisfy { $0["unit"] as? String == "count" && $0["min"] == nil })
+    }
+
+    @Test("Sources are merged by priority, by another one, or not at all; borders divide by time")
+    func merging() throws {
+        let zone = ["--tz", "America/New_York"]
+        func sums(_ more: String...) throws -> [Double?] {
+            try bench.run(
+                ["stats", "M", "--type", "stepCount", "--format", "jsonl"] + zone + more, input: nil
+            ).lines().map { $0["sum"] as? Double }
+        }
+        // The pedometer was met last, so it wins half an hour of the phone's six hundred steps.
+        #expect(try sums() == [60, 20 + 300 + 300])
+        #expect(try sums("--priority", "Phone") == [60, 20 + 600 + 150])
+        #expect(try sums("--unmerged") == [60, 20 + 600 + 300])
+        #expect(try sums("--source", "Pedometer") == [300])
+        #expect(try sums("--from", "2024-03-10T02:45:00-04:00") == [225])
+    }
+
+    @Test("A bucket through which a sample only passes has a sum and count 0; --fill adds those without data")
+    func filling() throws {
+        let hours = try lines("M", "--type", "stepCount", "--by", "hour", "--tz", "UTC")
+        #expect(hours.map { $0["count"] as? Int } == [1, 0, 0, 2, 0])
+        #expect(hours.map { $0["sum"] as? Double } == [20, 40, 20, 450, 150])
+        let filled = try lines(
+            "S", "--type", "stepCount", "--tz", "UTC", "--from", "2024-05-30", "--to", "2024-06-03", "--fill")
+        #expect(filled.map { $0["count"] as? Int } == [0, 2, 1, 0])
+        #expect(filled.map { $0["sum"] as? Double } == [0, 612, 7, 0])
+    }
+
+    @Test("A discrete type has min, max and average, in any unit")
+    func discrete() throws {
+        let weights = try lines("S", "--type", "bodyMass", "--by", "year", "--tz", "UTC", "--unit", "g")
+        #expect(weights.count == 1 && weights[0]["average"] as? Double == 72_400 && weights[0]["sum"] == nil)
+        #expect(weights[0]["min"] as? Double == 72_400 && weights[0]["max"] as? Double == 72_400)
+        #expect(weights[0]["unit"] as? String == "g" && weights[0]["count"] as? Int == 1)
+    }
+
+    @Test("What has no meaning is wrong usage")
+    func usage() throws {
+        for words in [
+            ["--type", "bodyMass", "--unmerged"], ["--type", "stepCount", "--by", "fortnight"], [],
+            ["--type", "stepCount", "--unit", "kg"], ["--type", "stepCount", "--priority", "Nobody"],
+            ["--type", "stepCount", "--tz", "Nowhere/Land"], ["--type", "bodyMass", "--priority", "Phone"],
+        ] {
+            let run = try bench.run(["stats", "S"] + words, input: nil)
+            #expect(run.code == 64 && run.output.isEmpty, "\(words): \(run.errors)")
+        }
+        let none = try bench.run("stats", "S", "--type", "dietaryWater")
+        #expect(none.code == 0 && none.output.isEmpty)
+    }
+
+    @Test("JSON has an envelope, CSV a head")
+    func formats() throws {
+        let json = try bench.run("stats", "S", "--type", "stepCount", "--format", "json").json()
+        #expect(json["verb"] as? String == "stats" && (json["buckets"] as? [Any])?.count == 2)
+        let csv = try bench.run("stats", "S", "--type", "stepCount", "--format", "csv").output
+        #expect(csv.hasPrefix("start,end,count,sum,min,max,average,unit\r\n") || csv.hasPrefix("start,end,count,sum"))
+        #expect(try bench.run("stats", "S", "--type", "stepCount").output.contains("612"))
+        try bench.expectClean("S")
+    }
+}

@@ -1,0 +1,128 @@
+import HealthKV
+
+#if canImport(Foundation)
+    // The small Foundation knows no time zone by name.
+    import Foundation
+#endif
+
+/// `kvinspect stats STORE --type T --by day`
+enum StatsVerb: Verb {
+    private static let intervals = ["hour", "day", "week", "month", "quarter", "year"]
+
+    static let description = VerbDescription(
+        name: "stats", abstract: "Print sums or averages of a type by hour, day, week, month, quarter or year.",
+        discussion:
+            "Where several sources of a cumulative type measured the same time, the one with the highest priority counts; "
+            + "a sample that crosses a border counts on both sides by its time. Weeks begin on Monday. What lies outside "
+            + "--from and --to is left out, also of the first and the last bucket.",
+        arguments: [.store],
+        options: [
+            .type,
+            OptionDescription(
+                name: "by", value: "interval", help: "The length of a bucket.", choices: intervals, defaultValue: "day"
+            ),
+            .from, .to,
+            OptionDescription(name: "source", value: "source", help: "Only samples of this source, by name or bundle."),
+            OptionDescription(
+                name: "unmerged",
+                help: "Count every sample of every source: what two devices both measured counts twice."),
+            OptionDescription(
+                name: "priority", value: "sources",
+                help: "Names of sources joined by commas, the first wins; for this call."),
+            OptionDescription(name: "fill", help: "Also print buckets without data."),
+            OptionDescription(name: "unit", value: "unit", help: "Convert the values to this unit."),
+            .format, .zone,
+        ])
+
+    private static let shape = Listing.Shape(
+        key: "buckets", columns: ["start", "end", "count", "sum", "min", "max", "average", "unit"])
+
+    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let zone = try arguments.zone()
+        var query = try query(arguments, zone)
+        let store = try StoreAccess.openForReading(arguments.store)
+        var listing = try Listing(shape, arguments, console)
+        try store.read { transaction in
+            let known = try transaction.sources().map(\.source)
+            if let name = arguments.text("source") {
+                query.sources = known.filter { $0.name == name || $0.bundle == name }
+            }
+            if let names = arguments.text("priority") { try setPriority(names, known, arguments, &query) }
+            for bucket in try transaction.statistics(query) { try listing.append(record(bucket, zone)) }
+        }
+        try listing.finish()
+        if listing.count == 0 { console.say("No sample matches.") }
+        return .clean
+    }
+
+    private static func query(_ arguments: ParsedArguments, _ zone: Zone) throws -> StatisticsQuery {
+        let type = SampleType(arguments.text("type") ?? "")
+        var calendar = Calendar(identifier: .iso8601)
+        calendar.timeZone = zone.timeZone
+        let unit = StatisticsInterval.Unit(rawValue: arguments.text("by") ?? "day") ?? .day
+        var query = StatisticsQuery(
+            type, by: .every(1, unit), from: try arguments.bound("from", in: zone) ?? .distantPast,
+            to: try arguments.bound("to", in: zone) ?? .distantFuture, calendar: calendar,
+            fillsEmptyBuckets: arguments.flag("fill"))
+        query.unit = try arguments.convert("unit", reason: "Please provide the symbol of a unit, such as kg.") {
+            try? HealthUnit(symbol: $0)
+        }
+        if let unit = query.unit, let canonical = type.canonicalUnit, !unit.isCompatible(with: canonical) {
+            throw arguments.invalid("unit", reason: "Values of \(type) are measured in \(canonical).")
+        }
+        if arguments.flag("unmerged") || arguments.text("priority") != nil {
+            guard type.aggregation != .discrete else {
+                throw UsageError(
+                    "--unmerged and --priority are for types that are summed up; \(type) is averaged",
+                    verb: description)
+            }
+            guard !(arguments.flag("unmerged") && arguments.text("priority") != nil) else {
+                throw UsageError("--unmerged and --priority exclude each other", verb: description)
+            }
+            query.options = CumulativeOptions(
+                sources: arguments.flag("unmerged") ? .unmergedCountingOverlapsTwice : .merged)
+        }
+        return query
+    }
+
+    private static func setPriority(
+        _ names: String, _ known: [SourceIdentity], _ arguments: ParsedArguments, _ query: inout StatisticsQuery
+    ) throws {
+        // A name may hold commas itself: then it is the whole value.
+        let parts = known.contains { $0.name == names } ? [names] : names.split(separator: ",").map(String.init)
+        let order = try parts.flatMap { name in
+            let named = known.filter { $0.name == name || $0.bundle == name }
+            guard !named.isEmpty else { throw arguments.invalid("priority", reason: "No source is named '\(name)'.") }
+            return named.map { RankedSource($0) }
+        }
+        query.options = CumulativeOptions(priority: order)
+    }
+
+    private static func record(_ bucket: Statistics, _ zone: Zone) -> JSONValue {
+        var fields: [JSONValue.Field] = [
+            .init("start", .string(DateText.text(bucket.start, in: zone))),
+            .init("end", .string(DateText.text(bucket.end, in: zone))), .init("count", .count(bucket.count)),
+        ]
+        if let sum = bucket.sum {
+            fields.append(.init("sum", .double(sum)))
+        } else {
+            for (name, value) in [
+                ("min", bucket.minimum), ("max", bucket.maximum), ("average", bucket.average),
+            ] {
+                fields.append(.init(name, value.map { .double($0) } ?? .null))
+            }
+        }
+        fields.append(.init("unit", .optional(bucket.unit?.symbol)))
+        return .object(fields)
+    }
+}
+
+extension Zone {
+    /// The zone as calendars take it.
+    var timeZone: TimeZone {
+        switch kind {
+        case .fixed(let seconds): TimeZone(secondsFromGMT: seconds) ?? .gmt
+        case .named(let zone): zone
+        }
+    }
+}
