@@ -11,12 +11,22 @@ let package = Package(
     targets: [
         // A module of its own for liblmdb, so that the rows contestant shares nothing with the store it is compared with.
         .systemLibrary(name: "CLMDBRows", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        .systemLibrary(
+            name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
         .systemLibrary(name: "CMalloc"),
         .target(
             name: "Histories", dependencies: [.product(name: "HealthKV", package: "HealthKV")], swiftSettings: shared),
         .executableTarget(
             name: "bench",
-            dependencies: ["CLMDBRows", "CMalloc", "Histories", .product(name: "HealthKV", package: "HealthKV")],
+            dependencies: [
+                "CLMDBRows", "CSQLite", "CRocksDB", "CMalloc", "Histories",
+                .product(name: "HealthKV", package: "HealthKV"),
+            ],
+            swiftSettings: shared),
+        .executableTarget(
+            name: "HotPaths", dependencies: ["Histories", .product(name: "HealthKV", package: "HealthKV")],
             swiftSettings: shared),
         .executableTarget(
             name: "demo", dependencies: ["Histories", .product(name: "HealthKV", package: "HealthKV")],

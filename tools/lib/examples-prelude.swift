@@ -1,6 +1,7 @@
 // What the examples of the documentation take as given. tools/examples compiles each of them as a method of `Given`,
 // together with this file, and runs none. A name that several examples use belongs here; a name that one example
 // uses is better declared in that example.
+import Foundation
 import HealthKV
 import LMDB
 
@@ -15,6 +16,7 @@ let folder = ""
 let now = Instant(nanoseconds: 0)
 let a = now
 let b = now
+let calendar = Calendar(identifier: .gregorian)
 
 /// A history that makes itself batch by batch.
 struct History {

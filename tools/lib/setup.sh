@@ -49,20 +49,36 @@ need_judges() {
     need python3-venv python3 python3 -c 'import ensurepip, venv'
 }
 
-# The judges' Python stands apart from the system's, which Debian manages itself. 3.0 is the first lmdb that can verify.
-lmdb_for_python=lmdb==3.0.0
+# Counts instructions; there is none for macOS.
+need_valgrind() { if [ "$(uname -s)" = Linux ]; then need valgrind "" has_any valgrind; fi; }
+
+# What the benchmarks compare with; DuckDB comes with prepare_python.
+need_contestants() {
+    need libsqlite3-dev sqlite has_sqlite
+    need librocksdb-dev rocksdb has_rocksdb
+    need python3 python3 has_any python3
+    need python3-venv python3 python3 -c 'import ensurepip, venv'
+}
+
+# The SDK of macOS has it.
+has_sqlite() { [ "$(uname -s)" = Darwin ] || pkg-config --exists sqlite3; }
+has_rocksdb() { pkg-config --exists rocksdb || [ -f /usr/include/rocksdb/c.h ]; }
+
+# The tools' Python stands apart from the system's, which Debian manages itself. 3.0 is the first lmdb that can verify.
+packages_for_python="lmdb==3.0.0 duckdb==2.0.0 numpy==2.4.6"
 
 prepare_python() {
     local home=$root/.build/python
     export PATH="$home/bin:$PATH"
-    if [ "$(cat "$home/.holds" 2>/dev/null)" = "$lmdb_for_python" ] && python3 -c 'import lmdb' 2>/dev/null; then
+    if [ "$(cat "$home/.holds" 2>/dev/null)" = "$packages_for_python" ] && python3 -c 'import lmdb, duckdb, numpy' 2>/dev/null; then
         return
     fi
-    say "Installing for Python: $lmdb_for_python"
+    say "Installing for Python: $packages_for_python"
+    # shellcheck disable=SC2086  # one word a package
     rm -rf "$home" &&
         python3 -m venv "$home" &&
-        "$home/bin/python3" -m pip install --quiet --disable-pip-version-check "$lmdb_for_python" &&
-        echo "$lmdb_for_python" >"$home/.holds"
+        "$home/bin/python3" -m pip install --quiet --disable-pip-version-check $packages_for_python &&
+        echo "$packages_for_python" >"$home/.holds"
 }
 
 # Installs what was noted. Without root and without a way to become it, prints the command and stops.

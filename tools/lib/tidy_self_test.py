@@ -74,6 +74,16 @@ CLEAN = {
     "Sources/HealthKV/Store.swift": FOUNDATION + "public import HealthModel\nimport struct LMDB.Table\nimport Glibc\n",
     "Sources/HealthKV/Sharing.swift": "// Only the writer's thread touches it.\nfinal class A: @unchecked Sendable {}\n"
                                       "nonisolated(unsafe) let b = 1  // written once\n",
+    "Sources/HealthKV/Documented.swift": "/// A.\n@inlinable\npublic struct A: Equatable {\n    /// B.\n    public private(set) var b = 1\n"
+                                         "    let c = 2\n    public static func == (l: A, r: A) -> Bool { true }\n}\n"
+                                         "/// A.\npublic enum E {\n    /// B.\n    case b\n}\nenum F {\n    case c\n}\n",
+    "Sources/HealthKV/Constants.swift": "/// A.\nextension A {\n    public static let b = A(1)\n    public static let c = A(\n"
+                                        "        2)\n    public static let d = [\n        A(3)\n    ]\n"
+                                        "    @inlinable\n    public static let e = A(4)\n\n    // F.\n"
+                                        "    public static let f = A(5)\n    public static let g = A(6)\n}\n"
+                                        "extension A {\n    /// H.\n    @inlinable\n    public static let h = A(7)\n"
+                                        "    public static let i = A(8)\n}\n",
+    "Sources/LMDB/Inner.swift": "public let a = 1\n",
     "tools/kvinspect/Main.swift": "import HealthKV\n",
     "tools/lib/examples-prelude.swift": "import HealthKV\nimport LMDB\n",
     "tools/run": "#!/usr/bin/env bash\ntrue\n",
@@ -122,6 +132,18 @@ PLANTS = [
     (SWIFT + "Interpolated.swift", 'let a = "\\(unsafe f())"\n', "unsafe"),
     (SWIFT + "Unexplained.swift", "// Too far away.\n\n\n\nfinal class A: @unchecked Sendable {}\n", "unexplained"),
     (SWIFT + "Global.swift", "nonisolated(unsafe) var a = 1\n", "unexplained"),
+    (SWIFT + "Undocumented.swift", "/// A.\npublic struct A {\n    public var b = 1\n}\n", "undocumented"),
+    (SWIFT + "Attributed.swift", "// A.\n@inlinable\n@discardableResult public func a() -> Int { 1 }\n", "undocumented"),
+    (SWIFT + "Cases.swift", "/// A.\npublic enum A: Int {\n    /// B.\n    case b\n    case c\n}\n", "undocumented"),
+    (SWIFT + "Headless.swift", "extension A {\n    public static let b = 1\n    public static let c = 2\n}\n", "undocumented"),
+    (SWIFT + "Headless.swift", "extension A {\n    public static let b = 1\n    public static let c = 2\n}\n", "undocumented"),
+    (SWIFT + "Broken.swift", "/// A.\nextension A {\n    public static let b = 1\n\n    public static let c = 2\n}\n",
+     "undocumented"),
+    (SWIFT + "Interrupted.swift", "extension A {\n    /// B.\n    public static let b = 1\n    static let c = 2\n"
+                                  "    public static let d = 3\n}\n", "undocumented"),
+    (SWIFT + "Among.swift", "extension A {\n    // B.\n    public static let b = 1\n    public static let c = 2\n"
+                            "    public static var d: Int { 3 }\n}\n", "undocumented"),
+    (SWIFT + "Lone.swift", "extension A {\n    // B.\n    public static let b = 1\n}\n", "undocumented"),
     ("docs/Link.md", "# L\n\n[gone](Gone.md)\n", "link"),
     ("docs/Anchor.md", "# L\n\n[gone](B.md#gone)\n", "link"),
     ("tools/broken", "#!/usr/bin/env bash\nif true; then\n", "script"),

@@ -11,6 +11,7 @@ enum ContestantProcess {
         try process.run()
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
+        if process.terminationStatus == 69 { return [] }
         guard process.terminationStatus == 0 else { throw BenchFailure("\(contestant.rawValue) failed") }
         let decoder = JSONDecoder()
         return try data.split(separator: UInt8(ascii: "\n")).map { try decoder.decode(Report.self, from: Data($0)) }

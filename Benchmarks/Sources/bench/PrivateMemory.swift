@@ -6,30 +6,46 @@ import Synchronization
 /// Mapped files are not private memory: they are the page cache's, which gives them up when asked. Linux only; elsewhere 0.
 final class PrivateMemory: Sendable {
     private let peak = Atomic<Int>(0)
+    private let process: Int32
     private let isRunning = Atomic<Bool>(true)
 
-    init() {
-        peak.store(PrivateMemory.now(), ordering: .relaxed)
+    init(of process: Int32) {
+        self.process = process
+        // Tells the system to forget the peak so far.
+        try? "5".write(toFile: "/proc/\(process)/clear_refs", atomically: false, encoding: .utf8)
+        peak.store(PrivateMemory.now(of: process), ordering: .relaxed)
         Thread.detachNewThread { [self] in
             while isRunning.load(ordering: .relaxed) {
-                peak.max(PrivateMemory.now(), ordering: .relaxed)
+                peak.max(PrivateMemory.now(of: process), ordering: .relaxed)
                 usleep(5_000)
             }
         }
     }
 
-    /// The peak in bytes since the start. Sampling ends.
-    func stop() -> Int {
+    /// The peak of private memory and of all memory that was mapped, in bytes, since the start. Sampling ends.
+    func stop() -> (anonymous: Int, resident: Int) {
         isRunning.store(false, ordering: .relaxed)
-        return max(peak.load(ordering: .relaxed), PrivateMemory.now())
+        let last = PrivateMemory.now(of: process)
+        return (max(peak.load(ordering: .relaxed), last), PrivateMemory.status(process, "VmHWM:"))
     }
 
     /// Anonymous memory in bytes.
-    static func now() -> Int {
-        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
-            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") }),
+    private static func now(of process: Int32) -> Int { status(process, "RssAnon:") }
+
+    private static func status(_ process: Int32, _ field: String) -> Int {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix(field) }),
             let number = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first
         else { return 0 }
         return (Int(number) ?? 0) * 1024
+    }
+
+    /// The bytes that a process made the system write to disk so far. Linux only; elsewhere 0.
+    static func written(by process: Int32) -> Int {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/io", encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("write_bytes:") }),
+            let number = line.split(separator: " ").last
+        else { return 0 }
+        return Int(number) ?? 0
     }
 }

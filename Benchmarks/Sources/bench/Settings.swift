@@ -4,7 +4,13 @@ import Histories
 /// What to measure, from the command line.
 struct Settings {
     var profile = History.Profile.plain
-    var samples = 1_000_000
+    /// How many samples the histories have, one run after the other.
+    var sizes = [1_000_000]
+    /// The size of this run.
+    var samples: Int {
+        get { sizes[0] }
+        set { sizes = [newValue] }
+    }
     var seed: UInt64 = 1
     var batchRows = 50_000
     var runs = 3
@@ -12,6 +18,11 @@ struct Settings {
     var only = Set(Work.allCases)
     var contestants = ContestantName.allCases
     var json: String?
+    var html: String?
+    /// Seconds after which a work is not repeated any more, and single operations end.
+    var budget = 20.0
+    /// When the whole run began, by the clock of `Stopwatch`.
+    var began = Stopwatch.now()
     var folder = FileManager.default.temporaryDirectory.path
     /// Set in the process of one contestant.
     var child: ContestantName?
@@ -21,13 +32,15 @@ struct Settings {
     static let usage = """
         usage: bench [options]
 
-          --samples N        samples of the history (1000000; 10k, 1M and the like are understood)
+          --samples N[,N]    samples of the history (1000000; 10k, 1M and the like are understood); a run for each number
           --profile P        plain, weight or life (plain)
           --only W[,W]       these works only (all)
           --contestants C[,C]  these contestants only (all): \(ContestantName.allCases.map(\.rawValue).joined(separator: ", "))
           --json FILE        adds the figures to FILE, one JSON object a line
+          --html FILE        draws how each cost grows with the history; give --samples several numbers
           --folder DIR       where the stores are written (the temporary folder); they are removed afterwards
-          --runs N           how often what can be repeated is repeated (3)
+          --runs N           how often what can be repeated is repeated (3), as long as it is quick
+          --seconds N        a work that took so many seconds is not repeated, and single operations end (20)
           --writes N         how many durable single writes (20000); a tenth as many edits and deletions
           --batch N          rows of a batch, each committed durably (50000)
           --seed N           seed of the history (1)
@@ -45,12 +58,19 @@ struct Settings {
             }
             try set(option, value)
         }
-        batchRows = min(batchRows, max(1, samples / 24))
+    }
+
+    /// The settings of one size; a short history has smaller batches, so that there are enough of them.
+    func sized(_ samples: Int) -> Settings {
+        var settings = self
+        settings.sizes = [samples]
+        settings.batchRows = min(batchRows, max(1, samples / 24))
+        return settings
     }
 
     private mutating func set(_ option: String, _ value: String) throws {
         switch option {
-        case "--samples": samples = try Settings.number(value, option)
+        case "--samples": sizes = try value.split(separator: ",").map { try Settings.number(String($0), option) }
         case "--seed": seed = try UInt64(Settings.number(value, option))
         case "--batch": batchRows = try Settings.number(value, option)
         case "--runs": runs = try Settings.number(value, option)
@@ -60,6 +80,9 @@ struct Settings {
         case "--contestants":
             contestants = try value.split(separator: ",").map { try Settings.name(String($0), option) }
         case "--json": json = value
+        case "--html": html = value
+        case "--seconds": budget = try Double(Settings.number(value, option))
+        case "--began": began = try UInt64(Settings.number(value, option))
         case "--folder": folder = value
         case "--abandon": abandon = value
         case "--child": child = try Settings.name(value, option)
@@ -94,32 +117,11 @@ struct Settings {
             "--child", contestant.rawValue, "--profile", profile.rawValue, "--samples", "\(samples)", "--seed",
             "\(seed)",
             "--batch", "\(batchRows)", "--runs", "\(runs)", "--writes", "\(writes)", "--folder", folder,
-            "--only", only.map(\.rawValue).joined(separator: ","),
+            "--seconds", "\(Int(budget))", "--began", "\(began)", "--only", only.map(\.rawValue).joined(separator: ","),
         ]
     }
 
     func history(hasIDs: Bool = true) -> History {
         History(profile, samples: samples, seed: seed, batchRows: batchRows, hasIDs: hasIDs)
     }
-}
-
-/// What is measured.
-enum Work: String, CaseIterable {
-    case importing = "import"
-    case bytes = "bytes_per_sample"
-    case compacted = "bytes_per_sample_compacted"
-    case readAll = "read_all"
-    case readAllRecycled = "read_all_recycled"
-    case foldAll = "fold_all"
-    case lookup = "lookup_uuid"
-    case rangeDay = "range_day"
-    case rangeMonth = "range_month"
-    case latest = "latest"
-    case reimport
-    case open
-    case openUnclean = "open_unclean"
-    case derived = "bytes_per_sample_derived_compacted"
-    case durableWrite = "durable_write"
-    case edit
-    case delete
 }

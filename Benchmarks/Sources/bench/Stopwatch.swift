@@ -25,15 +25,33 @@ struct Latencies {
     mutating func reserve(_ count: Int) { nanoseconds.reserveCapacity(count) }
     mutating func add(_ time: UInt64) { nanoseconds.append(time) }
 
-    /// Median, 99th percentile and worst in microseconds; zeros if there is none.
-    func percentiles() -> (p50: Double, p99: Double, worst: Double) {
-        guard !nanoseconds.isEmpty else { return (0, 0, 0) }
+    var count: Int { nanoseconds.count }
+
+    /// All of them together.
+    var seconds: Double { Double(nanoseconds.reduce(0, +)) / 1e9 }
+
+    /// Percentiles and the worst.
+    struct Percentiles: Equatable {
+        var p50 = 0.0
+        var p99 = 0.0
+        var p999 = 0.0
+        var worst = 0.0
+    }
+
+    /// Percentiles in microseconds; zeros if there is none.
+    func percentiles() -> Percentiles {
+        guard !nanoseconds.isEmpty else { return Percentiles() }
         let sorted = nanoseconds.sorted()
         func at(_ share: Double) -> Double {
             Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]) / 1000
         }
-        return (at(0.5), at(0.99), at(1))
+        return Percentiles(p50: at(0.5), p99: at(0.99), p999: at(0.999), worst: at(1))
     }
+}
+
+/// A contestant that cannot run on this machine: the others do.
+struct ContestantIsMissing: Error, CustomStringConvertible {
+    let description: String
 }
 
 /// What makes a run worthless: wrong answers, a contestant that fails, a wrong argument.

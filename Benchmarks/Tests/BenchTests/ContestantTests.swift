@@ -97,7 +97,82 @@ struct ContestantTests {
         }
     }
 
-    @Test("Without UUIDs samples are found by their derived ids", arguments: stores)
+    @Test("A sync identifier finds its sample, until that is deleted", arguments: stores)
+    func syncIdentifiers(name: ContestantName) throws {
+        try withStore(name) { store in
+            let samples = try load(History(.weight, samples: 600, batchRows: 150), into: store)
+            let named = samples.filter { $0.syncIdentifier != nil }
+            #expect(named.count > 100)
+            #expect(try store.delete(named[3].id))
+            var found: [SampleID?] = []
+            let texts = named.map { $0.syncIdentifier! } + ["no such text"]
+            #expect(try store.lookUp(syncIdentifiers: texts) { found.append($2?.id) })
+            #expect(found[3] == nil && found.last! == nil)
+            for (index, sample) in named.enumerated() where index != 3 { #expect(found[index] == sample.id) }
+            try store.check()
+        }
+    }
+
+    @Test("Sums of days and points are those of the samples, also after an edit and a deletion", arguments: stores)
+    func statistics(name: ContestantName) throws {
+        try withStore(name) { store in
+            var samples = try load(History(.plain, samples: 6_000, batchRows: 900), into: store)
+            let steps = samples.indices.filter { samples[$0].type == .stepCount }
+            try store.edit(samples[steps[7]].id, value: 1_000)
+            samples[steps[7]].quantity.value = 1_000
+            #expect(try store.delete(samples[steps[9]].id))
+            samples.remove(at: steps[9])
+            let days = DayAxis.newYork
+            let points = PointAxis()
+            var sums = Array(repeating: 0.0, count: days.count)
+            var wanted = Array(repeating: SeriesPoint(), count: points.count)
+            for sample in samples where sample.type == .stepCount {
+                let (start, value) = (sample.start.nanoseconds, sample.quantity.value)
+                sums[days.day(of: start)] += value
+                let place = Int((start - points.from) / points.width)
+                let old = wanted[place]
+                wanted[place] = SeriesPoint(
+                    count: old.count + 1, low: old.count == 0 ? value : min(old.low, value),
+                    high: old.count == 0 ? value : max(old.high, value), mean: 0)
+            }
+            if let found = try store.daySums(.stepCount, days) {
+                // Merged sources leave out what two of them counted at the same time, and share a sample between two days.
+                let isRight =
+                    found.isMerged ? found.values.reduce(0, +) <= sums.reduce(0, +) + 1e-6 : found.values == sums
+                #expect(isRight && found.values.count == days.count)
+            }
+            if let found = try store.seriesPoints(.stepCount, points) {
+                let exact = found.map { SeriesPoint(count: $0.count, low: $0.low, high: $0.high, mean: 0) }
+                #expect(exact == wanted)
+            }
+            try store.check()
+        }
+    }
+
+    @Test("A day of New York begins at its midnight, whatever the clocks do")
+    func days() {
+        let days = DayAxis.newYork
+        let lengths = zip(days.bounds, days.bounds.dropFirst()).map { ($1 - $0) / 3_600_000_000_000 }
+        #expect(Set(lengths) == [23, 24, 25])
+        #expect(lengths.filter { $0 == 23 }.count == 10 && lengths.filter { $0 == 25 }.count == 10)
+        #expect(days.day(of: days.bounds[100]) == 100 && days.day(of: days.bounds[100] - 1) == 99)
+        #expect(days.bounds[0] <= History.start.nanoseconds)
+    }
+
+    @Test("What 64 writers save at once is all there", arguments: stores)
+    func manyWriters(name: ContestantName) throws {
+        try withStore(name) { store in
+            try load(History(.plain, samples: 300), into: store)
+            for writers in [Writers.tasks, .threads] {
+                let saved = (0..<200).map { Sample(.stepCount, Double($0), .count, at: History.end + Int64($0)) }
+                let before = try store.count()
+                if try store.save(saved, from: writers) { #expect(try store.count() == before + saved.count) }
+            }
+            try store.check()
+        }
+    }
+
+    @Test("Without UUIDs samples are found by their derived ids", arguments: [ContestantName.healthKV, .rows])
     func derived(name: ContestantName) throws {
         try withStore(name, hasIDs: false) { store in
             let history = History(.plain, samples: 2_000, hasIDs: false)
@@ -114,7 +189,7 @@ struct ContestantTests {
     }
 
     /// The contestants that are stores.
-    static let stores: [ContestantName] = [.healthKV, .rows]
+    static let stores = ContestantName.allCases.filter { $0 != .memcpy }
 
     @discardableResult
     private func load(_ history: History, into store: any Contestant) throws -> [Sample] {

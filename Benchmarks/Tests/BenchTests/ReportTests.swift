@@ -18,8 +18,8 @@ struct ReportTests {
     func percentiles() {
         var latencies = Latencies()
         for time in (1...1_000).shuffled() { latencies.add(UInt64(time) * 1_000) }
-        let (p50, p99, worst) = latencies.percentiles()
-        #expect((p50, p99, worst) == (501, 991, 1_000))
+        let found = latencies.percentiles()
+        #expect(found == Latencies.Percentiles(p50: 501, p99: 991, p999: 1_000, worst: 1_000))
         #expect([3.0, 1, 2].median == 2 && [4.0, 1, 2, 3].median == 2.5)
     }
 
@@ -35,6 +35,8 @@ struct ReportTests {
         let text = Table(measurements, settings).text
         #expect(text.contains("met  >= 10x rows (13.3)"))
         #expect(text.contains("MISS >= 0.40x memcpy (0.33)"))
+        #expect(!text.contains("\u{1B}"))
+        #expect(Table(measurements, settings, colours: true).text.contains("\u{1B}[32mmet  >= 10x rows (13.3)"))
         settings.profile = .life
         #expect(!Table(measurements, settings).text.contains("MISS"))
     }
@@ -43,13 +45,41 @@ struct ReportTests {
     func json() throws {
         let measurement = Figure(
             contestant: "memcpy", work: "read_all", samples: 1, profile: "plain", value: 2, unit: .perSecond, p50: 3,
-            p99: 4, worst: 5, privateBytes: 6)
+            p99: 4, p999: 4.5, worst: 5, privateBytes: 6, peakBytes: 7, writtenBytes: 8)
         let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(measurement)) as? [String: Any]
         #expect(
             Set(try #require(object).keys) == [
-                "contestant", "work", "samples", "profile", "value", "unit", "p50", "p99", "worst", "private_bytes",
-                "from_summaries",
+                "contestant", "work", "samples", "profile", "value", "unit", "p50", "p99", "p999", "worst",
+                "private_bytes",
+                "peak_bytes", "written_bytes", "from_summaries",
             ])
+    }
+
+    @Test("A part of an answer is compared with the same part, and stands for the whole work")
+    func partialAnswers() {
+        var book = AnswerBook()
+        for (name, work, digest) in [
+            ("one", "lookup_uuid#200", "a"), ("one", "lookup_uuid", "b"), ("two", "lookup_uuid#200", "a"),
+        ] { book.add(Answer(contestant: name, work: work, digest: digest)) }
+        #expect(book.differing.isEmpty)
+        book.add(Answer(contestant: "three", work: "lookup_uuid#200", digest: "c"))
+        #expect(book.differing == ["lookup_uuid"])
+    }
+
+    @Test("The page draws a line for each contestant and loads nothing")
+    func page() throws {
+        let settings = try Settings(["--samples", "10k,1M"])
+        let figures = ["HealthKV", "SQLite"].flatMap { name in
+            [10_000, 1_000_000].map { samples in
+                Figure(
+                    contestant: name, work: "lookup_uuid", samples: samples, profile: "plain",
+                    value: Double(samples).squareRoot(), unit: .microseconds)
+            }
+        }
+        let text = Page(figures, settings).text
+        #expect(text.components(separatedBy: "<g class=").count == 3)
+        #expect(text.contains("SQLite, 1,000,000 samples: 1 ms"))
+        for outside in ["http", "src=", "@import", "url("] { #expect(!text.contains(outside)) }
     }
 
     @Test("Arguments are understood or refused")
@@ -57,6 +87,8 @@ struct ReportTests {
         let settings = try Settings(["--samples", "10k", "--only", "import,read_all", "--contestants", "lmdb-rows"])
         #expect(settings.samples == 10_000 && settings.only == [.importing, .readAll])
         #expect(settings.contestants == [.rows])
+        #expect(try Settings(["--samples", "10k,100k,1M"]).sizes == [10_000, 100_000, 1_000_000])
+        #expect(settings.sized(480).batchRows == 20)
         for wrong in [["--samples", "none"], ["--profile", "other"], ["--unknown", "1"], ["--json"]] {
             #expect(throws: BenchFailure.self) { try Settings(wrong) }
         }

@@ -1,15 +1,16 @@
+import Foundation
 import HealthKV
 
 /// A store that takes part: everything that the works ask of it.
 protocol Contestant: AnyObject {
-    /// Opens the store of a folder, made if there is none. Without ids, identity is derived from content.
-    init(folder: String, hasIDs: Bool) throws
     func close() throws
 
     /// Imports a batch in one durable commit.
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts
     /// Does what importing left for later, until nothing is stale.
     func finishImport() throws
+    /// Waits for work in the background that no clock counts.
+    func settle() throws
     /// Copies the store into a new folder, as small as it can be made.
     func compact(to folder: String) throws
 
@@ -33,6 +34,48 @@ protocol Contestant: AnyObject {
     func delete(_ id: SampleID) throws -> Bool
     /// Fails unless the store proves sound.
     func check() throws
+
+    // What follows is asked of who can; the others leave it as it is.
+
+    /// As `lookUp`, by sync identifiers. False: this contestant cannot.
+    func lookUp(syncIdentifiers: [String], _ visit: (Int, UInt64, Sample?) -> Void) throws -> Bool
+    /// The sum of each day over the samples that start in it.
+    func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums?
+    /// A type's history reduced to points.
+    func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]?
+    /// Saves samples from 64 writers at once, each durable before its writer goes on. False: this contestant cannot.
+    func save(_ samples: [Sample], from writers: Writers) throws -> Bool
+
+    /// The nanoseconds that the last call took by a clock of the contestant's own, if it answers from another process.
+    var ownTime: UInt64? { get }
+    /// The process that does the work.
+    var processID: Int32 { get }
+}
+
+extension Contestant {
+    func settle() throws {}
+    func lookUp(syncIdentifiers: [String], _ visit: (Int, UInt64, Sample?) -> Void) throws -> Bool { false }
+    func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? { nil }
+    func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]? { nil }
+    func save(_ samples: [Sample], from writers: Writers) throws -> Bool { false }
+    var ownTime: UInt64? { nil }
+    var processID: Int32 { getpid() }
+
+    /// The nanoseconds that `body` took, and its answer.
+    @inline(__always)
+    func timed<R>(_ body: () throws -> R) rethrows -> (nanoseconds: UInt64, answer: R) {
+        let from = Stopwatch.now()
+        let answer = try body()
+        let time = Stopwatch.now() - from
+        return (ownTime ?? time, answer)
+    }
+}
+
+/// How 64 writers run: each on a thread of its own, or as tasks that share the threads of the machine.
+enum Writers {
+    case threads
+    case tasks
+    static let count = 64
 }
 
 /// What an import did.
@@ -78,21 +121,5 @@ struct ColumnSum: Equatable {
         times &+= timeSum
         values &+= valueSum
         count += moreTimes.count
-    }
-}
-
-/// Who takes part, by the names that the command line and the results use.
-enum ContestantName: String, CaseIterable, Codable {
-    case healthKV = "HealthKV"
-    case rows = "LMDB-rows"
-    case memcpy
-
-    /// Opens this contestant's store; `nil` for the one that has none.
-    func open(folder: String, hasIDs: Bool) throws -> (any Contestant)? {
-        switch self {
-        case .healthKV: try HealthKVStore(folder: folder, hasIDs: hasIDs)
-        case .rows: try LMDBRows(folder: folder, hasIDs: hasIDs)
-        case .memcpy: nil
-        }
     }
 }

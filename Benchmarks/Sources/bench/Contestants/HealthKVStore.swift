@@ -1,3 +1,4 @@
+import Foundation
 import HealthKV
 
 /// This store, through its public API only, as an app uses it.
@@ -47,6 +48,17 @@ final class HealthKVStore: Contestant {
         }
     }
 
+    func lookUp(syncIdentifiers: [String], _ visit: (Int, UInt64, Sample?) -> Void) throws -> Bool {
+        try store.read { txn in
+            for (index, text) in syncIdentifiers.enumerated() {
+                let from = Stopwatch.now()
+                let sample = try txn.samples(syncIdentifier: text).first
+                visit(index, Stopwatch.now() - from, sample)
+            }
+        }
+        return true
+    }
+
     func range(_ type: SampleType, from: Instant, to: Instant) throws -> [Sample] {
         try store.read { try $0.samples(of: type, from: from, to: to) }
     }
@@ -64,13 +76,44 @@ final class HealthKVStore: Contestant {
 
     func latest(_ type: SampleType) throws -> Sample? { try store.read { try $0.latest(of: type) } }
 
+    /// Days of New York, sources merged: of two that counted at the same time one is left out, so these are not plain sums.
+    func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = DayAxis.newYork.timeZone
+        let from = Instant(nanoseconds: days.bounds[0])
+        let to = Instant(nanoseconds: days.bounds[days.count])
+        let found = try store.read { [calendar] in
+            try $0.statistics(type, by: .day, from: from, to: to, calendar: calendar, fillsEmptyBuckets: true)
+        }
+        var sums = DaySums(count: 0)
+        sums.values = found.map { $0.sum ?? 0 }
+        sums.isMerged = true
+        guard sums.values.count == days.count else { throw BenchFailure("day_stats: a day is missing") }
+        return sums
+    }
+
     func count() throws -> Int { try store.read { try $0.count() } }
 
-    func save(_ sample: Sample) throws {
-        try store.write { txn in
-            try txn.save(sample)
-            try txn.enqueue(PendingOperation(peer: "peer", kind: .save, sample: sample.id, version: 1))
+    func save(_ sample: Sample) throws { try store.write { txn in try HealthKVStore.save(sample, &txn) } }
+
+    private static func save(_ sample: Sample, _ txn: inout WriteTransaction) throws {
+        try txn.save(sample)
+        try txn.enqueue(PendingOperation(peer: "peer", kind: .save, sample: sample.id, version: 1))
+    }
+
+    /// Each writer waits until its sample is durable: threads block, tasks are suspended.
+    func save(_ samples: [Sample], from writers: Writers) throws -> Bool {
+        switch writers {
+        case .threads:
+            try ManyThreads.run(samples.count) { [store] index in
+                try store.write { txn in try HealthKVStore.save(samples[index], &txn) }
+            }
+        case .tasks:
+            try ManyTasks.run(samples.count) { [store] index in
+                try await store.write { txn in try HealthKVStore.save(samples[index], &txn) }
+            }
         }
+        return true
     }
 
     func edit(_ id: SampleID, value: Double) throws {

@@ -16,7 +16,10 @@ struct MemoryCopy {
                 let value =
                     canonical[kind]
                     ? batch.values[row]
-                    : DerivedID.canonical(batch.values[row], batch.kinds[kind].unit, of: types[kind])
+                    : types[kind].canonicalUnit.flatMap {
+                        try? batch.kinds[kind].unit.convert(batch.values[row], to: $0)
+                    }
+                        ?? batch.values[row]
                 columns[types[kind], default: Columns(times: [], values: [])].times.append(batch.starts[row])
                 columns[types[kind]]!.values.append(value)
             }

@@ -13,23 +13,32 @@ struct Figure: Codable {
     var high: Double?
     var p50: Double?
     var p99: Double?
+    var p999: Double?
     var worst: Double?
+    /// The peak of anonymous memory.
     var privateBytes: Int?
+    /// The peak of all memory that was mapped, the cached part of files among it.
+    var peakBytes: Int?
+    /// Bytes that the system wrote to disk, for each sample or write.
+    var writtenBytes: Double?
     /// Whether the answer came from maintained summaries instead of samples.
     var fromSummaries = false
 
     enum Unit: String, Codable {
         case perSecond = "samples/s"
+        case writesPerSecond = "writes/s"
         case bytes = "bytes/sample"
         case microseconds = "us"
 
         /// Whether a greater figure is the better one.
-        var moreIsBetter: Bool { self == .perSecond }
+        var moreIsBetter: Bool { self == .perSecond || self == .writesPerSecond }
     }
 
     enum CodingKeys: String, CodingKey {
-        case contestant, work, samples, profile, value, unit, low, high, p50, p99, worst
+        case contestant, work, samples, profile, value, unit, low, high, p50, p99, p999, worst
         case privateBytes = "private_bytes"
+        case peakBytes = "peak_bytes"
+        case writtenBytes = "written_bytes"
         case fromSummaries = "from_summaries"
     }
 }

@@ -11,11 +11,21 @@ enum Format {
 
     static func figure(_ value: Double, _ unit: Figure.Unit) -> String {
         switch unit {
-        case .perSecond:
-            value >= 1_000_000 ? "\(short(value / 1_000_000)) M/s" : "\(short(value / 1_000)) k/s"
+        case .perSecond, .writesPerSecond: rate(value)
         case .bytes: "\(short(value)) B"
         case .microseconds: time(value)
         }
+    }
+
+    private static func rate(_ value: Double) -> String {
+        if value < 1_000 { return "\(short(value)) /s" }
+        if value < 1_000_000 { return "\(short(value / 1_000)) k/s" }
+        return value < 1_000_000_000 ? "\(short(value / 1_000_000)) M/s" : "\(short(value / 1_000_000_000)) G/s"
+    }
+
+    static func bytes(_ value: Double) -> String {
+        if value >= 1_000_000 { return "\(short(value / 1_000_000)) MB" }
+        return value >= 10_000 ? "\(short(value / 1_000)) kB" : "\(short(value)) B"
     }
 
     static func time(_ microseconds: Double) -> String {

@@ -6,28 +6,36 @@ struct Table {
     private let figures: Figures
     private let works: [String]
     private let contestants: [String]
+    private let missing: [String]
+    private let colours: Bool
 
-    init(_ measurements: [Figure], _ settings: Settings) {
+    init(_ measurements: [Figure], _ settings: Settings, missing: [String] = [], colours: Bool = false) {
         self.settings = settings
+        self.missing = missing
+        self.colours = colours
         figures = Figures(measurements)
+        works = Table.works(measurements)
+        let names = ContestantName.allCases.map(\.rawValue) + [TwoPuts.name]
+        contestants = names.filter { name in measurements.contains { $0.contestant == name } }
+    }
+
+    /// The works in the order of `Work`. Figures of single types are in the JSON file; the table has them together.
+    static func works(_ measurements: [Figure]) -> [String] {
         var works: [String] = []
         for measurement in measurements where !works.contains(measurement.work) {
-            // The figures of single types are in the JSON file; the table has them together.
             let parts = measurement.work.split(separator: ".")
             if parts.count > 1, parts[0].hasPrefix("read_all") || parts[0] == "fold_all" { continue }
             works.append(measurement.work)
         }
         let order = Work.allCases.map(\.rawValue)
         func rank(_ work: String) -> Int { order.firstIndex(of: String(work.split(separator: ".")[0])) ?? order.count }
-        self.works = works.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
+        return works.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
             .map(\.element)
-        let names = ContestantName.allCases.map(\.rawValue) + [TwoPuts.name]
-        contestants = names.filter { name in measurements.contains { $0.contestant == name } }
     }
 
     var text: String {
         let samples = Format.count(settings.samples)
-        var rows = [["work"] + contestants.map { $0 } + ["targets"]]
+        var rows = [["work"] + contestants + ["targets"]]
         for work in works { rows += lines(of: work) }
         let head =
             "\(samples) samples, profile \(settings.profile.rawValue), batches of \(Format.count(settings.batchRows)), "
@@ -37,27 +45,24 @@ struct Table {
 
     private func lines(of work: String) -> [[String]] {
         let targets = hasTargets ? Target.targets(of: work, in: figures) : []
-        let marks = targets.map { "\($0.isMet ? "met " : "MISS") \($0.text)" }
-        var lines = [[work] + contestants.map { cell($0, work) } + [marks.first ?? ""]]
-        let hasTails = contestants.contains { figures[$0, work]?.p99 != nil }
-        if hasTails {
-            lines.append(["  p99"] + contestants.map { tail($0, work, \.p99) } + [marks.dropFirst().first ?? ""])
-            lines.append(["  worst"] + contestants.map { tail($0, work, \.worst) } + [marks.dropFirst(2).first ?? ""])
-        } else {
-            let hasMemory = contestants.contains { figures[$0, work]?.privateBytes != nil }
-            if hasMemory || marks.count > 1 {
-                lines.append(
-                    [hasMemory ? "  private memory" : ""] + contestants.map { memory($0, work) } + [
-                        marks.dropFirst().first ?? ""
-                    ])
-            }
+        var marks = targets.map { "\($0.isMet ? "met " : "MISS") \($0.text)" }[...]
+        var lines = [[work] + contestants.map { cell($0, work) } + [marks.popFirst() ?? ""]]
+        func add(_ name: String, _ text: (Figure) -> String?) {
+            let cells = contestants.map { figures[$0, work].flatMap(text) ?? "" }
+            if cells.contains(where: { !$0.isEmpty }) { lines.append(["  " + name] + cells + [marks.popFirst() ?? ""]) }
         }
+        add("p99") { $0.p99.map(Format.time) }
+        add("worst") { $0.worst.map(Format.time) }
+        add("private memory") { $0.privateBytes.map { Format.bytes(Double($0)) } }
+        add("peak memory") { $0.peakBytes.map { Format.bytes(Double($0)) } }
+        add("written to disk") { $0.writtenBytes.map { "\(Format.bytes($0)) each" } }
+        while let mark = marks.popFirst() { lines.append([""] + contestants.map { _ in "" } + [mark]) }
         return lines
     }
 
     private func cell(_ contestant: String, _ work: String) -> String {
         guard let figure = figures[contestant, work] else { return "" }
-        var text = Format.figure(figure.value, figure.unit)
+        var text = Format.figure(figure.value, figure.unit) + (figure.fromSummaries ? "*" : "")
         if let low = figure.low, let high = figure.high, figure.value > 0, high > low {
             text += " ±\(Format.short((high - low) / 2 / figure.value * 100))%"
         }
@@ -66,19 +71,12 @@ struct Table {
         return text + " (\(Format.short(ratio))x)"
     }
 
-    private func tail(_ contestant: String, _ work: String, _ field: KeyPath<Figure, Double?>) -> String {
-        figures[contestant, work]?[keyPath: field].map(Format.time) ?? ""
-    }
-
-    private func memory(_ contestant: String, _ work: String) -> String {
-        figures[contestant, work]?.privateBytes.map { "\(Format.short(Double($0) / 1_000_000)) MB" } ?? ""
-    }
-
     /// No target is taken from one profile and shown on another.
     private var hasTargets: Bool { settings.profile == .plain }
 
     private var footnote: String {
-        var notes = "\nNo figure comes from maintained summaries."
+        var notes = "\n* answered from rows or summaries that are kept for it."
+        if !missing.isEmpty { notes += " Could not run here: \(missing.joined(separator: ", "))." }
         if hasTargets && settings.samples != 10_000_000 {
             notes += " Targets are for 10,000,000 samples; here there were \(Format.count(settings.samples))."
         }
@@ -87,13 +85,28 @@ struct Table {
 
     private func aligned(_ rows: [[String]]) -> String {
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        func line(_ row: [String]) -> String {
-            var text = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(
-                separator: "  ")
-            while text.last == " " { text.removeLast() }
-            return text + "\n"
+        func line(_ row: [String], isHead: Bool = false) -> String {
+            let last = row.lastIndex { !$0.isEmpty } ?? 0
+            let cells = row[...last].enumerated().map { column, text in
+                let space = column == last ? "" : String(repeating: " ", count: widths[column] - text.count)
+                return painted(text, column, isHead: isHead) + space
+            }
+            return cells.joined(separator: "  ") + "\n"
         }
         let rule = String(repeating: "-", count: widths.reduce(0, +) + 2 * (widths.count - 1)) + "\n"
-        return line(rows[0]) + rule + rows.dropFirst().map(line).joined()
+        return line(rows[0], isHead: true) + rule + rows.dropFirst().map { line($0) }.joined()
+    }
+
+    /// Green is what this store does better or a target that is met, red the contrary, grey what only explains.
+    private func painted(_ text: String, _ column: Int, isHead: Bool) -> String {
+        guard colours, !text.isEmpty else { return text }
+        func paint(_ code: String) -> String { "\u{1B}[\(code)m\(text)\u{1B}[0m" }
+        if isHead { return paint("1") }
+        if column == 0 { return text.hasPrefix("  ") ? paint("2") : paint("1") }
+        if text.hasPrefix("met ") || text.hasPrefix("MISS") { return paint(text.hasPrefix("met ") ? "32" : "31") }
+        guard text.hasSuffix("x)"), let open = text.lastIndex(of: "("),
+            let ratio = Double(text[text.index(after: open)...].dropLast(2))
+        else { return text }
+        return paint(ratio >= 1 ? "32" : "31")
     }
 }

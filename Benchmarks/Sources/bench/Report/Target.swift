@@ -7,16 +7,30 @@ struct Target {
     static func targets(of work: String, in figures: Figures) -> [Target] {
         guard let own = figures["HealthKV", work] else { return [] }
         switch work {
-        case "import": return importTargets(own)
+        case "import": return importTargets(own, figures)
         case "bytes_per_sample": return [most(own.value, 40, "bytes")]
         case "bytes_per_sample_compacted": return [most(own.value, 37, "bytes")]
         case "bytes_per_sample_derived_compacted": return [most(own.value, 10, "bytes")]
         case "read_all", "read_all_recycled":
             return [
                 ratio(own, figures["LMDB-rows", work], atLeast: 10, "rows"),
+                ratio(own, figures["SQLite", work], atLeast: 35, "SQLite"),
+                ratio(own, figures["DuckDB", work], atLeast: 3, "DuckDB"),
                 ratio(own, figures["memcpy", work], atLeast: 0.4, "memcpy"),
             ].compactMap { $0 }
-        case "lookup_uuid": return [below(own.p50, 3, "us")].compactMap { $0 }
+        case "day_stats":
+            return [
+                below(own.p50.map { $0 / 1000 }, 1, "ms"), quicker(own, figures["DuckDB", work], atLeast: 5, "DuckDB"),
+                quicker(own, figures["SQLite", work], atLeast: 150, "SQLite's scan"),
+            ].compactMap { $0 }
+        case "series_points": return [below(own.p50.map { $0 / 1000 }, 1, "ms")].compactMap { $0 }
+        case "lookup_uuid", "lookup_sync_id":
+            return [below(own.p50, 3, "us"), quicker(own, figures["SQLite", work], atLeast: 2, "SQLite")]
+                .compactMap { $0 }
+        case "durable_write_64", "durable_write_64.threads":
+            return [ratio(own, figures["HealthKV", "durable_write_64.one"], atLeast: 10, "one writer")]
+                .compactMap { $0 }
+        case "dump", "load": return [Target(text: ">= 1 M/s", isMet: own.value >= 1_000_000)]
         case "range_day.first", "range_month.first": return [below(own.p50, 20, "us")].compactMap { $0 }
         case "open": return [below(own.p50.map { $0 / 1000 }, 2, "ms")].compactMap { $0 }
         case "open_unclean": return [below(own.p50.map { $0 / 1000 }, 100, "ms")].compactMap { $0 }
@@ -25,8 +39,9 @@ struct Target {
         }
     }
 
-    private static func importTargets(_ own: Figure) -> [Target] {
+    private static func importTargets(_ own: Figure, _ figures: Figures) -> [Target] {
         var targets = [Target(text: ">= 1.8 M/s", isMet: own.value >= 1_800_000)]
+        if let target = ratio(own, figures["SQLite", "import"], atLeast: 10, "SQLite") { targets.append(target) }
         if let bytes = own.privateBytes {
             targets.append(Target(text: "private < 128 MB", isMet: bytes < 128_000_000))
         }
@@ -57,6 +72,14 @@ struct Target {
             Target(
                 text: ">= \(Format.short(atLeast))x \(name) (\(Format.short(own.value / $0.value)))",
                 isMet: own.value >= atLeast * $0.value)
+        }
+    }
+
+    private static func quicker(_ own: Figure, _ other: Figure?, atLeast: Double, _ name: String) -> Target? {
+        other.map {
+            Target(
+                text: "\(Format.short(atLeast))x quicker than \(name) (\(Format.short($0.value / own.value)))",
+                isMet: $0.value >= atLeast * own.value)
         }
     }
 

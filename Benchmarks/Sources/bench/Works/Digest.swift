@@ -53,5 +53,27 @@ struct Digest {
         add(hash.value)
     }
 
+    mutating func add(_ sums: DaySums) {
+        for value in sums.values {
+            var hash = WordHash()
+            hash.mix(UInt64(count))
+            // A day without samples may be any zero.
+            hash.mix((value == 0 ? 0 : value).bitPattern)
+            add(hash.value)
+        }
+    }
+
+    /// Adds what every way of adding up agrees on: means differ in their last digits.
+    mutating func add(_ points: [SeriesPoint]) {
+        for point in points {
+            var hash = WordHash()
+            hash.mix(UInt64(count))
+            hash.mix(UInt64(point.count))
+            hash.mix(point.low.bitPattern)
+            hash.mix(point.high.bitPattern)
+            add(hash.value)
+        }
+    }
+
     var text: String { "\(count) \(String(sum, radix: 16))" }
 }

@@ -6,7 +6,9 @@ extension Session {
     /// Imports the history several times into an empty store; the last one stays for the works that follow.
     func measureImport() throws {
         var rates: [Double] = []
-        var privateBytes = 0
+        var memory = (anonymous: 0, resident: 0)
+        var written = 0
+        var spent = 0.0
         let runs = wants(.importing) ? settings.runs : 1
         for run in 1...runs {
             note("import \(run) of \(runs)")
@@ -14,17 +16,26 @@ extension Session {
             try? FileManager.default.removeItem(atPath: storeFolder)
             try openStore()
             // Memory is what the first import needs; later ones would count what the first gave back to malloc only.
-            let memory = run == 1 ? PrivateMemory() : nil
+            let watch = run == 1 ? PrivateMemory(of: store.processID) : nil
+            let before = PrivateMemory.written(by: store.processID)
             let (seconds, counts, largest) = try importAll(history, into: store, sizesOf: storeFolder)
-            if let memory { privateBytes = memory.stop() }
+            if let watch { memory = watch.stop() }
+            try store.settle()
+            written = PrivateMemory.written(by: store.processID) - before
+            spent += seconds
             guard counts == ImportCounts(inserted: settings.samples), try store.count() == settings.samples else {
                 throw BenchFailure("the import did not insert every sample once")
             }
             rates.append(Double(settings.samples) / seconds)
             if run == 1, wants(.bytes) { try send(Work.bytes.rawValue, largest, .bytes) }
+            if spent > settings.budget { break }
         }
         guard wants(.importing) else { return }
-        try send(Work.importing.rawValue, rates.median, .perSecond, runs: rates, privateBytes: privateBytes)
+        try send(Work.importing.rawValue, rates.median, .perSecond, runs: rates) {
+            $0.privateBytes = memory.anonymous
+            $0.peakBytes = memory.resident
+            $0.writtenBytes = Double(written) / Double(settings.samples)
+        }
     }
 
     /// Imports the same history once more: nothing may change.
@@ -34,6 +45,7 @@ extension Session {
         guard counts == ImportCounts(unchanged: settings.samples), try store.count() == settings.samples else {
             throw BenchFailure("importing the same history again changed something")
         }
+        try store.settle()
         try send(Work.reimport.rawValue, Double(settings.samples) / seconds, .perSecond)
     }
 
@@ -73,8 +85,8 @@ extension Session {
         var counts = ImportCounts()
         var points = (0..<12).map { history.samples / 2 + (history.samples - history.samples / 2) * $0 / 11 }[...]
         for batch in history {
-            let (time, outcome) = try Stopwatch.seconds { try store.importBatch(batch) }
-            seconds += time
+            let (time, outcome) = try store.timed { try store.importBatch(batch) }
+            seconds += Double(time) / 1e9
             counts += outcome
             done += batch.count
             if let point = points.first, done >= point {

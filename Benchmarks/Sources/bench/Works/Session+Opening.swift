@@ -13,7 +13,8 @@ extension Session {
             if work == .openUnclean { try ContestantProcess.abandon(storeFolder, settings, name) }
             let from = Stopwatch.now()
             try openStore()
-            latencies.add(Stopwatch.now() - from)
+            let time = Stopwatch.now() - from
+            latencies.add(store.ownTime ?? time)
         }
         guard try store.count() == before + (work == .openUnclean ? times : 0) else {
             throw BenchFailure("\(work.rawValue): samples are missing")

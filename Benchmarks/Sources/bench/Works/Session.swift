@@ -23,7 +23,7 @@ final class Session {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         if name == .memcpy { return try measureCopies() }
         if wants(.derived) { try measureDerived() }
-        if settings.only.isSubset(of: [.derived]) { return }
+        if settings.only.intersection(name.works).isSubset(of: [.derived]) { return }
         try measureImport()
         if wants(.compacted) { try measureCompacted() }
         if wants(.foldAll) { try measureFoldAll { try self.store.foldAll($0) } }
@@ -31,13 +31,18 @@ final class Session {
         if wants(.rangeDay) { try measureRanges(.rangeDay, days: 1, count: 1_000) }
         if wants(.rangeMonth) { try measureRanges(.rangeMonth, days: 30, count: 200) }
         if wants(.latest) { try measureLatest() }
+        if wants(.dayStats) { try measureDayStats() }
+        if wants(.seriesPoints) { try measureSeriesPoints() }
         if wants(.reimport) { try measureReimport() }
         if wants(.open) { try measureOpen(.open, times: 21) }
         // After all that asks malloc for memory in its usual way, before anything is written.
         for work in [Work.readAll, .readAllRecycled] where wants(work) {
             try measureReadAll(work) { try self.store.readAll($0) }
         }
+        if name == .healthKV, wants(.dump) || wants(.load) { try measureDumpAndLoad() }
+        if wants(.lookupSync) { try measureSyncLookups() }
         if wants(.openUnclean) { try measureOpen(.openUnclean, times: 5) }
+        if wants(.durableWrite64) { try measureManyWriters() }
         if wants(.durableWrite) || wants(.edit) || wants(.delete) { try measureWrites() }
         try store.check()
         try closeStore()
@@ -53,11 +58,13 @@ final class Session {
         opened = nil
     }
 
-    func wants(_ work: Work) -> Bool { settings.only.contains(work) }
+    func wants(_ work: Work) -> Bool { settings.only.contains(work) && name.works.contains(work) }
 
-    /// Says on standard error what is being measured.
+    /// Says on standard error what is being measured, and how long the whole run took so far.
     func note(_ text: String) {
-        FileHandle.standardError.write(Data("\(name.rawValue): \(text)\n".utf8))
+        let seconds = Double(Stopwatch.now() - settings.began) / 1e9
+        let line = "[\(String(format: "%6.1f", seconds)) s] \(name.rawValue) \(settings.samples): \(text)\n"
+        FileHandle.standardError.write(Data(line.utf8))
     }
 
     /// Hands a line to the process that started this one.
@@ -65,31 +72,36 @@ final class Session {
 
     func send(
         _ work: String, _ value: Double, _ unit: Figure.Unit, contestant: String? = nil, runs: [Double] = [],
-        latencies: Latencies? = nil, privateBytes: Int? = nil
+        latencies: Latencies? = nil, fill: (inout Figure) -> Void = { _ in }
     ) throws {
         var measurement = Figure(
             contestant: contestant ?? name.rawValue, work: work, samples: settings.samples,
-            profile: settings.profile.rawValue, value: value, unit: unit, low: runs.min(), high: runs.max(),
-            privateBytes: privateBytes)
-        if let (p50, p99, worst) = latencies?.percentiles() {
-            measurement.p50 = p50
-            measurement.p99 = p99
-            measurement.worst = worst
+            profile: settings.profile.rawValue, value: value, unit: unit, low: runs.min(), high: runs.max())
+        if let found = latencies?.percentiles() {
+            measurement.p50 = found.p50
+            measurement.p99 = found.p99
+            measurement.p999 = found.p999
+            measurement.worst = found.worst
         }
+        fill(&measurement)
         try send(.measurement(measurement))
     }
 
-    func send(_ work: String, _ latencies: Latencies, contestant: String? = nil) throws {
-        try send(work, latencies.percentiles().p50, .microseconds, contestant: contestant, latencies: latencies)
+    func send(
+        _ work: String, _ latencies: Latencies, contestant: String? = nil, fill: (inout Figure) -> Void = { _ in }
+    ) throws {
+        try send(
+            work, latencies.percentiles().p50, .microseconds, contestant: contestant, latencies: latencies, fill: fill)
     }
 
     func send(_ work: String, _ digest: Digest) throws {
         try send(.answer(Answer(contestant: name.rawValue, work: work, digest: digest.text)))
     }
 
-    /// The bytes of a store's files; LMDB's lock file is none of it, it vanishes with the last process.
+    /// The bytes of a store's files; what only processes share is none of it, it vanishes with the last of them.
     static func bytes(of folder: String) throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix("lock") }.reduce(0) {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        return try names.filter { !$0.hasPrefix("lock") && !$0.hasSuffix("-shm") && !$0.hasPrefix("LOG") }.reduce(0) {
             let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + $1)
             return $0 + (attributes[.size] as? Int ?? 0)
         }

@@ -63,6 +63,7 @@ extension LMDBRows {
                     try unsafe replace(new, at: place, &counts, txn)
                 } else {
                     try unsafe put(new, cursor, &counts)
+                    if let text = batch.extras[row]?.syncIdentifier { try unsafe index(text, new.id, .put, txn) }
                 }
             }
         }

@@ -86,6 +86,7 @@ extension LMDBRows {
     func delete(_ id: SampleID) throws -> Bool {
         try unsafe writing { txn in
             guard let (type, start) = try unsafe place(of: id, txn), let table = tables[type] else { return false }
+            if let text = try unsafe sample(id, txn)?.syncIdentifier { try unsafe index(text, id, .delete, txn) }
             keyBuffer.setKey(start: start, id: id, hasIDs: true)
             var key = unsafe MDB_val(mv_size: 24, mv_data: keyBuffer.base)
             try unsafe LMDBFailure.check(mdb_del(txn, table, &key, nil))
@@ -93,6 +94,24 @@ extension LMDBRows {
             unsafe key.mv_size = 16
             try unsafe LMDBFailure.check(mdb_del(txn, ids, &key, nil))
             return true
+        }
+    }
+
+    /// What happens to an entry of the index by sync identifier.
+    enum Change { case put, delete }
+
+    /// Puts an id under a sync identifier, or takes it away.
+    func index(_ text: String, _ id: SampleID, _ change: Change, _ txn: OpaquePointer) throws {
+        var bytes = Array(text.utf8)
+        let buffer = RowBuffer()
+        buffer.setID(id)
+        try unsafe bytes.withUnsafeMutableBytes { bytes in
+            var key = unsafe MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
+            var value = unsafe MDB_val(mv_size: 16, mv_data: buffer.base)
+            switch change {
+            case .put: try unsafe LMDBFailure.check(mdb_put(txn, syncs, &key, &value, 0))
+            case .delete: try unsafe LMDBFailure.check(mdb_del(txn, syncs, &key, &value))
+            }
         }
     }
 

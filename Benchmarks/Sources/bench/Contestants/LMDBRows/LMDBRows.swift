@@ -14,6 +14,8 @@ import HealthKV
     private let reader: OpaquePointer
     let ids: MDB_dbi
     private let names: MDB_dbi
+    /// Places by sync identifier: several samples may share one.
+    let syncs: MDB_dbi
     /// Ids of samples that wait for a peer, by the order of their saving.
     let pending: MDB_dbi
     private(set) var tables: [SampleType: MDB_dbi] = [:]
@@ -40,6 +42,7 @@ import HealthKV
         ids = try unsafe LMDBRows.table("ids", writer!)
         names = try unsafe LMDBRows.table("names", writer!)
         pending = try unsafe LMDBRows.table("pending", writer!)
+        syncs = try unsafe LMDBRows.table("syncs", writer!, MDB_CREATE | MDB_DUPSORT)
         try unsafe LMDBFailure.check(mdb_txn_commit(writer))
         var snapshot: OpaquePointer?
         try unsafe LMDBFailure.check(mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &snapshot))
@@ -89,9 +92,9 @@ import HealthKV
         return try unsafe body(cursor!)
     }
 
-    static func table(_ name: String, _ txn: OpaquePointer) throws -> MDB_dbi {
+    static func table(_ name: String, _ txn: OpaquePointer, _ flags: Int32 = MDB_CREATE) throws -> MDB_dbi {
         var table: MDB_dbi = 0
-        try unsafe LMDBFailure.check(mdb_dbi_open(txn, name, UInt32(MDB_CREATE), &table))
+        try unsafe LMDBFailure.check(mdb_dbi_open(txn, name, UInt32(flags), &table))
         return table
     }
 }

@@ -16,9 +16,13 @@ enum RowExtras {
         var metadata: [String: MetadataValue]
     }
 
-    /// The bytes of what is not at its default; empty if all is.
-    static func bytes(_ extras: SampleBatch.Extras?) throws -> [UInt8] {
-        guard let extras else { return [] }
+    /// The bytes of what is not at its default; empty if all is. Who has a column for sync identifiers leaves them out.
+    static func bytes(_ extras: SampleBatch.Extras?, withSync: Bool = true) throws -> [UInt8] {
+        guard var extras else { return [] }
+        if !withSync {
+            extras.syncIdentifier = nil
+            if extras == SampleBatch.Extras() { return [] }
+        }
         var bytes: [UInt8] = [0]
         if let text = extras.syncIdentifier { append(text, sync, &bytes) }
         if extras.version != 0 {

@@ -1,0 +1,106 @@
+import HealthKV
+import Histories
+
+extension HotPath {
+    /// The history is made in any case; `rounds` says how many of its batches are imported. Planted: others beside them.
+    func importAll(_ samples: Int, batchRows: Int, _ store: SampleStore, _ rounds: Int) throws {
+        var repeats = Repeats()
+        let batches = Array(History(.plain, samples: samples, seed: 2, batchRows: batchRows))
+        let others = Array(History(.plain, samples: samples, seed: 3, batchRows: batchRows))
+        for index in 0..<rounds {
+            try store.importBatch(batches[index])
+            if repeats.next() == 2 { try store.importBatch(others[index]) }
+        }
+    }
+
+    // What is read here is read once before it counts: what the first reading checks is not the hot path.
+
+    func readAll(_ store: SampleStore, _ rounds: Int) throws {
+        var repeats = Repeats()
+        var count = 0
+        for type in HotPath.history.types { _ = try store.read { try $0.series(type) } }
+        for _ in 0..<rounds {
+            for type in HotPath.history.types {
+                for _ in 0..<repeats.next() { count += try store.read { try $0.series(type).values.count } }
+            }
+        }
+        try expect(count, atLeast: rounds * HotPath.history.samples)
+    }
+
+    func foldAll(_ store: SampleStore, _ rounds: Int) throws {
+        var repeats = Repeats()
+        var count = 0
+        for type in HotPath.history.types { _ = try store.read { try $0.series(type) } }
+        for _ in 0..<rounds {
+            for type in HotPath.history.types {
+                for _ in 0..<repeats.next() {
+                    count += try store.read { txn in
+                        try txn.fold(type, into: 0) { sum, times, _ in sum += times.count }
+                    }
+                }
+            }
+        }
+        try expect(count, atLeast: rounds * HotPath.history.samples)
+    }
+
+    /// Every second id is not there.
+    func lookUp(_ store: SampleStore, _ rounds: Int) throws {
+        var random = SplitMix64(seed: 5)
+        let picks = HotPath.history.picks(1_000)
+        var repeats = Repeats()
+        var found = 0
+        let ids = picks.flatMap { [$0.id, SampleID(using: &random)] }
+        try store.read { txn in
+            for id in ids { _ = try txn.sample(id: id) }
+            for round in 0..<rounds {
+                let id = ids[round % ids.count]
+                for _ in 0..<repeats.next() { found += try txn.sample(id: id) == nil ? 0 : 1 }
+            }
+        }
+        try expect(found, atLeast: rounds / 2)
+    }
+
+    func readDays(_ store: SampleStore, _ rounds: Int) throws {
+        var random = SplitMix64(seed: 6)
+        var repeats = Repeats()
+        var found = 0
+        let days = (0..<200).map { _ in History.start + Int64(random.below(History.days)) * History.day }
+        func read(_ round: Int) throws -> Int {
+            let (type, from) = (HotPath.history.types[round % 3], days[round % days.count])
+            return try store.read { try $0.samples(of: type, from: from, to: from + History.day).count }
+        }
+        for round in days.indices { _ = try read(round) }
+        for round in 0..<rounds {
+            for _ in 0..<repeats.next() { found += try read(round) }
+        }
+        try expect(found, atLeast: rounds)
+    }
+
+    func save(_ store: SampleStore, _ rounds: Int) throws {
+        var random = SplitMix64(seed: 7)
+        var repeats = Repeats()
+        try store.write { [first = HotPath.sample(-1, &random)] in try $0.save(first) }
+        for round in 0..<rounds {
+            let samples = (0..<repeats.next()).map { _ in HotPath.sample(round, &random) }
+            for sample in samples {
+                try store.write { txn in
+                    try txn.save(sample)
+                    try txn.enqueue(PendingOperation(peer: "peer", kind: .save, sample: sample.id, version: 1))
+                }
+            }
+        }
+    }
+
+    private static func sample(_ index: Int, _ random: inout SplitMix64) -> Sample {
+        let start = History.end + Int64(index) * 60 * Instant.nanosecondsPerSecond
+        return Sample(
+            .stepCount, Double(index % 300), .count, from: start, to: start + 30 * Instant.nanosecondsPerSecond,
+            id: SampleID(using: &random))
+    }
+
+    private func expect(_ count: Int, atLeast least: Int) throws {
+        if count < least { throw WrongAnswer() }
+    }
+
+    struct WrongAnswer: Error {}
+}

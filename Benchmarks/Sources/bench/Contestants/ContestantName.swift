@@ -1,0 +1,33 @@
+/// Who takes part, by the names that the command line and the results use.
+enum ContestantName: String, CaseIterable, Codable {
+    case healthKV = "HealthKV"
+    case rows = "LMDB-rows"
+    case sqlite = "SQLite"
+    case sqliteDaily = "SQLite-daily"
+    case rocksDB = "RocksDB"
+    case duckDB = "DuckDB"
+    case memcpy
+
+    /// Opens this contestant's store, made if there is none; `nil` for who has none. Without ids, identity is derived from
+    /// content, which not all can do.
+    func open(folder: String, hasIDs: Bool) throws -> (any Contestant)? {
+        switch self {
+        case .healthKV: try HealthKVStore(folder: folder, hasIDs: hasIDs)
+        case .rows: try LMDBRows(folder: folder, hasIDs: hasIDs)
+        case .sqlite: hasIDs ? try SQLiteRows(folder: folder, keepsDays: false) : nil
+        case .sqliteDaily: hasIDs ? try SQLiteRows(folder: folder, keepsDays: true) : nil
+        case .rocksDB: hasIDs ? try RocksRows(folder: folder) : nil
+        case .duckDB: hasIDs ? try DuckDBStore(folder: folder) : nil
+        case .memcpy: nil
+        }
+    }
+
+    /// What is measured: of SQLite with daily rows only that which they change.
+    var works: Set<Work> {
+        switch self {
+        case .sqliteDaily: [.importing, .bytes, .dayStats, .durableWrite, .edit, .delete]
+        case .duckDB: Set(Work.allCases).subtracting([.openUnclean, .readAllRecycled])
+        default: Set(Work.allCases)
+        }
+    }
+}

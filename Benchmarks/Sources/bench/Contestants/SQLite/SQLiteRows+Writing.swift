@@ -1,0 +1,76 @@
+import HealthKV
+
+extension SQLiteRows {
+    private static let insertion =
+        "INSERT INTO samples VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(id) DO NOTHING"
+
+    /// Imports a batch in one durable commit; what is known already is compared and replaced if it differs.
+    func importBatch(_ batch: SampleBatch) throws -> ImportCounts {
+        try writing {
+            let numbers = batch.kinds.map { book.number(of: RowKind($0)) }
+            let types = numbers.map { book.typeNumber(ofKind: $0) }
+            var counts = ImportCounts()
+            for row in batch.rowsByTime() {
+                let kind = Int(batch.kindOfRow[row])
+                let fields = try RowFields(batch, row: row, kind: numbers[kind])
+                book.note(duration: fields.end - fields.start, ofType: types[kind])
+                if try insert(fields, type: types[kind]) {
+                    counts.inserted += 1
+                } else if try isEqual(fields) {
+                    counts.unchanged += 1
+                } else {
+                    try statement("DELETE FROM samples WHERE id = ?1").bind(fields.id, 1).run()
+                    _ = try insert(fields, type: types[kind])
+                    counts.replaced += 1
+                }
+            }
+            return counts
+        }
+    }
+
+    /// Says whether the id was new.
+    private func insert(_ row: RowFields, type: UInt16) throws -> Bool {
+        let statement = try statement(SQLiteRows.insertion)
+        statement.bind(Int64(type), 1).bind(row.start, 2).bind(row.id, 3).bind(row.end, 4).bind(row.value, 5)
+        statement.bind(Int64(row.kind), 6).bind(row.sync, 7).bind(row.extras, 8)
+        try statement.run()
+        return changes == 1
+    }
+
+    /// Whether the row that is there under an id has the same content.
+    private func isEqual(_ row: RowFields) throws -> Bool {
+        guard let old = try self.row(row.id) else { return false }
+        return old.start == row.start && old.end == row.end && old.value.bitPattern == row.value.bitPattern
+            && old.kind == row.kind && old.sync == row.sync && old.extras == row.extras
+    }
+
+    /// Saves one sample durably, with an operation that waits for a peer.
+    func save(_ sample: Sample) throws {
+        try writing {
+            var batch = SampleBatch()
+            batch.append(sample)
+            let kind = book.number(of: RowKind(sample))
+            let row = try RowFields(batch, row: 0, kind: kind)
+            let type = book.typeNumber(ofKind: kind)
+            book.note(duration: row.end - row.start, ofType: type)
+            guard try insert(row, type: type) else { throw BenchFailure("SQLite: a new sample was there already") }
+            try statement("INSERT INTO pending(id) VALUES(?1)").bind(sample.id, 1).run()
+        }
+    }
+
+    /// Gives a sample another value, durably.
+    func edit(_ id: SampleID, value: Double) throws {
+        try writing {
+            try statement("UPDATE samples SET value = ?1 WHERE id = ?2").bind(value, 1).bind(id, 2).run()
+            if changes != 1 { throw BenchFailure("edit: a sample is missing") }
+        }
+    }
+
+    /// Removes a sample durably; says whether it was there.
+    func delete(_ id: SampleID) throws -> Bool {
+        try writing {
+            try statement("DELETE FROM samples WHERE id = ?1").bind(id, 1).run()
+            return changes == 1
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+
+/// A page that draws how each cost grows with the history: self-contained, for light and dark, one chart a work.
+struct Page {
+    private let figures: [Figure]
+    private let settings: Settings
+
+    init(_ figures: [Figure], _ settings: Settings) {
+        self.figures = figures
+        self.settings = settings
+    }
+
+    var text: String {
+        let works = Table.works(figures)
+        let sizes = settings.sizes.map(Format.count).joined(separator: ", ")
+        return """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>How costs grow with the history</title>
+            <style>\(Page.style)</style>
+            </head>
+            <body>
+            <h1>How costs grow with the history</h1>
+            <p>Profile \(settings.profile.rawValue), \(sizes) samples, seed \(settings.seed). Both axes of each chart are
+            logarithmic; a flat line is a cost that does not grow. Times are medians.</p>
+            <ul class="legend">\(legend)</ul>
+            <main>
+            \(works.map(figure).joined(separator: "\n"))
+            </main>
+            </body>
+            </html>
+
+            """
+    }
+
+    /// The contestants that have figures, each with the class of its colour.
+    private var contestants: [(name: String, colour: Int)] {
+        let names = ContestantName.allCases.map(\.rawValue) + [TwoPuts.name]
+        return names.enumerated().filter { entry in figures.contains { $0.contestant == entry.element } }
+            .map { (name: $0.element, colour: $0.offset) }
+    }
+
+    private var legend: String {
+        contestants.map { name, colour in
+            "<li class=\"c\(colour)\"><svg width=\"26\" height=\"12\" viewBox=\"0 0 26 12\"><path d=\"M1 6H25\"/>"
+                + Page.mark(colour, 13, 6) + "</svg>\(name)</li>"
+        }.joined()
+    }
+
+    private func figure(_ work: String) -> String {
+        let own = figures.filter { $0.work == work && $0.value > 0 }
+        guard let unit = own.first?.unit else { return "" }
+        let better = unit.moreIsBetter ? "more is better" : "less is better"
+        let lines = contestants.compactMap { name, colour -> Chart.Line? in
+            let points = own.filter { $0.contestant == name }.sorted { $0.samples < $1.samples }
+            guard !points.isEmpty else { return nil }
+            return Chart.Line(
+                name: name, colour: colour, points: points.map { (Double($0.samples), $0.value) },
+                labels: points.map { Format.figure($0.value, unit) })
+        }
+        let chart = Chart(lines: lines, unit: unit, sizes: settings.sizes.map(Double.init))
+        return """
+            <figure>
+            <figcaption><b>\(work)</b> <span>\(unit == .microseconds ? "time" : unit.rawValue), \(better)</span></figcaption>
+            \(chart.svg(label: work))
+            </figure>
+            """
+    }
+
+    /// A shape for each contestant, so that colour is not all that tells them apart.
+    static func mark(_ colour: Int, _ x: Double, _ y: Double, title: String = "") -> String {
+        func n(_ value: Double) -> String { String(format: "%.1f", value) }
+        let inside = title.isEmpty ? "/>" : "><title>\(title)</title></"
+        func shape(_ name: String, _ attributes: String) -> String {
+            "<\(name) \(attributes)" + (title.isEmpty ? "/>" : inside + "\(name)>")
+        }
+        switch colour % 4 {
+        case 0: return shape("circle", "cx=\"\(n(x))\" cy=\"\(n(y))\" r=\"4\"")
+        case 1: return shape("rect", "x=\"\(n(x - 3.5))\" y=\"\(n(y - 3.5))\" width=\"7\" height=\"7\"")
+        case 2:
+            return shape(
+                "polygon", "points=\"\(n(x)),\(n(y - 4.5)) \(n(x + 4.5)),\(n(y + 3.5)) \(n(x - 4.5)),\(n(y + 3.5))\"")
+        default:
+            return shape(
+                "polygon",
+                "points=\"\(n(x)),\(n(y - 5)) \(n(x + 5)),\(n(y)) \(n(x)),\(n(y + 5)) \(n(x - 5)),\(n(y))\"")
+        }
+    }
+
+    private static let style = """
+        :root { color-scheme: light dark; --text: #1d2228; --faint: #5d6670; --grid: #e3e6ea; --back: #ffffff; --card: #f8f9fa }
+        @media (prefers-color-scheme: dark) {
+          :root { --text: #e8eaed; --faint: #9aa4af; --grid: #343a41; --back: #15181c; --card: #1c2025 }
+        }
+        body { margin: 0 auto; max-width: 1240px; padding: 24px 20px 60px; background: var(--back); color: var(--text);
+          font: 15px/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif }
+        h1 { font-size: 24px; margin: 0 0 4px }
+        p { color: var(--faint); margin: 0 0 14px; max-width: 75ch }
+        .legend { position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: 4px 20px; list-style: none;
+          margin: 0 0 16px; padding: 10px 0; background: var(--back); border-bottom: 1px solid var(--grid) }
+        .legend li { display: flex; align-items: center; gap: 7px; white-space: nowrap }
+        main { display: grid; grid-template-columns: repeat(auto-fill, minmax(360px, 1fr)); gap: 18px }
+        figure { margin: 0; padding: 12px 14px 8px; background: var(--card); border: 1px solid var(--grid); border-radius: 8px }
+        figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 10px }
+        figcaption b { font-weight: 600; overflow-wrap: anywhere }
+        figcaption span { color: var(--faint); font-size: 13px }
+        figure svg { display: block; width: 100%; height: auto }
+        svg text { fill: var(--faint); font-size: 11.5px }
+        svg path { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round }
+        svg .grid { stroke: var(--grid); stroke-width: 1 }
+        svg circle, svg rect, svg polygon { fill: currentColor; stroke: var(--card); stroke-width: 1 }
+        .c0 { color: #c8321e } .c0 path { stroke-width: 3 } .c1 { color: #1f6fc4 } .c2 { color: #2b8a3e } .c3 { color: #7a9a00 }
+        .c4 { color: #8a4fc0 } .c5 { color: #c27a00 } .c6 { color: #6b7580 } .c6 path { stroke-dasharray: 5 4 }
+        .c7 { color: #00858f }
+        @media (prefers-color-scheme: dark) {
+          .c0 { color: #ff7a66 } .c1 { color: #6cb0ff } .c2 { color: #62d17a } .c3 { color: #c2dd4c } .c4 { color: #c79bf2 }
+          .c5 { color: #ffb84d } .c6 { color: #a3adb8 } .c7 { color: #4fd3dd }
+        }
+        """
+}

@@ -1,0 +1,26 @@
+/// What is measured, in the order of the table.
+enum Work: String, CaseIterable {
+    case importing = "import"
+    case reimport
+    case bytes = "bytes_per_sample"
+    case compacted = "bytes_per_sample_compacted"
+    case derived = "bytes_per_sample_derived_compacted"
+    case readAll = "read_all"
+    case readAllRecycled = "read_all_recycled"
+    case foldAll = "fold_all"
+    case dayStats = "day_stats"
+    case seriesPoints = "series_points"
+    case rangeDay = "range_day"
+    case rangeMonth = "range_month"
+    case latest
+    case lookup = "lookup_uuid"
+    case lookupSync = "lookup_sync_id"
+    case durableWrite = "durable_write"
+    case durableWrite64 = "durable_write_64"
+    case edit
+    case delete
+    case open
+    case openUnclean = "open_unclean"
+    case dump
+    case load
+}

@@ -1,0 +1,65 @@
+import Foundation
+import HealthKV
+import Histories
+
+/// The days of New York that a history covers, with their clock changes.
+struct DayAxis: Sendable {
+    /// The first instant of each day in nanoseconds, and the end of the last.
+    let bounds: [Int64]
+    var count: Int { bounds.count - 1 }
+    let timeZone: TimeZone
+
+    static let newYork = DayAxis(timeZone: TimeZone(identifier: "America/New_York")!)
+
+    /// The days from the one that histories begin in to the second one after their end.
+    init(timeZone: TimeZone) {
+        self.timeZone = timeZone
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = timeZone
+        let seconds = TimeInterval(History.start.nanoseconds / Instant.nanosecondsPerSecond)
+        var day = calendar.startOfDay(for: Date(timeIntervalSinceReferenceDate: seconds))
+        var bounds: [Int64] = []
+        for _ in 0...History.days + 3 {
+            bounds.append(Int64(day.timeIntervalSinceReferenceDate) * Instant.nanosecondsPerSecond)
+            // Noon of the next day is in that day, whatever the clocks do.
+            day = calendar.startOfDay(for: day.addingTimeInterval(36 * 3_600))
+        }
+        self.bounds = bounds
+    }
+
+    /// The number of the day that an instant is in: -1 before the first, `count` after the last.
+    func day(of instant: Int64) -> Int {
+        var (low, high) = (0, bounds.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if bounds[middle] <= instant { low = middle + 1 } else { high = middle }
+        }
+        return low - 1
+    }
+}
+
+/// The sum of each day.
+struct DaySums {
+    var values: [Double]
+    /// Whether they come from rows or summaries that were kept, not from samples.
+    var fromSummaries = false
+    /// Whether of two sources that counted the same, one was left out; then they are another answer than plain sums.
+    var isMerged = false
+
+    init(count: Int) { values = Array(repeating: 0, count: count) }
+}
+
+/// The points that a chart of a whole history has.
+struct PointAxis {
+    let from = History.start.nanoseconds
+    let count = 1_000
+    var width: Int64 { (Int64(History.days + 1) * History.day) / Int64(count) }
+}
+
+/// What one point of a chart tells about the samples that start in it.
+struct SeriesPoint: Equatable {
+    var count = 0
+    var low = 0.0
+    var high = 0.0
+    var mean = 0.0
+}

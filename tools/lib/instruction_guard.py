@@ -1,0 +1,137 @@
+"""Counts the instructions of each hot path with callgrind and compares them with a file of earlier counts."""
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TOLERANCE = 0.05
+HEAD = """# Instructions for each sample, lookup or write of the hot paths, counted by tools/guard; tools/guard --update writes this
+# file. A path that needs over 5 % more than stands here fails the tests. Another compiler may need another number.
+# architecture, version of Swift, path, instructions
+"""
+
+
+class Guard:
+    def __init__(self, program, scratch):
+        self.program, self.scratch = program, Path(scratch)
+        listed = subprocess.run([program, "list"], check=True, capture_output=True, text=True).stdout
+        self.paths = {name: (int(rounds), int(units)) for name, rounds, units in map(str.split, listed.splitlines())}
+        self.store = self.scratch / "prepared"
+        subprocess.run([program, "prepare", self.store], check=True)
+
+    def count(self, path, rounds, planted=False):
+        """The instructions of one process; its profile is kept to tell where they went."""
+        name = f"{path}-{rounds}" + ("-planted" if planted else "")
+        folder = self.scratch / name
+        if path == "import":
+            folder.mkdir()
+        else:
+            shutil.copytree(self.store, folder)
+        environment = dict(os.environ, SWIFT_DETERMINISTIC_HASHING="1")
+        if planted:
+            environment["HEALTHKV_PLANT"] = "1"
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={self.profile(name)}", self.program, path, folder,
+             str(rounds)], capture_output=True, text=True, env=environment, timeout=600)
+        shutil.rmtree(folder)
+        found = re.search(r"Collected : (\d+)", done.stderr)
+        if done.returncode or not found:
+            sys.exit(f"guard: {name} failed (exit {done.returncode}):\n{done.stderr[-2000:]}")
+        return int(found[1])
+
+    def profile(self, name):
+        return self.scratch / f"{name}.profile"
+
+    def measure(self, planted=False):
+        """Instructions a unit: what a process with the work needs more than one that only prepares it."""
+        runs = [(path, rounds, False) for path in self.paths for rounds in (0, self.paths[path][0])]
+        if planted:
+            runs += [(path, self.paths[path][0], True) for path in self.paths]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            counts = dict(zip(runs, pool.map(lambda run: self.count(*run), runs)))
+        result = {}
+        for path, (rounds, units) in self.paths.items():
+            base = counts[path, 0, False]
+            result[path] = [(counts[path, rounds, False] - base) / units]
+            if planted:
+                result[path].append((counts[path, rounds, True] - base) / units)
+        return result
+
+    def hottest(self, path):
+        """Where a path spends its instructions, to begin the search with."""
+        name = f"{path}-{self.paths[path][0]}"
+        text = subprocess.run(["callgrind_annotate", self.profile(name)], capture_output=True, text=True).stdout
+        lines = [line for line in text.splitlines() if re.match(r"\s*[\d,]+ \(", line)][1:9]
+        names = subprocess.run(["swift", "demangle", "--simplified"], input="\n".join(lines), capture_output=True, text=True)
+        return [line.strip()[:150] for line in (names.stdout or "\n".join(lines)).splitlines()]
+
+
+def read(file):
+    lines = file.read_text().splitlines() if file.exists() else []
+    rows = [line.split() for line in lines if line and not line.startswith("#")]
+    return {(row[0], row[1], row[2]): float(row[3]) for row in rows}
+
+
+def update(file, swift, counts):
+    rows = {key: value for key, value in read(file).items() if key[0] != platform.machine()}
+    rows.update({(platform.machine(), swift, path): values[0] for path, values in counts.items()})
+    file.write_text(HEAD + "".join(f"{a} {b} {c} {rows[a, b, c]:.2f}\n" for a, b, c in rows))
+    for path, values in counts.items():
+        print(f"{path:22} {values[0]:12.2f}")
+
+
+def compare(guard, file, swift, counts):
+    known = {path: (version, value) for (machine, version, path), value in read(file).items()
+             if machine == platform.machine()}
+    worse = []
+    for path, (value, *_) in counts.items():
+        if path not in known:
+            print(f"{path:22} {value:12.2f}   not known for {platform.machine()}: tools/guard --update adds it")
+            worse.append(path)
+            continue
+        version, before = known[path]
+        change = value / before - 1
+        mark = "MORE" if change > TOLERANCE else "less: --update" if change < -TOLERANCE else ""
+        note = "" if version == swift else f" (counted with Swift {version}, this is {swift})"
+        print(f"{path:22} {value:12.2f}   {change * 100:+6.1f} %  {mark}{note}")
+        if change > TOLERANCE:
+            worse.append(path)
+            for line in guard.hottest(path):
+                print(f"    {line}")
+    if worse:
+        print(f"guard: more instructions than before: {', '.join(worse)}")
+    return 1 if worse else 0
+
+
+def self_test(counts):
+    print("with each tenth operation done twice:")
+    missed = []
+    for path, (value, planted) in counts.items():
+        change = planted / value - 1
+        print(f"{path:22} {value:12.2f} -> {planted:12.2f}   {change * 100:+6.1f} %")
+        if change <= TOLERANCE:
+            missed.append(path)
+    if missed:
+        print(f"guard --self-test: the planted slow-down would not be caught: {', '.join(missed)}")
+    return 1 if missed else 0
+
+
+def main():
+    program, file, swift, *options = sys.argv[1:]
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as scratch:
+        guard = Guard(program, scratch)
+        counts = guard.measure(planted="--self-test" in options)
+        if "--update" in options:
+            return update(Path(file), swift, counts)
+        code = compare(guard, Path(file), swift, counts)
+        if "--self-test" in options:
+            code |= self_test(counts)
+        sys.exit(code)
+
+
+main()
