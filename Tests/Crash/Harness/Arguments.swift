@@ -6,7 +6,7 @@ struct Arguments: Sendable {
 
     private var values: [String: String] = [:]
     private var flags: Set<String> = []
-    private static let flagNames: Set<String> = ["mass", "lie", "import", "check", "keep-going"]
+    private static let flagNames: Set<String> = ["mass", "lie", "import", "check", "keep-going", "unwalked", "forged"]
 
     init(_ words: ArraySlice<String>) throws {
         var words = words

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Shows that a store survives crashes. tools/crash runs it; docs/TESTING.md says what it does and what it cannot see.
+/// Shows that a store survives crashes and damage. tools/crash and tools/damage run it; docs/TESTING.md says what it does and what it cannot see.
 @main
 enum CrashHarness {
     private static let usage = """
@@ -9,7 +9,12 @@ enum CrashHarness {
                CrashHarness images --log FILE --store FOLDER --scratch FOLDER --count N --seed N [--jobs N] [--import]
                                    [--base FILE] [--keep-going] [--keep FOLDER]
                CrashHarness cut --log FILE --store FOLDER --seed N --output FILE
+               CrashHarness damage --scratch FOLDER --count N --seed N [--jobs N] [--kind NAME] [--keep FOLDER]
+                                   [--content NAME] [--unwalked] [--forged]
+               CrashHarness corpus --output FOLDER [--seed N]
                CrashHarness kill --scratch FOLDER --count N --seed N [--jobs N] [--lie]
+               CrashHarness faults --scratch FOLDER --seed N [--transactions N] [--step N] [--lie]
+               CrashHarness processes --scratch FOLDER --seconds N --seed N [--lie]
         """
 
     static func main() {
@@ -21,6 +26,12 @@ enum CrashHarness {
             case "import": try Importer.run(arguments)
             case "cut": try Timeline.cut(arguments)
             case "kill": try Kills.run(arguments)
+            case "corpus": try Corpus.write(arguments)
+            case "damage" where arguments.has("shard"): try DamageRun(arguments).judgeAll()
+            case "damage": try DamageShards.run(arguments, Array(words.dropFirst()))
+            case "faults": try Faults.run(arguments)
+            case "processes": try Processes.run(arguments)
+            case "process": try Processes.work(arguments)
             case "images" where arguments.has("shard"): try ImageRun(arguments).judgeAll()
             case "images": try ImageShards.run(arguments, Array(words.dropFirst()))
             default: throw Arguments.Misuse(description: usage)

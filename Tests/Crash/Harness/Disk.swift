@@ -1,3 +1,5 @@
+import TestSupport
+
 /// The data file as a disk may hold it: what is durable, and what was written since and may be there in any part.
 struct Disk {
     static let sectorBytes = 512
@@ -61,13 +63,14 @@ struct Disk {
 
     /// A file that a power cut may leave: of what was written since the last sync, any sectors. `nil`: no file at all.
     func cut(_ generator: inout SeededGenerator) -> [UInt8]? {
-        if !isNamed || !nameIsDurable && generator.chance(50) { return nil }
-        let pieces = pieces(of: generator.chance(25) ? Disk.pageBytes : Disk.sectorBytes)
+        if !isNamed || !nameIsDurable && generator.chance(percent: 50) { return nil }
+        let pieces = pieces(of: generator.chance(percent: 25) ? Disk.pageBytes : Disk.sectorBytes)
         let kept = Disk.choose(pieces.count, &generator)
         var image = durable
         for (piece, isKept) in zip(pieces, kept) where isKept { Disk.put(piece.bytes, piece.offset, into: &image) }
         // The file may have grown before its new bytes came.
-        if let end = pieces.map({ $0.offset + $0.bytes.count }).max(), end > image.count, generator.chance(30) {
+        if let end = pieces.map({ $0.offset + $0.bytes.count }).max(), end > image.count, generator.chance(percent: 30)
+        {
             image += [UInt8](repeating: 0, count: end - image.count)
         }
         return image
@@ -96,7 +99,7 @@ struct Disk {
         case 2: return (0..<count).map { $0 >= one }
         case let mode:
             let percent = [50, 10, 90][mode - 3]
-            return (0..<count).map { _ in generator.chance(percent) }
+            return (0..<count).map { _ in generator.chance(percent: percent) }
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HealthKV
+import TestSupport
 
 /// Builds the files that crashes at each moment of a recorded run may leave, and judges each.
 struct ImageRun {
@@ -116,7 +117,7 @@ extension Timeline {
     /// Writes one file that a power cut at a random moment may leave.
     static func cut(_ arguments: Arguments) throws {
         let timeline = try Timeline(arguments)
-        var generator = SeededGenerator(seed: try arguments.number("seed", default: 1))
+        var generator = SeededGenerator(seed: try arguments.number("seed", default: 1), part: 0)
         var disk = Disk()
         // Late in the run, so that there is something to go on with.
         for event in timeline.events.prefix(generator.number(timeline.events.count / 2..<timeline.events.count)) {

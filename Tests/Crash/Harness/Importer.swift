@@ -1,5 +1,6 @@
 import Foundation
 import HealthKV
+import TestSupport
 
 /// A history that is imported batch by batch, and what the store contains after each.
 struct ImportHistory {
@@ -14,9 +15,9 @@ struct ImportHistory {
         var model = Model()
         for _ in 0..<count {
             var batch = SampleBatch()
-            if !batches.isEmpty, generator.chance(10) {
+            if !batches.isEmpty, generator.chance(percent: 10) {
                 batch = batches.randomElement(using: &generator)!
-            } else if generator.chance(40) {
+            } else if generator.chance(percent: 40) {
                 // An id that is derived names the source, so not the one that the store fills in.
                 let source = Vocabulary.sources.dropFirst().randomElement(using: &generator)!
                 batch = Vocabulary.derivedBatch(&generator, rows: generator.number(10..<80), source: source)

@@ -1,5 +1,6 @@
 import Foundation
 import HealthKV
+import TestSupport
 
 /// What is wrong with a store after a crash.
 enum Loss: String, Sendable, CaseIterable {

@@ -1,6 +1,7 @@
 import Foundation
 import HealthKV
 import Synchronization
+import TestSupport
 
 /// Kills processes that write to stores, at random moments, and judges each store.
 enum Kills {
@@ -88,7 +89,7 @@ struct Victim {
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         if let limit {
-            let isEarly = generator.chance(20)
+            let isEarly = generator.chance(percent: 20)
             while !isEarly, process.isRunning, !FileManager.default.fileExists(atPath: journal) {
                 pause(microseconds: 200)
             }
@@ -109,7 +110,7 @@ struct Victim {
     /// Processes that change one store at random, one after the other.
     mutating func killWriters(_ times: Int, _ tally: borrowing Mutex<Kills.Tally>) throws {
         var before = ContentDigest()
-        let isMass = generator.chance(20)
+        let isMass = generator.chance(percent: 20)
         for run in 0..<times {
             let words =
                 ["work", "--seed", "\(generator.next() >> 16)", "--transactions", "1000000", "--copies", copy]

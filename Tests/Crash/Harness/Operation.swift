@@ -1,4 +1,5 @@
 import HealthKV
+import TestSupport
 
 /// One change, performed on the store and on the model alike.
 enum Operation: Sendable {
@@ -66,7 +67,7 @@ struct OperationSource {
     }
 
     mutating func next(_ model: Model) -> Operation {
-        if model.live.count > target, generator.chance(50) { return massDeletion(model) }
+        if model.live.count > target, generator.chance(percent: 50) { return massDeletion(model) }
         switch generator.number(0..<100) {
         case 0..<32: return .save([Vocabulary.sample(&generator, model: model)])
         case 32..<40:
@@ -85,7 +86,7 @@ struct OperationSource {
         // An edit of content changes an id that is derived from it no more, but the model need not know how.
         guard let id = model.ids.randomElement(using: &generator), !DerivedID.isDerived(id) else { return nil }
         var sample = model.live[id]!
-        sample.version = generator.chance(90) ? 0 : max(0, sample.version + Int64(generator.number(0..<4)) - 1)
+        sample.version = generator.chance(percent: 90) ? 0 : max(0, sample.version + Int64(generator.number(0..<4)) - 1)
         switch generator.number(0..<10) {
         case 0: break
         case 1...2: sample = moved(sample)
@@ -93,7 +94,7 @@ struct OperationSource {
         default: sample.quantity = Quantity(Double(generator.number(1..<20_000)) / 8, sample.quantity.unit)
         }
         // Known by its name only: a fresh id, as after a reinstallation.
-        if sample.syncIdentifier != nil, sample.syncIdentifier != id.description, generator.chance(30) {
+        if sample.syncIdentifier != nil, sample.syncIdentifier != id.description, generator.chance(percent: 30) {
             sample.id = SampleID(using: &generator)
         }
         return sample
@@ -109,29 +110,31 @@ struct OperationSource {
 
     private mutating func revival(_ sample: Sample) -> Sample {
         var sample = sample
-        sample.version = generator.chance(50) ? 0 : sample.version + Int64(generator.number(0..<3))
+        sample.version = generator.chance(percent: 50) ? 0 : sample.version + Int64(generator.number(0..<3))
         return sample
     }
 
     private mutating func deletion(_ model: Model) -> Operation {
         guard let id = model.ids.randomElement(using: &generator) else { return .delete(SampleID(using: &generator)) }
         let sample = model.live[id]!
-        if let group = sample.group, generator.chance(50) { return .deleteGroup(group) }
-        if let text = sample.syncIdentifier, text != id.description, generator.chance(50) {
+        if let group = sample.group, generator.chance(percent: 50) { return .deleteGroup(group) }
+        if let text = sample.syncIdentifier, text != id.description, generator.chance(percent: 50) {
             return .deleteNamed(Model.SyncKey(source: sample.source.identity, type: sample.type, text: text))
         }
         return .delete(id)
     }
 
     private mutating func massDeletion(_ model: Model) -> Operation {
-        if generator.chance(40) {
+        if generator.chance(percent: 40) {
             let source =
-                generator.chance(50) ? Vocabulary.bulkSource : Vocabulary.sources.randomElement(using: &generator)!
-            return .deleteSource(source.identity, leavingTombstones: generator.chance(50))
+                generator.chance(percent: 50)
+                ? Vocabulary.bulkSource : Vocabulary.sources.randomElement(using: &generator)!
+            return .deleteSource(source.identity, leavingTombstones: generator.chance(percent: 50))
         }
         let from = Vocabulary.instant(&generator)
         let length = Int64(generator.number(1..<60)) * 86_400 * Instant.nanosecondsPerSecond
-        let type = generator.chance(60) ? SampleType.stepCount : Vocabulary.types.randomElement(using: &generator)!
+        let type =
+            generator.chance(percent: 60) ? SampleType.stepCount : Vocabulary.types.randomElement(using: &generator)!
         return .deleteRange(type, from: from, to: from + length)
     }
 
@@ -140,7 +143,7 @@ struct OperationSource {
         var batch = SampleBatch()
         var used: Set<SampleID> = []
         for _ in 0..<generator.number(2..<30) {
-            let known = generator.chance(15) ? edit(model) : nil
+            let known = generator.chance(percent: 15) ? edit(model) : nil
             let sample = known ?? Vocabulary.sample(&generator, model: model)
             // Two rows of one identity would depend on the order within the batch.
             let id = sample.syncIdentifier.flatMap { model.sample(named: $0)?.id } ?? sample.id
@@ -152,10 +155,10 @@ struct OperationSource {
     private mutating func derivedBatch() -> SampleBatch {
         // Some batches come again, after parts of them were edited or deleted.
         let known = SeededGenerator(seed: run, part: -1 - generator.number(0..<8))
-        var own = generator.chance(40) ? known : SeededGenerator(seed: generator.next())
+        var own = generator.chance(percent: 40) ? known : SeededGenerator(seed: generator.next())
         let rows = isMass ? own.number(1_000..<3_500) : own.number(5..<50)
         return Vocabulary.derivedBatch(
-            &own, rows: rows, source: own.chance(70) ? Vocabulary.bulkSource : Vocabulary.sources[2])
+            &own, rows: rows, source: own.chance(percent: 70) ? Vocabulary.bulkSource : Vocabulary.sources[2])
     }
 }
 

@@ -1,4 +1,5 @@
 import HealthKV
+import TestSupport
 
 /// What the random samples are made of: few enough names that operations meet, enough that every table is used.
 enum Vocabulary {
@@ -29,6 +30,8 @@ enum Vocabulary {
         // Small, because a thousand stores are opened a second.
         options.mapSize = 64 << 20
         options.maintainsWhenIdle = maintains
+        // Each image is a copy, and shall be judged as the original.
+        options.limits.ignoresPlace = true
         if isMass { return options }
         // So that a few hundred samples divide chunks, fold and divide the index, and are removed in several steps.
         options.limits.chunkBytes = 600
@@ -44,7 +47,7 @@ enum Vocabulary {
 
     static func instant(_ generator: inout SeededGenerator) -> Instant {
         let second = epoch + Int64(generator.number(0..<days * 86_400))
-        let fine = generator.chance(25) ? Int64(generator.number(0..<1_000_000_000)) : 0
+        let fine = generator.chance(percent: 25) ? Int64(generator.number(0..<1_000_000_000)) : 0
         return Instant(nanoseconds: second * Instant.nanosecondsPerSecond + fine)
     }
 
@@ -65,38 +68,38 @@ enum Vocabulary {
         let type = types.randomElement(using: &generator)!
         let unit: HealthUnit =
             switch type {
-            case .bodyMass: generator.chance(30) ? .pound : .kilogram
-            case .activeEnergyBurned: generator.chance(20) ? .kilojoule : .kilocalorie
+            case .bodyMass: generator.chance(percent: 30) ? .pound : .kilogram
+            case .activeEnergyBurned: generator.chance(percent: 20) ? .kilojoule : .kilocalorie
             case .dietaryProtein: .gram
             case .dietaryWater: .milliliter
             default: .count
             }
         var start = instant(&generator)
         // Samples at one and the same time shadow each other.
-        if type == .bodyMass, generator.chance(40), let id = model.ids.randomElement(using: &generator) {
+        if type == .bodyMass, generator.chance(percent: 40), let id = model.ids.randomElement(using: &generator) {
             start = model.live[id]!.start
         }
         var sample = Sample(
             type, Double(generator.number(1..<20_000)) / 16, unit, from: start,
             to: type == .bodyMass ? start : end(start, &generator), source: sources.randomElement(using: &generator)!,
-            id: SampleID(using: &generator), isUserEntered: generator.chance(10))
-        sample.origin = generator.chance(60) ? .authored : .imported
+            id: SampleID(using: &generator), isUserEntered: generator.chance(percent: 10))
+        sample.origin = generator.chance(percent: 60) ? .authored : .imported
         decorate(&sample, &generator)
         return sample
     }
 
     /// Sets the fields that most samples do not have.
     private static func decorate(_ sample: inout Sample, _ generator: inout SeededGenerator) {
-        if generator.chance(15) { sample.syncIdentifier = "app.log.\(generator.number(0..<1_000_000_000))" }
-        if generator.chance(10) { sample.group = "meal.\(generator.number(0..<20))" }
-        if generator.chance(10) { sample.count = generator.number(1..<9) }
-        if generator.chance(10) {
+        if generator.chance(percent: 15) { sample.syncIdentifier = "app.log.\(generator.number(0..<1_000_000_000))" }
+        if generator.chance(percent: 10) { sample.group = "meal.\(generator.number(0..<20))" }
+        if generator.chance(percent: 10) { sample.count = generator.number(1..<9) }
+        if generator.chance(percent: 10) {
             sample.device = Device(name: "Device \(generator.number(0..<4))", manufacturer: "Example")
         }
-        if generator.chance(15) {
+        if generator.chance(percent: 15) {
             sample.metadata["note"] = .string(String(repeating: "note ", count: generator.number(1..<40)))
         }
-        if generator.chance(5) { sample.metadata["flag"] = .bool(generator.chance(50)) }
+        if generator.chance(percent: 5) { sample.metadata["flag"] = .bool(generator.chance(percent: 50)) }
     }
 
     /// Rows without ids, so that importing them again changes nothing. Their starts are their own.

@@ -1,6 +1,7 @@
 import Foundation
 import HealthKV
 import Synchronization
+import TestSupport
 
 /// Works on a store at random, and keeps a journal of what it should contain.
 final class Worker: Sendable {
@@ -80,7 +81,7 @@ final class Worker: Sendable {
         case 88..<94: try tasks(&generator)
         case 94: _ = try store.maintain(budget: .milliseconds(2))
         case 95: try store.rebuild()
-        case 96: try copy(compacting: generator.chance(50))
+        case 96: try copy(compacting: generator.chance(percent: 50))
         // Time for the writer to go on with unfinished mass operations.
         default: pause(microseconds: generator.number(0..<2_000))
         }
@@ -134,7 +135,7 @@ final class Worker: Sendable {
         let group = DispatchGroup()
         for member in 0..<generator.number(2..<5) {
             let own = SeededGenerator(seed: generator.next(), part: member)
-            let givesUp = generator.chance(20)
+            let givesUp = generator.chance(percent: 20)
             let thread = Thread { [self] in
                 keep { if givesUp { try failing(own) } else { try acknowledge(store.write(change(own))) } }
                 group.leave()

@@ -1,0 +1,72 @@
+import HealthKV
+import TestSupport
+
+/// What is done to a file.
+enum Damage: String, CaseIterable, Sendable {
+    case truncated, flipped, flippedInTree, zeroed, swapped, stale, metas, noise, noisePage
+
+    private static let pageSize = DamagedBase.pageSize
+
+    /// The damaged file.
+    func done(to base: DamagedBase, _ generator: inout SeededGenerator) -> [UInt8] {
+        var bytes = base.states[0]
+        let pages = bytes.count / Damage.pageSize
+        func page() -> Int { generator.number(0..<pages) * Damage.pageSize }
+        switch self {
+        case .truncated:
+            let length = generator.chance(percent: 50) ? generator.number(0..<bytes.count) : page()
+            bytes.removeLast(bytes.count - length)
+        case .flipped:
+            for _ in 0..<generator.number(1..<5) {
+                bytes[generator.number(0..<bytes.count)] ^= 1 << UInt8(generator.number(0..<8))
+            }
+        case .flippedInTree:
+            // Heads of pages, and their entries, which stand at the end.
+            for _ in 0..<generator.number(1..<3) {
+                let offset =
+                    generator.chance(percent: 50) ? generator.number(0..<80) : generator.number(2_500..<Damage.pageSize)
+                bytes[page() + offset] ^= 1 << UInt8(generator.number(0..<8))
+            }
+        case .zeroed:
+            for _ in 0..<generator.number(1..<4) { Damage.fill(&bytes, page(), Damage.pageSize) { 0 } }
+        case .swapped:
+            for _ in 0..<generator.number(1..<3) {
+                let (one, other) = (page(), page())
+                for offset in 0..<Damage.pageSize { bytes.swapAt(one + offset, other + offset) }
+            }
+        case .stale:
+            for _ in 0..<generator.number(1..<3) { Damage.takeBack(page(), &bytes, base, &generator) }
+        case .metas: Damage.changeMetas(&bytes, base, &generator)
+        case .noise:
+            let count = generator.number(1..<65)
+            Damage.fill(&bytes, generator.number(0..<bytes.count - count), count) { UInt8(generator.number(0..<256)) }
+        case .noisePage: Damage.fill(&bytes, page(), Damage.pageSize) { UInt8(generator.number(0..<256)) }
+        }
+        return bytes
+    }
+
+    private static func fill(_ bytes: inout [UInt8], _ from: Int, _ count: Int, _ byte: () -> UInt8) {
+        for index in from..<min(bytes.count, from + count) { bytes[index] = byte() }
+    }
+
+    /// A page as it was some commits ago, when the file had it.
+    private static func takeBack(
+        _ page: Int, _ bytes: inout [UInt8], _ base: DamagedBase, _ generator: inout SeededGenerator
+    ) {
+        guard let old = base.states.dropFirst().randomElement(using: &generator), page + pageSize <= old.count else {
+            return
+        }
+        bytes.replaceSubrange(page..<page + pageSize, with: old[page..<page + pageSize])
+    }
+
+    private static func changeMetas(_ bytes: inout [UInt8], _ base: DamagedBase, _ generator: inout SeededGenerator) {
+        let place = generator.number(0..<2) * pageSize
+        switch generator.number(0..<5) {
+        case 0: bytes[place + generator.number(0..<152)] ^= 1 << UInt8(generator.number(0..<8))
+        case 1: bytes[place + generator.number(0..<152)] = UInt8(generator.number(0..<256))
+        case 2: fill(&bytes, place, 152) { 0 }
+        case 3: takeBack(place, &bytes, base, &generator)
+        default: bytes.replaceSubrange(place..<place + pageSize, with: bytes[pageSize - place..<2 * pageSize - place])
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import HealthKV
+import TestSupport
+
+/// Judges damaged files one after the other. It runs in a process of its own, which a signal may end: what it says before
+/// each file tells which one it was.
+struct DamageRun {
+    private let folder: String
+    private let seed: UInt64
+    private let last: Int
+    private let first: Int
+    private let shard: Int
+    private let shards: Int
+    private let isUnwalked: Bool
+    private let isForged: Bool
+    private let keep: String
+    private let kinds: [Damage]
+    private let content: DamagedBase.Content?
+    /// Silence for so long is a hang.
+    private static let patience: UInt32 = 20
+
+    init(_ arguments: Arguments) throws {
+        shard = Int(try arguments.number("shard", default: 0))
+        shards = Int(try arguments.number("shards", default: 1))
+        folder = try arguments.text("scratch") + "/damage-\(shard)"
+        seed = try arguments.number("seed", default: 1)
+        first = Int(try arguments.number("from", default: 0))
+        last = Int(try arguments.number("count", default: 1_000))
+        isUnwalked = arguments.has("unwalked")
+        isForged = arguments.has("forged")
+        keep = arguments.text("keep", default: "")
+        // Only chunks of full size have pages of their own to forge.
+        content = isForged ? .large : DamagedBase.Content(rawValue: arguments.text("content", default: ""))
+        kinds = arguments.has("kind") ? [Damage(rawValue: try arguments.text("kind"))!] : Damage.allCases
+    }
+
+    /// One base and the answers of its newest states. The one before the last is a legal answer when only a meta page is
+    /// taken back: nothing in the file could tell it from a commit that never was.
+    private struct Known {
+        let base: DamagedBase
+        let questions: Questions
+        let answers: [[String: Int?]]
+    }
+
+    func judgeAll() throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var known: [DamagedBase.Content: [Known]] = [:]
+        for content in DamagedBase.Content.allCases where self.content == nil || self.content == content {
+            // Several of the kind that is used most.
+            known[content] = try (0..<(content == .mixed ? 4 : 1)).map { number in
+                let base = try DamagedBase(content, seed: seed &+ UInt64(number), folder: folder)
+                let questions = Questions(ids: base.ids, deleted: base.deleted)
+                return Known(
+                    base: base, questions: questions,
+                    answers: try base.states.prefix(2).map { try Self.sure(try answers($0, questions)) })
+            }
+        }
+        for number in first..<max(first, last) where number % shards == shard {
+            var generator = SeededGenerator(seed: seed, part: number)
+            let content = content ?? DamageRun.content(&generator)
+            let known = known[content]!.randomElement(using: &generator)!
+            let damage = kinds.randomElement(using: &generator)!
+            let bytes =
+                isForged ? Forgery.forge(known.base.states[0], &generator) : damage.done(to: known.base, &generator)
+            say("at \(number)")
+            _ = alarm(DamageRun.patience)
+            let result = try judge(bytes, known, &generator)
+            say("\(result) \(number) \(content.rawValue) \(damage.rawValue)")
+            if !keep.isEmpty, !result.hasPrefix("right"), !result.hasPrefix("refused"), !result.hasPrefix("partly") {
+                try FileManager.default.createDirectory(atPath: keep, withIntermediateDirectories: true)
+                try RawFile(keep + "/\(number).mdb").replace(with: bytes)
+            }
+        }
+    }
+
+    private static func content(_ generator: inout SeededGenerator) -> DamagedBase.Content {
+        var left = generator.number(0..<100)
+        for content in DamagedBase.Content.allCases {
+            if left < content.share { return content }
+            left -= content.share
+        }
+        return .mixed
+    }
+
+    private static func sure(_ answers: [String: Int?]?) throws -> [String: Int?] {
+        guard let answers, answers.values.allSatisfy({ $0 != nil }) else {
+            throw Mismatch("a sound store", store: "errors", model: "answers")
+        }
+        return answers
+    }
+
+    private var options: SampleStore.Options {
+        var options = Vocabulary.options(maintains: false)
+        options.createIfMissing = false
+        options.idlePeriod = .zero
+        options.limits.skipsWalk = isUnwalked
+        return options
+    }
+
+    /// The answers of a file; `nil` when it is refused.
+    private func answers(_ bytes: [UInt8], _ questions: Questions) throws -> [String: Int?]? {
+        try RawFile(folder + "/data.mdb").replace(with: bytes)
+        do {
+            let store = try SampleStore.open(at: folder, options: options)
+            defer { try? store.close() }
+            return try questions.ask(store)
+        } catch is StoreError {
+            return nil
+        }
+    }
+
+    private func judge(_ bytes: [UInt8], _ known: Known, _ generator: inout SeededGenerator) throws -> String {
+        let found = try answers(bytes, known.questions)
+        if generator.chance(percent: 10) {
+            let report = try SampleStore.check(at: folder)
+            if found == nil, report.isClean { return "unseen" }
+        }
+        guard let found else { return "refused" }
+        let given = found.filter { $0.value != nil }
+        let isRight = known.answers.contains { legal in given.allSatisfy { legal[$0.key] == $0.value } }
+        if !isRight {
+            let wrong = given.filter { known.answers[0][$0.key] != $0.value }.keys.sorted()
+            return "wrong (\(wrong.joined(separator: ", ")))".replacingOccurrences(of: " ", with: "_")
+        }
+        if generator.chance(percent: 25) { write(&generator) }
+        return given.count == found.count ? "right" : "partly"
+    }
+
+    /// A damaged store may be written to as long as nobody has met the damage. Whatever comes of it, it ends.
+    private func write(_ generator: inout SeededGenerator) {
+        guard let store = try? SampleStore.open(at: folder, options: options) else { return }
+        let sample = Vocabulary.sample(&generator, model: Model())
+        _ = try? store.write { try $0.save(sample) }
+        _ = try? store.write { try $0.delete(id: sample.id) }
+        _ = try? store.maintain(budget: .milliseconds(2))
+        try? store.close()
+    }
+}
+
+/// Tells at once: a signal must not take along what was said before.
+private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

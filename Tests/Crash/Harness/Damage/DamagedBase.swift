@@ -1,0 +1,86 @@
+import Foundation
+import HealthKV
+import TestSupport
+
+/// A sound store, and the same store some commits earlier: what damaged files are made from.
+struct DamagedBase: Sendable {
+    /// The file, newest first.
+    let states: [[UInt8]]
+    let ids: [SampleID]
+    let deleted: [SampleID]
+
+    static let pageSize = 4_096
+
+    /// What the stores hold, and how often files are made of each: the small ones are read a thousand times a second.
+    enum Content: String, CaseIterable {
+        /// Nothing but names of tables; a single sample; some hundreds of every kind, with tables divided as large ones
+        /// are; and some thousands, in chunks of full size.
+        case empty, single, mixed, large
+
+        var share: Int {
+            switch self {
+            case .empty: 5
+            case .single: 10
+            case .mixed: 83
+            case .large: 2
+            }
+        }
+    }
+
+    /// Commits between the newest state and each older one.
+    private static let ages = [0, 1, 2, 5, 15]
+
+    init(_ content: Content, seed: UInt64, folder: String) throws {
+        let path = folder + "/base"
+        try? FileManager.default.removeItem(atPath: path)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var options = Vocabulary.options(maintains: false, isMass: content == .large)
+        options.idlePeriod = .seconds(1)
+        let store = try SampleStore.open(at: path, options: options)
+        var model = Model()
+        var states: [[UInt8]] = []
+        let commits = content == .empty ? 0 : content == .single ? 1 : content == .large ? 4 : 60
+        var generator = SeededGenerator(seed: seed, part: content.share)
+        for commit in 0...commits {
+            if commit > 0 {
+                try DamagedBase.change(store, content, commit, seed, &generator, &model)
+            }
+            states.append(try RawFile.bytes(of: path + "/data.mdb"))
+        }
+        let report = try store.check()
+        guard report.isClean else { throw Mismatch("check", store: "\(report.findings)", model: "none") }
+        try store.close()
+        self.states = DamagedBase.ages.filter { $0 < states.count }.map { states[states.count - 1 - $0] }
+        ids = (0..<8).compactMap { _ in model.ids.randomElement(using: &generator) }
+        deleted = (0..<4).compactMap { _ in model.deleted(near: SampleID(using: &generator))?.id }
+    }
+
+    private static func change(
+        _ store: SampleStore, _ content: Content, _ commit: Int, _ seed: UInt64, _ generator: inout SeededGenerator,
+        _ model: inout Model
+    ) throws {
+        let before = model
+        let own = SeededGenerator(seed: generator.next(), part: commit)
+        model = try store.write { transaction in
+            var model = before
+            var source = OperationSource(generator: own, run: seed, isMass: content == .large)
+            if content == .single {
+                try Operation.save([Vocabulary.sample(&source.generator, model: model)]).perform(&transaction, &model)
+            } else {
+                for operation in source.transaction(model) { try operation.perform(&transaction, &model) }
+            }
+            if content == .large {
+                let batch = Vocabulary.derivedBatch(&source.generator, rows: 700, source: Vocabulary.bulkSource)
+                try Operation.importBatch(batch).perform(&transaction, &model)
+            }
+            try transaction.setAnchor(
+                Anchor(
+                    peer: "peer", type: .stepCount, token: [UInt8(commit)], time: Instant(nanoseconds: Int64(commit))))
+            if commit % 7 == 0, let id = model.ids.first {
+                _ = try transaction.enqueue(PendingOperation(peer: "peer", kind: .save, sample: id, version: 1))
+            }
+            return model
+        }
+        if commit % 9 == 0 { try store.maintain(budget: .milliseconds(5)) }
+    }
+}

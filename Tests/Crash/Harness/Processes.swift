@@ -1,0 +1,179 @@
+import Foundation
+import HealthKV
+import Synchronization
+import TestSupport
+
+/// Several processes work on one store at once: two that write, one that reads and observes, and one that writes and is
+/// killed again and again. The map begins small, so that it grows under all of them, and the file is compacted in place now
+/// and then.
+///
+/// Each writer stores pairs: two samples in one transaction, numbered without a gap, under a group that names writer and
+/// number. So every snapshot can be judged by itself: a half pair or a gap is a wrong read. What was acknowledged stands in a
+/// file of the writer, and must be there at the end.
+enum Processes {
+    private static func options() -> SampleStore.Options {
+        var options = SampleStore.Options()
+        options.mapSize = 1 << 20
+        options.sizeLimit = 1 << 30
+        options.source = Vocabulary.ownSource
+        return options
+    }
+
+    private static func open(_ folder: String) throws -> SampleStore {
+        try SampleStore.open(at: folder, options: options())
+    }
+
+    // MARK: One of the processes
+
+    static func work(_ arguments: Arguments) throws {
+        let folder = try arguments.text("store")
+        let end = ContinuousClock.now + .seconds(Int(try arguments.number("seconds", default: 10)))
+        switch try arguments.text("role") {
+        case "read": try read(folder, until: end)
+        case "observe": try observe(folder, until: end)
+        case let name: try write(folder, Int(name)!, acks: try arguments.text("acks"), until: end, arguments.has("lie"))
+        }
+    }
+
+    private static func write(
+        _ folder: String, _ writer: Int, acks: String, until end: ContinuousClock.Instant, _ lies: Bool
+    ) throws {
+        let store = try open(folder)
+        let journal = try RawFile(acks, appends: true)
+        var number = try store.read { try pairs(in: $0)[writer] ?? 0 }
+        while ContinuousClock.now < end {
+            let made = pair(writer, number)
+            if lies {
+                // The planted fault: a pair in two commits, which some snapshot must see half.
+                for sample in made { try store.write { _ = try $0.save(sample) } }
+            } else {
+                do {
+                    try store.write { _ = try $0.save(made) }
+                } catch let error as StoreError where [.full, .growthBlocked].contains(error.code) {
+                    // Readers of others held what was free: the map is larger next time.
+                    continue
+                }
+            }
+            number += 1
+            try journal.append("\(number)\n")
+            if writer == 0, number % 400 == 0 { try store.compactInPlace() }
+        }
+        try store.close()
+    }
+
+    private static func pair(_ writer: Int, _ number: Int) -> [Sample] {
+        (0..<2).map { half in
+            let start = Instant(
+                nanoseconds: Int64(Vocabulary.epoch + Int64(number) * 60) * Instant.nanosecondsPerSecond)
+            return Sample(
+                .stepCount, Double(number), .count, from: start, to: start, source: Vocabulary.ownSource,
+                syncIdentifier: "\(writer)-\(number)-\(half)", group: "\(writer)")
+        }
+    }
+
+    private static func read(_ folder: String, until end: ContinuousClock.Instant) throws {
+        let store = try open(folder)
+        var reads = 0
+        var least: [Int: Int] = [:]
+        while ContinuousClock.now < end {
+            let found = try store.read { try pairs(in: $0) }
+            for (writer, number) in least where found[writer, default: 0] < number {
+                throw Verdict(
+                    loss: .lost, detail: "writer \(writer) had \(number) pairs, then \(found[writer, default: 0])")
+            }
+            least = found
+            reads += 1
+        }
+        print("reads \(reads)")
+        try store.close()
+    }
+
+    /// How many pairs each writer has in a snapshot; throws when one is half or missing.
+    private static func pairs(in transaction: borrowing ReadTransaction) throws -> [Int: Int] {
+        var seen: [Int: [Int: Int]] = [:]
+        for sample in try transaction.samples(of: .stepCount) {
+            let words = (sample.syncIdentifier ?? "").split(separator: "-").compactMap { Int($0) }
+            seen[words[0], default: [:]][words[1], default: 0] += 1
+        }
+        for (writer, numbers) in seen {
+            guard numbers.values.allSatisfy({ $0 == 2 }) else {
+                throw Verdict(loss: .half, detail: "a pair of writer \(writer) is half")
+            }
+            guard numbers.keys.max() == numbers.count - 1 else {
+                throw Verdict(loss: .lost, detail: "writer \(writer) has a gap")
+            }
+        }
+        return seen.mapValues(\.count)
+    }
+
+    /// Follows the feed of changes, which must give each sample once.
+    private static func observe(_ folder: String, until end: ContinuousClock.Instant) throws {
+        let store = try open(folder)
+        let seen = Mutex<Set<SampleID>>([])
+        let isDoubled = Mutex(false)
+        let sequence = store.changes(of: [.stepCount])
+        let task = Task {
+            for await change in sequence {
+                guard case .saved(let sample) = change.kind else { continue }
+                if !seen.withLock({ $0.insert(sample.id).inserted }) { isDoubled.withLock { $0 = true } }
+            }
+        }
+        while ContinuousClock.now < end { pause(microseconds: 10_000) }
+        task.cancel()
+        try store.close()
+        if isDoubled.withLock({ $0 }) { throw Verdict(loss: .half, detail: "the feed gave a sample twice") }
+        print("observed \(seen.withLock { $0.count })")
+        if seen.withLock({ $0.isEmpty }) { throw Verdict(loss: .lost, detail: "the feed gave nothing") }
+    }
+
+    // MARK: All of them
+
+    static func run(_ arguments: Arguments) throws {
+        let scratch = try arguments.text("scratch")
+        let seconds = try arguments.number("seconds", default: 10)
+        var generator = SeededGenerator(seed: try arguments.number("seed", default: 1))
+        let folder = scratch + "/store"
+        try? FileManager.default.removeItem(atPath: scratch)
+        try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
+        try open(folder).close()
+        func start(_ role: String, _ seconds: UInt64) throws -> Process {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+            process.arguments =
+                [
+                    "process", "--store", folder, "--role", role, "--seconds", "\(seconds)", "--acks",
+                    "\(scratch)/acks-\(role)",
+                ]
+                + (arguments.has("lie") ? ["--lie"] : [])
+            try process.run()
+            return process
+        }
+        let steady = try ["0", "1", "read", "observe"].map { try start($0, seconds) }
+        let end = ContinuousClock.now + .seconds(Int(seconds))
+        var kills = 0
+        while ContinuousClock.now < end {
+            let victim = try start("2", seconds)
+            pause(microseconds: generator.number(10_000..<400_000))
+            kill(victim.processIdentifier, SIGKILL)
+            victim.waitUntilExit()
+            kills += 1
+        }
+        var failed = 0
+        for process in steady {
+            process.waitUntilExit()
+            if process.terminationReason != .exit || process.terminationStatus != 0 { failed += 1 }
+        }
+        let store = try open(folder)
+        let found = try store.read { try pairs(in: $0) }
+        let report = try store.check()
+        for writer in 0..<3 {
+            let text = (try? String(contentsOfFile: "\(scratch)/acks-\(writer)", encoding: .utf8)) ?? ""
+            let acknowledged = text.split(separator: "\n").compactMap { Int($0) }.max() ?? 0
+            if found[writer, default: 0] < acknowledged { failed += 1 }
+        }
+        if !report.isClean { failed += 1 }
+        try store.close()
+        print("processes 5 kills \(kills) pairs \(found.values.reduce(0, +)) failed \(failed)")
+        if failed > 0 { exit(1) }
+    }
+}

@@ -1,0 +1,85 @@
+import ColumnFormat
+import HealthModel
+
+/// What libFuzzer calls: the bytes are a value of a store, or after a byte of 255 and a length in four bytes a chunk and its
+/// details. Checksums are made right first, since no random change would pass them: the bounds alone must hold.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = [UInt8](UnsafeBufferPointer(start: data, count: count))
+    if PlantedFault.isMet(input) { fatalError("the planted fault was met") }
+    guard input.first == 255, input.count >= 5 else {
+        try? decode(sealed(input))
+        return 0
+    }
+    let length = (1..<5).reduce(0) { $0 | Int(input[$1]) << (8 * ($1 - 1)) }
+    let middle = 5 + max(0, min(length, input.count - 5))
+    try? join(sealed(Array(input[5..<middle])), sealed(Array(input[middle...])))
+    return 0
+}
+
+private final class Names: DerivedIDResolver {
+    private static let prefix = DerivedID.Prefix(type: .bodyMass, source: SourceIdentity(name: "source"))
+    func derivedPrefix(type: UInt32, revision: UInt32) -> DerivedID.Prefix? { revision < 1_000 ? Names.prefix : nil }
+    func canonicalValue(_ value: Double, unit: UInt32, type: UInt32) -> Double {
+        HealthUnit(number: unit).map { DerivedID.canonical(value, $0, of: .bodyMass) } ?? value
+    }
+}
+
+private func sealed(_ bytes: [UInt8]) -> [UInt8] { Forgery.resealed(bytes) ?? bytes }
+
+private func key(_ bytes: [UInt8]) -> [UInt8] {
+    guard bytes.count > 28 else { return [] }
+    return Array(bytes[28..<min(bytes.count, 28 + Int(bytes[24]))])
+}
+
+private func join(_ hot: [UInt8], _ details: [UInt8]) throws {
+    let hotKey = key(hot)
+    let detailsKey = key(details)
+    let chunk = try HotChunk(hot.rawBytes, key: hotKey.rawBytes)
+    let cold = try DetailsChunk(details.rawBytes, key: detailsKey.rawBytes)
+    let decoder = try ChunkDecoder(hot: chunk, details: cold)
+    let rows = try decoder.rows(Names())
+    precondition(rows.count == chunk.rows)
+    for row in rows { if let metadata = row.rare?.metadata { _ = try? MetadataCoding.decode(metadata) } }
+}
+
+private func decode(_ bytes: [UInt8]) throws {
+    guard let first = bytes.first, let table = TableCode(rawValue: first) else { return }
+    switch table {
+    case .chunks: try decodeHot(bytes)
+    case .identity:
+        let value = try StoredValue(bytes.rawBytes, table: .identity)
+        let block = try IdentityBlock(value)
+        var entries: [IdentityEntry] = []
+        try block.appendAll(to: &entries)
+        precondition(entries.count <= bytes.count * 8)
+        if let entry = entries.last { try block.find(entry.hash, into: &entries) }
+    case .details:
+        let key = key(bytes)
+        try DetailsChunk(bytes.rawBytes, key: key.rawBytes).verify()
+    default:
+        var record = try RecordReader(bytes.rawBytes, table: table, key: key(bytes))
+        while !record.isAtEnd {
+            let metadata = try record.readBytes()
+            _ = try? MetadataCoding.decode(metadata)
+            _ = try record.readOptionalText()
+        }
+    }
+}
+
+private func decodeHot(_ bytes: [UInt8]) throws {
+    let key = key(bytes)
+    let chunk = try HotChunk(bytes.rawBytes, key: key.rawBytes)
+    try chunk.verify()
+    var words = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
+    var values = ScratchColumn<Double>(capacity: ChunkEncoder.rowLimit)
+    try words.refill { column throws(FormatError) in try chunk.decodeStarts(into: &column) }
+    try words.refill { column throws(FormatError) in try chunk.decodeDurations(into: &column) }
+    try words.refill { column throws(FormatError) in try chunk.decodeRevisions(into: &column) }
+    try words.refill { column throws(FormatError) in try chunk.decodeUnits(into: &column) }
+    try words.refill { column throws(FormatError) in try chunk.decodeFlags(into: &column) }
+    try values.refill { column throws(FormatError) in try chunk.decodeValues(into: &column) }
+    _ = try chunk.distinctRevisions()
+    let rows = try chunk.rows(startingIn: 0...Int64.max)
+    _ = try chunk.rows(rows, endingFrom: 1)
+}
