@@ -20,7 +20,7 @@ extension Environment {
             let descriptor = openFile(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options.fileMode)
             guard descriptor >= 0 else { throw LMDBError(errno, "open", folder) }
             var failure: (code: Int32, operation: StaticString)?
-            let code = unsafe mdb_env_copyfd2(raw, descriptor, compacting ? UInt32(MDB_CP_COMPACT) : 0)
+            let code = copy(to: descriptor, compacting)
             if code != MDB_SUCCESS {
                 failure = (code, "mdb_env_copyfd2")
             } else if !isFlushed(descriptor) {
@@ -33,6 +33,16 @@ extension Environment {
             }
             try flush(folder: folder)
         }
+    }
+
+    /// LMDB gives up a copy when a signal interrupts one of its writes; such a copy begins again, a few times.
+    private func copy(to descriptor: Int32, _ compacting: Bool) -> Int32 {
+        var code = EINTR
+        for _ in 0..<3 where code == EINTR {
+            guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else { return errno }
+            code = unsafe mdb_env_copyfd2(raw, descriptor, compacting ? UInt32(MDB_CP_COMPACT) : 0)
+        }
+        return code
     }
 
     /// Makes the name of a new file durable.

@@ -112,7 +112,19 @@ public struct Meta: Sendable, Hashable {
         guard free.flags & ~Tree.environmentFlags == Tree.integerKeys, main.flags == 0 else {
             return "the flags of a tree are unknown"
         }
-        return free.complaint(lastPage: lastPage) ?? main.complaint(lastPage: lastPage)
+        return treeComplaint
+    }
+
+    /// What is out of bounds in the records of its trees, if anything.
+    private var treeComplaint: String? {
+        free.complaint(lastPage: lastPage) ?? main.complaint(lastPage: lastPage)
+    }
+
+    /// Whether LMDB left the page like this when writing it failed: it takes back the transaction and the last page, so
+    /// that nobody follows the new roots, which may lie behind that last page. The next commit overwrites the page.
+    func isTakenBack(before other: Meta) -> Bool {
+        treeComplaint != nil && complaint == treeComplaint && other.complaint == nil && other.version == version
+            && transaction + 1 == other.transaction
     }
 }
 

@@ -64,6 +64,7 @@ public struct MetaPages: Sendable {
         if meta.version != 1 {
             add(.metaVersion, index, "the format of LMDB has version \(meta.version)")
         } else if let complaint = meta.complaint {
+            if let other = pages[1 - index], meta.isTakenBack(before: other) { return }
             add(.metaInvalid, index, complaint)
         } else if meta.pageSize != pageSize {
             add(.metaInvalid, index, "the meta pages tell two page sizes")

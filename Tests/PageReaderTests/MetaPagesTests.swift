@@ -30,6 +30,20 @@ struct MetaPagesTests {
         #expect(MetaPages(PageFile(bytes: bytes)).findings.map(\.kind) == [kind])
     }
 
+    @Test(
+        "The older page may have roots behind its last page, as LMDB leaves them when writing it failed; no newer may")
+    func takenBack() throws {
+        let sample = try SampleFile(rounds: 6)
+        for index in 0..<2 {
+            var bytes = sample.bytes
+            bytes[index * SampleFile.pageSize + 128 + 4] ^= 0x41
+            let metas = MetaPages(PageFile(bytes: bytes))
+            let isNewest = index == sample.transaction % 2
+            #expect(metas.findings.map(\.kind) == (isNewest ? [.metaInvalid] : []))
+            #expect(metas.newest?.transaction == UInt64(sample.transaction - (isNewest ? 1 : 0)))
+        }
+    }
+
     @Test("Noise, zeros and nothing at all are no meta pages")
     func noise() {
         for bytes in [[], [UInt8](repeating: 0, count: 20_000), [UInt8](repeating: 0x5A, count: 20_000)] {
