@@ -54,44 +54,49 @@ public struct ChunkDecoder: ~Escapable {
 /// The opened columns of one chunk, read row by row. What all rows share is read once, into `common`.
 private struct RowColumns {
     private var common: StoredRow
-    private var starts: SteppedColumn
-    private let durations: IntColumn
-    private let values: ValueColumn
+    private var starts, durations: Integers
+    private let values: Values
     private let ids: IDColumn
     // These are nil where all rows share one value.
-    private var clockTimes, ordinals: SteppedColumn?
-    private let units, revisions, flags, versions, clockReplicas, commits, devices, counts, multiplicities: IntColumn?
+    private var units, revisions, flags, versions, clockTimes, clockReplicas, commits, ordinals, devices: Integers?
+    private var counts, multiplicities: Integers?
     private let metadata, groups, syncIdentifiers, locals, timeZones, payloads, originals: Texts?
     private let hasTexts: Bool
 
     /// Opens the columns for reading `range`; the ids of these rows are verified, and every other column of the details.
     init(_ hot: borrowing HotChunk, _ details: borrowing DetailsChunk, _ range: Range<Int>) throws(FormatError) {
         try details.verifyBesideIDs()
-        starts = SteppedColumn(try hot.required(.start))
-        durations = try hot.required(.duration)
-        values = try hot.values()
+        let (span, cold) = (hot.value.span, details.value.span)
+        starts = Integers(try hot.required(.start), span, range)
+        durations = Integers(try hot.required(.duration), span, range)
+        values = Values(try hot.values(), span, range)
         ids = try details.ids()
         try details.value.verify(ids.storedRange(rows: range))
         var row = StoredRow(
             start: 0, end: 0, id: .zero, value: 0, unit: 0, revision: 0, flags: [], version: 0, clockTime: 0,
             clockReplica: 0, commit: 0, ordinal: 0)
-        units = RowColumns.varying(try hot.required(.unit), 0) { row.setUnit($0) }
-        revisions = RowColumns.varying(try hot.required(.revision), 0) { row.setRevision($0) }
-        var bits: Int64 = 0
-        flags = RowColumns.varying(try hot.integers(.flags), 0) { bits = $0 }
-        try row.setFlags(bits)
-        versions = RowColumns.varying(try details.unverifiedIntegers(.version), 1) { row.version = $0 }
-        clockTimes = RowColumns.varying(try details.unverifiedIntegers(.clockTime), 0) { row.clockTime = $0 }
-            .map { SteppedColumn($0) }
-        clockReplicas = RowColumns.varying(try details.unverifiedIntegers(.clockReplica), 0) { row.setClockReplica($0) }
-        commits = RowColumns.varying(try details.unverifiedIntegers(.commit), 0) { row.setCommit($0) }
-        ordinals = RowColumns.varying(try details.unverifiedIntegers(.ordinal), 0) { row.setOrdinal($0) }
-            .map { SteppedColumn($0) }
-        devices = RowColumns.varying(try details.unverifiedIntegers(.device), 0) { row.setDevice($0) }
-        counts = RowColumns.varying(try details.unverifiedIntegers(.count), 1) { row.setCount($0) }
-        multiplicities = RowColumns.varying(try details.unverifiedIntegers(.multiplicity), 0) {
-            row.setMultiplicity($0)
+        func varying(
+            _ column: IntColumn?, _ span: RawSpan, _ usual: Int64 = 0, _ set: (Int64) -> Void
+        ) -> Integers? {
+            guard let column, column.encoding != .constant else {
+                set(column?.base ?? usual)
+                return nil
+            }
+            return Integers(column, span, range)
         }
+        units = varying(try hot.required(.unit), span) { row.setUnit($0) }
+        revisions = varying(try hot.required(.revision), span) { row.setRevision($0) }
+        var bits: Int64 = 0
+        flags = varying(try hot.integers(.flags), span) { bits = $0 }
+        try row.setFlags(bits)
+        versions = varying(try details.unverifiedIntegers(.version), cold, 1) { row.version = $0 }
+        clockTimes = varying(try details.unverifiedIntegers(.clockTime), cold) { row.clockTime = $0 }
+        clockReplicas = varying(try details.unverifiedIntegers(.clockReplica), cold) { row.setClockReplica($0) }
+        commits = varying(try details.unverifiedIntegers(.commit), cold) { row.setCommit($0) }
+        ordinals = varying(try details.unverifiedIntegers(.ordinal), cold) { row.setOrdinal($0) }
+        devices = varying(try details.unverifiedIntegers(.device), cold) { row.setDevice($0) }
+        counts = varying(try details.unverifiedIntegers(.count), cold, 1) { row.setCount($0) }
+        multiplicities = varying(try details.unverifiedIntegers(.multiplicity), cold) { row.setMultiplicity($0) }
         common = row
         metadata = try Texts(.metadata, details, range)
         groups = try Texts(.group, details, range)
@@ -102,17 +107,6 @@ private struct RowColumns {
         originals = try Texts(.original, details, range)
         let all = [metadata, groups, syncIdentifiers, locals, timeZones, payloads, originals]
         hasTexts = all.contains { $0 != nil }
-    }
-
-    /// The column if its rows differ; else tells `set` what they all hold.
-    private static func varying(_ column: IntColumn?, _ usual: Int64, _ set: (Int64) -> Void) -> IntColumn? {
-        guard let column else {
-            set(usual)
-            return nil
-        }
-        guard column.encoding == .constant else { return column }
-        set(column.base)
-        return nil
     }
 
     mutating func row(
@@ -129,17 +123,17 @@ private struct RowColumns {
             throw FormatError(.invalid, "duration")
         }
         row.value = values.value(span, at: index)
-        if let units { row.setUnit(units.value(span, at: index)) }
-        if let revisions { row.setRevision(revisions.value(span, at: index)) }
-        if let flags { try row.setFlags(flags.value(span, at: index)) }
-        if let versions { row.version = versions.value(cold, at: index) }
+        if let unit = units?.value(span, at: index) { row.setUnit(unit) }
+        if let revision = revisions?.value(span, at: index) { row.setRevision(revision) }
+        if let bits = flags?.value(span, at: index) { try row.setFlags(bits) }
+        if let version = versions?.value(cold, at: index) { row.version = version }
         if let time = clockTimes?.value(cold, at: index) { row.clockTime = time }
-        if let clockReplicas { row.setClockReplica(clockReplicas.value(cold, at: index)) }
-        if let commits { row.setCommit(commits.value(cold, at: index)) }
+        if let replica = clockReplicas?.value(cold, at: index) { row.setClockReplica(replica) }
+        if let commit = commits?.value(cold, at: index) { row.setCommit(commit) }
         if let ordinal = ordinals?.value(cold, at: index) { row.setOrdinal(ordinal) }
-        if let devices { row.setDevice(devices.value(cold, at: index)) }
-        if let counts { row.setCount(counts.value(cold, at: index)) }
-        if let multiplicities { row.setMultiplicity(multiplicities.value(cold, at: index)) }
+        if let device = devices?.value(cold, at: index) { row.setDevice(device) }
+        if let count = counts?.value(cold, at: index) { row.setCount(count) }
+        if let multiplicity = multiplicities?.value(cold, at: index) { row.setMultiplicity(multiplicity) }
         if hasTexts { row.rare = try rareFields(index, cold) }
         guard row.version >= 0, row.version < .max, row.count >= 1, row.multiplicity >= 0 else {
             throw FormatError(.invalid, "version or count")
@@ -205,21 +199,46 @@ private enum Texts {
     }
 }
 
-/// A column that is read row after row: differences are summed from the row that was read last, not from the first.
-private struct SteppedColumn {
+/// A column of integers: all of them at once where a good part of the rows is read, else one by one.
+private struct Integers {
     private let column: IntColumn
+    private let all: [Int64]
+    // Differences are summed from the row that was read last, not from the first.
     private var position = -1
     private var latest: Int64 = 0
 
-    init(_ column: IntColumn) { self.column = column }
+    init(_ column: IntColumn, _ span: RawSpan, _ rows: Range<Int>) {
+        self.column = column
+        all = Integers.isWorthDecoding(rows, of: column) ? column.decoded(span) : []
+    }
+
+    /// Decoding a row with all others takes a fraction of what it takes alone.
+    static func isWorthDecoding(_ rows: Range<Int>, of column: IntColumn) -> Bool { rows.count > column.rows / 4 }
 
     @inline(__always)
     mutating func value(_ span: RawSpan, at row: Int) -> Int64 {
+        if !all.isEmpty { return all[row] }
         guard column.encoding == .differences else { return column.value(span, at: row) }
         let isBehind = position >= 0 && row >= position
         latest = isBehind ? column.step(span, from: position, latest, to: row) : column.value(span, at: row)
         position = row
         return latest
+    }
+}
+
+/// The column of values, likewise.
+private struct Values {
+    private let column: ValueColumn
+    private let all: [Double]
+
+    init(_ column: ValueColumn, _ span: RawSpan, _ rows: Range<Int>) {
+        self.column = column
+        all = Integers.isWorthDecoding(rows, of: column.integers) ? column.decoded(span) : []
+    }
+
+    @inline(__always)
+    func value(_ span: RawSpan, at row: Int) -> Double {
+        all.isEmpty ? column.value(span, at: row) : all[row]
     }
 }
 

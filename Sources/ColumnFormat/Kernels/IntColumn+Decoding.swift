@@ -10,6 +10,15 @@ extension IntColumn {
         }
     }
 
+    /// The values of all rows.
+    func decoded(_ span: RawSpan) -> [Int64] {
+        // Safe: the memory has room for all rows, and every one of them is set.
+        unsafe [Int64](unsafeUninitializedCapacity: rows) { buffer, count in
+            forEachValue(span) { row, value in unsafe buffer[row] = value }
+            count = rows
+        }
+    }
+
     /// Calls `body` with the value of each row, in order.
     @inline(__always)
     func forEachValue(_ span: RawSpan, _ body: (Int, Int64) -> Void) {

@@ -17,6 +17,17 @@ extension ValueColumn {
         }
     }
 
+    /// The values of all rows.
+    func decoded(_ span: RawSpan) -> [Double] {
+        // Safe: the memory has room for all rows, and `decode` sets every one of them.
+        unsafe [Double](unsafeUninitializedCapacity: integers.rows) { buffer, count in
+            guard let base = buffer.baseAddress else { return }
+            var column = unsafe OutputColumn(base, capacity: integers.rows)
+            decode(span, into: &column)
+            count = integers.rows
+        }
+    }
+
     /// Turns the integers in `out` into doubles over `power`, in place.
     private static func divide(_ out: UnsafeMutablePointer<Double>, _ rows: Int, by power: Double) {
         if power == 1 {
