@@ -9,6 +9,7 @@ let package = Package(
     platforms: [.iOS(.v18), .macOS(.v15), .watchOS(.v11)],
     products: [
         .library(name: "HealthKV", targets: ["HealthKV"]),
+        .library(name: "HealthKVSync", targets: ["HealthKVSync"]),
         .executable(name: "kvinspect", targets: ["kvinspect"]),
     ],
     targets: [
@@ -22,6 +23,7 @@ let package = Package(
         .target(
             name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel"],
             swiftSettings: shared),
+        .target(name: "HealthKVSync", dependencies: ["HealthKV"], swiftSettings: shared),
         .executableTarget(
             name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
         // What tests share. No product holds it, so whoever depends on this package does not build it.

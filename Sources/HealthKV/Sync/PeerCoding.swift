@@ -89,7 +89,7 @@ struct StoredSync<Record: SyncRecord>: RecordCodec {
     static func table(_ tables: Tables) -> TypedTable<SyncKey, StoredSync<Record>> { TypedTable(tables[Record.table]) }
 }
 
-extension Peer: SyncRecord {
+extension RegisteredPeer: SyncRecord {
     static var table: TableCode { .peers }
 
     func encode(into record: inout RecordWriter) {

@@ -2,7 +2,7 @@ import ColumnFormat
 import HealthModel
 
 /// A peer that the store exchanges samples with, and how far it has followed our changes.
-public struct Peer: Sendable, Hashable {
+public struct RegisteredPeer: Sendable, Hashable {
     /// What the peer is called; every table of sync knows it by this name.
     public let name: String
     /// When it was registered.

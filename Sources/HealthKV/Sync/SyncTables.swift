@@ -42,12 +42,14 @@ extension WriteTransaction {
 // Sync state lives beside the samples, and changes in the same transaction as what it stands for.
 extension SampleReading where Self: ~Copyable {
     /// The registered peers.
-    public func peers() throws -> [Peer] { try snapshot.records(as: Peer.self).sorted { $0.name < $1.name } }
+    public func peers() throws -> [RegisteredPeer] {
+        try snapshot.records(as: RegisteredPeer.self).sorted { $0.name < $1.name }
+    }
 
     /// What is known of a peer; `nil` when it is not registered.
-    public func peer(_ name: String) throws -> Peer? {
+    public func peer(_ name: String) throws -> RegisteredPeer? {
         let snapshot = snapshot
-        return try snapshot.record(PeerKey.peer(name, snapshot.header.hashKey), as: Peer.self)
+        return try snapshot.record(PeerKey.peer(name, snapshot.header.hashKey), as: RegisteredPeer.self)
     }
 
     /// Our places in the feeds of all peers, or of one.
@@ -89,14 +91,14 @@ extension SampleReading where Self: ~Copyable {
 
 extension WriteTransaction {
     /// Registers a peer, or updates what is known of it.
-    public mutating func setPeer(_ peer: Peer) throws {
+    public mutating func setPeer(_ peer: RegisteredPeer) throws {
         try put(peer, PeerKey.peer(peer.name, state.header.hashKey))
     }
 
     /// Forgets a peer with its anchors, links, queue and daily totals. Samples stay.
     public mutating func removePeer(_ name: String) throws {
         let hashKey = state.header.hashKey
-        try forget(PeerKey.peer(name, hashKey), as: Peer.self)
+        try forget(PeerKey.peer(name, hashKey), as: RegisteredPeer.self)
         for anchor in try anchors(of: name) { try removeAnchor(peer: name, type: anchor.type, scope: anchor.scope) }
         for operation in try pending(for: name) { try removePending(operation) }
         let links = try snapshot.records(prefix: PeerKey.peer(name, hashKey), as: PeerLink.self)
@@ -110,7 +112,7 @@ extension WriteTransaction {
             throw StoreError(.tokenExpired, path: environment.path, "The acknowledged token is not of this store")
         }
         let now = environment.now()
-        var peer = try peer(name) ?? Peer(name: name, registered: now, lastSeen: now)
+        var peer = try peer(name) ?? RegisteredPeer(name: name, registered: now, lastSeen: now)
         peer.lastSeen = now
         peer.acknowledged = peer.acknowledged.map { max($0, token) } ?? token
         try setPeer(peer)

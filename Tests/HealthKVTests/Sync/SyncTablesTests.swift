@@ -134,7 +134,7 @@ import Testing
             try store.write { [self] txn in
                 try txn.save(sample)
                 for name in ["a", "b"] {
-                    try txn.setPeer(Peer(name: name, registered: .day(0), lastSeen: .day(0)))
+                    try txn.setPeer(RegisteredPeer(name: name, registered: .day(0), lastSeen: .day(0)))
                     try txn.setAnchor(Anchor(peer: name, type: .stepCount, token: [1], time: .day(0)))
                     try txn.setAnchor(Anchor(peer: name, type: .bodyMass, scope: "w", token: [1], time: .day(0)))
                     for _ in 0..<3 {
