@@ -10,7 +10,13 @@ let package = Package(
     products: [
         .library(name: "HealthKV", targets: ["HealthKV"]),
         .library(name: "HealthKVSync", targets: ["HealthKVSync"]),
+        .library(name: "HealthKitPeer", targets: ["HealthKitPeer"]),
         .executable(name: "kvinspect", targets: ["kvinspect"]),
+    ],
+    traits: [
+        .trait(
+            name: "SimulatedHealthKit",
+            description: "HealthKitPeer talks to the simulator also where HealthKit is there.")
     ],
     targets: [
         // Targets stand in dependency order: each may import only what stands above it (tools/tidy holds the table).
@@ -24,6 +30,10 @@ let package = Package(
             name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel"],
             swiftSettings: shared),
         .target(name: "HealthKVSync", dependencies: ["HealthKV"], swiftSettings: shared),
+        // HealthKit's rules in memory, where HealthKit is missing. No product holds it.
+        .target(name: "HealthKitSimulator", swiftSettings: shared),
+        .target(
+            name: "HealthKitPeer", dependencies: ["HealthKVSync", "HealthKitSimulator"], swiftSettings: shared),
         .executableTarget(
             name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
         // What tests share. No product holds it, so whoever depends on this package does not build it.
@@ -46,6 +56,13 @@ let package = Package(
         .testTarget(
             name: "HealthKVTests", dependencies: ["HealthKV", "PageReader", "ColumnFormat", "LMDB", "TestSupport"],
             exclude: ["Golden/v1"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "HealthKitSimulatorTests", dependencies: ["HealthKitSimulator", "TestSupport"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "HealthKitPeerTests",
+            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport"],
             swiftSettings: shared),
         .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
     ],
