@@ -71,6 +71,10 @@ let package = Package(
         .testTarget(
             name: "HealthKVSyncTests", dependencies: ["HealthKVSync", "HealthKV", "PeerConformance", "TestSupport"],
             swiftSettings: shared),
+        .testTarget(
+            name: "SeedAppTests",
+            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport"],
+            swiftSettings: shared),
         .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
     ],
     swiftLanguageModes: [.v6]
