@@ -44,6 +44,10 @@ let package = Package(
             name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
         // What tests share. No product holds it, so whoever depends on this package does not build it.
         .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/Support", swiftSettings: shared),
+        // What every peer must hold to, and a peer in memory to try the engine with.
+        .target(
+            name: "PeerConformance", dependencies: ["HealthKVSync", "HealthKV"], path: "Tests/PeerConformance",
+            swiftSettings: shared),
         .executableTarget(
             name: "CrashHarness", dependencies: ["HealthKV", "ColumnFormat", "TestSupport"],
             path: "Tests/Crash/Harness",
@@ -69,6 +73,9 @@ let package = Package(
         .testTarget(
             name: "HealthKitPeerTests",
             dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "HealthKVSyncTests", dependencies: ["HealthKVSync", "HealthKV", "PeerConformance", "TestSupport"],
             swiftSettings: shared),
         .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
     ],

@@ -15,6 +15,8 @@ struct WriteState {
     var stale: [UInt32: [ClosedRange<Int64>]] = [:]
     /// Whether the identity index has new runs, which may have to be merged.
     var addedRuns = false
+    /// The peers that have a queue; `nil` until they are read.
+    var queues: [RegisteredPeer]?
     /// Why nothing may be added; `nil` when there is room.
     var refusal: StoreError?
     /// Whether samples are added or edited, not only deleted.

@@ -102,4 +102,6 @@ struct WriteEnvironment: Sendable {
     var pageSize: Int
     var path: String
     var limits: EngineLimits
+    /// The peer that changes are received from: they are not queued for it.
+    var sender: String?
 }

@@ -43,13 +43,21 @@ public protocol Peer: Sendable {
     /// A digest of the live samples of a type that start in a window; `nil` where the peer has none, and must be enumerated.
     func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest?
 
+    /// The types that the peer holds samples of, where it can tell; no type where it cannot.
+    func types() async throws(PeerError) -> Set<SampleType>
+
     /// Told once the store holds everything up to a token durably. A peer that keeps deletions for others may forget them then.
     func acknowledge(_ token: [UInt8], of type: SampleType) async
 }
 
 extension Peer {
+    /// No totals.
     public func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] { [] }
+    /// No digests: the peer is enumerated.
     public func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? { nil }
+    /// No types: those of the plan are synced.
+    public func types() async throws(PeerError) -> Set<SampleType> { [] }
+    /// Nothing to forget.
     public func acknowledge(_ token: [UInt8], of type: SampleType) async {}
 }
 
