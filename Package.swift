@@ -33,7 +33,13 @@ let package = Package(
         // HealthKit's rules in memory, where HealthKit is missing. No product holds it.
         .target(name: "HealthKitSimulator", swiftSettings: shared),
         .target(
-            name: "HealthKitPeer", dependencies: ["HealthKVSync", "HealthKitSimulator"], swiftSettings: shared),
+            name: "HealthKitPeer",
+            dependencies: [
+                "HealthKVSync",
+                .target(
+                    name: "HealthKitSimulator", condition: .when(platforms: [.linux, .windows, .android, .openbsd])),
+                .target(name: "HealthKitSimulator", condition: .when(traits: ["SimulatedHealthKit"])),
+            ], swiftSettings: shared),
         .executableTarget(
             name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
         // What tests share. No product holds it, so whoever depends on this package does not build it.

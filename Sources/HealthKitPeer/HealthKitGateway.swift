@@ -212,7 +212,8 @@ struct HealthKitGateway: HealthGateway {
             queryDescriptors: known.map { HKQueryDescriptor(sampleType: $0, predicate: nil) }
         ) { _, changed, completion, error in
             guard error == nil else { return completion() }
-            news(changed.map { Set($0.map { SampleType($0.identifier) }) } ?? types, completion)
+            let completion = ObserverCompletion(call: completion)
+            news(changed.map { Set($0.map { SampleType($0.identifier) }) } ?? types) { completion.call() }
         }
         store.execute(query)
         return { [store] in store.stop(query) }
@@ -294,5 +295,29 @@ extension HealthKitGateway {
             for member in correlation.objects { groups[member.uuid] = name }
         }
         return groups
+    }
+}
+
+// HealthKit takes it from any thread, though its type does not say so.
+private struct ObserverCompletion: @unchecked Sendable {
+    let call: HKObserverQueryCompletionHandler
+}
+
+extension HealthKitPeer {
+    /// Apple Health on this device.
+    ///
+    /// - Parameters:
+    ///   - store: The app's health store, if it has one already.
+    ///   - source: This app, as HealthKit knows it.
+    ///   - hasInfoKey: Tells whether the app's Info.plist has a key.
+    ///   - deadline: Returns when a wake-up must be answered, whether or not its work is done. HealthKit stops waking an app that
+    ///     does not answer.
+    public init(
+        store: HKHealthStore = HKHealthStore(), source: HKSource = .default(),
+        hasInfoKey: @escaping @Sendable (String) -> Bool = { Bundle.main.object(forInfoDictionaryKey: $0) != nil },
+        deadline: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(20)) }
+    ) {
+        self.init(
+            gateway: HealthKitGateway(store: store, source: source), hasInfoKey: hasInfoKey, deadline: deadline)
     }
 }

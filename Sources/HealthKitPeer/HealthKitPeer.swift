@@ -1,11 +1,4 @@
-import Foundation
 import HealthKVSync
-
-#if canImport(HealthKit) && !SimulatedHealthKit
-    import HealthKit
-#else
-    import HealthKitSimulator
-#endif
 
 /// Apple Health as a peer: reads what its owner lets the app read, and writes the app's own samples.
 ///
@@ -25,23 +18,6 @@ public struct HealthKitPeer: Peer {
     let gateway: any HealthGateway
     let hasInfoKey: @Sendable (String) -> Bool
     private let deadline: @Sendable () async -> Void
-
-    /// Apple Health on this device.
-    ///
-    /// - Parameters:
-    ///   - store: The app's health store, if it has one already.
-    ///   - source: This app, as HealthKit knows it.
-    ///   - hasInfoKey: Tells whether the app's Info.plist has a key.
-    ///   - deadline: Returns when a wake-up must be answered, whether or not its work is done. HealthKit stops waking an app that
-    ///     does not answer.
-    public init(
-        store: HKHealthStore = HKHealthStore(), source: HKSource = .default(),
-        hasInfoKey: @escaping @Sendable (String) -> Bool = { Bundle.main.object(forInfoDictionaryKey: $0) != nil },
-        deadline: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(20)) }
-    ) {
-        self.init(
-            gateway: HealthKitGateway(store: store, source: source), hasInfoKey: hasInfoKey, deadline: deadline)
-    }
 
     init(
         gateway: any HealthGateway, hasInfoKey: @escaping @Sendable (String) -> Bool,

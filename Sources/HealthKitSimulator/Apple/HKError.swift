@@ -10,8 +10,6 @@ public struct HKError: Error, Equatable, Sendable {
         self.what = what
     }
 
-    public var localizedDescription: String { what }
-
     public enum Code: Int, Sendable {
         case unknownError = 0
         case errorHealthDataUnavailable, errorHealthDataRestricted, errorInvalidArgument, errorAuthorizationDenied

@@ -33,11 +33,6 @@ public class HKQuery: NSObject, @unchecked Sendable {
         let allowed = Set(allowedValues.compactMap { MetadataItem($0) })
         return SampleRule(picks: { record in record.metadata.items[key].map(allowed.contains) ?? false }).predicate
     }
-
-    public class func predicateForObjects(from sources: Set<HKSource>) -> NSPredicate {
-        let bundles = Set(sources.map(\.bundleIdentifier))
-        return SampleRule(picks: { bundles.contains($0.source) }).predicate
-    }
 }
 
 // Immutable, as Apple marks it.
@@ -51,7 +46,7 @@ public class HKQueryDescriptor: NSObject, @unchecked Sendable {
     }
 }
 
-public typealias HKObserverQueryCompletionHandler = @Sendable () -> Void
+public typealias HKObserverQueryCompletionHandler = () -> Void
 
 // Immutable, as Apple marks it.
 public class HKObserverQuery: HKQuery, @unchecked Sendable {

@@ -63,8 +63,6 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
         try app.device.save(built.members + [record], by: app)
         return HKWorkout(record, content, members: built.members)
     }
-
-    public func discardWorkout() { state.withLock { $0 = State() } }
 }
 
 extension HealthRecord {
