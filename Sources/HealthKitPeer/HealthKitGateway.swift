@@ -17,6 +17,10 @@ struct HealthKitGateway: HealthGateway {
         guard HKHealthStore.isHealthDataAvailable() else { return .unavailable }
         do {
             _ = try await store.statusForAuthorizationRequest(toShare: [], read: [HKObjectType.workoutType()])
+            // Only a query tells of a lock.
+            let probe = HKSampleQueryDescriptor(
+                predicates: [.sample(type: HKObjectType.workoutType(), predicate: nil)], sortDescriptors: [], limit: 1)
+            _ = try await probe.result(for: store)
             return .available
         } catch {
             switch GatewayError(error) {

@@ -26,7 +26,8 @@ import Testing
     /// How many samples Health holds of each nutrient.
     private func held(_ bench: AppBench) -> [Int] { nutrients.map { bench.inHealth($0).count } }
 
-    @Test("A logged meal is in Health at once: every nutrient in its unit at the time of the meal, with food and log id")
+    @Test(
+        "A logged meal is in Health at once: every nutrient in its unit at the time of the meal, with food and log id")
     func meal() async throws {
         try await withApp(.dietApp) { bench in
             bench.sync.start()

@@ -40,7 +40,8 @@ final class AppBench {
         options.clock = now
         let store = try SampleStore.open(at: folder, options: options)
         let peer = HealthKitPeer(
-            store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) }, deadline: {})
+            store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) },
+            deadline: { try? await Task.sleep(for: .seconds(3_600)) })
         var syncing = SyncOptions()
         syncing.clock = SyncClock(
             now: now,
@@ -106,7 +107,7 @@ func withApp(
 
 /// Waits for something that another task brings about.
 func eventually(
-    within seconds: Int = 5, _ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
+    within seconds: Int = 30, _ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + .seconds(seconds)
     while try !condition() {
