@@ -16,7 +16,10 @@ struct HealthKitGateway: HealthGateway {
     func availability() async -> PeerAvailability {
         guard HKHealthStore.isHealthDataAvailable() else { return .unavailable }
         do {
-            _ = try await store.statusForAuthorizationRequest(toShare: [], read: [HKObjectType.workoutType()])
+            // Only a query tells a lock; which type it asks for does not matter, nor whether it may be read.
+            let probe = HKSampleQueryDescriptor(
+                predicates: [.sample(type: HKObjectType.workoutType())], sortDescriptors: [], limit: 1)
+            _ = try await probe.result(for: store)
             return .available
         } catch {
             switch GatewayError(error) {

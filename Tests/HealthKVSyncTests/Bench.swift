@@ -37,7 +37,8 @@ struct Bench {
     }
 
     static func makeEngine(
-        _ store: SampleStore, _ peers: [SyncPeer], _ clock: ManualClock, _ change: (inout SyncOptions) -> Void = { _ in }
+        _ store: SampleStore, _ peers: [SyncPeer], _ clock: ManualClock,
+        _ change: (inout SyncOptions) -> Void = { _ in }
     ) -> SyncEngine {
         var options = SyncOptions()
         options.clock = clock.sync

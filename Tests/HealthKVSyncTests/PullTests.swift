@@ -52,7 +52,9 @@ struct PullTests {
         }
     }
 
-    @Test("C22: in a page additions come first, and a replacement whose deletion comes pages before it keeps its identity")
+    @Test(
+        "C22: in a page additions come first, and a replacement whose deletion comes pages before it keeps its identity"
+    )
     func deletionBeforeAddition() async throws {
         let bench = try Bench { $0.pageSize = 1 }
         try await bench.engine.enable(bench.peer)
@@ -93,7 +95,9 @@ struct PullTests {
         try bench.finish()
     }
 
-    @Test("C22: with the policy that edits win, an edit that was not sent survives the deletion") func editWins() async throws {
+    @Test("C22: with the policy that edits win, an edit that was not sent survives the deletion") func editWins()
+        async throws
+    {
         var plan = SyncPlan.weightTracker
         plan.types[.bodyMass]?.conflicts = .editWins
         let bench = try Bench(plan)
@@ -126,7 +130,9 @@ struct PullTests {
         try bench.finish()
     }
 
-    @Test("C21: after a reinstall own samples are adopted by sync identifier before anything is sent") func reinstall() async throws {
+    @Test("C21: after a reinstall own samples are adopted by sync identifier before anything is sent") func reinstall()
+        async throws
+    {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)
         let sample = try bench.save(72)
@@ -145,7 +151,9 @@ struct PullTests {
         try fresh.finish()
     }
 
-    @Test("C21: samples from before there were sync identifiers are known by a metadata key") func metadataKey() async throws {
+    @Test("C21: samples from before there were sync identifiers are known by a metadata key") func metadataKey()
+        async throws
+    {
         let bench = try Bench(.dietApp)
         var old = Sample(.dietaryProtein, 20, .gram, at: bench.time(1), source: Source(name: "app"))
         old.metadata = ["DietAppLogId": .string("17")]
@@ -162,7 +170,8 @@ struct PullTests {
         try bench.finish()
     }
 
-    @Test("C9: skipping the import stores nothing of what there is, and everything that comes") func skip() async throws {
+    @Test("C9: skipping the import stores nothing of what there is, and everything that comes") func skip() async throws
+    {
         let bench = try Bench()
         bench.health.save(bench.scale(72, hour: 1))
         for try await _ in bench.engine.importHistory(bench.peer, .fromNowOn) {}
@@ -219,7 +228,9 @@ struct PullTests {
         try bench.finish()
     }
 
-    @Test("C15: a peer's daily totals are kept, asked again for touched days, and an incomplete one never replaces a complete one")
+    @Test(
+        "C15: a peer's daily totals are kept, asked again for touched days, and an incomplete one never replaces a complete one"
+    )
     func totals() async throws {
         let bench = try Bench(.walkingApp) { $0.zone = "UTC" }
         try await bench.engine.enable(bench.peer)
@@ -275,7 +286,9 @@ struct PullTests {
         try bench.finish()
     }
 
-    @Test("C7: an import that was hidden is never brought back, and an edit of one is never sent") func overlays() async throws {
+    @Test("C7: an import that was hidden is never brought back, and an edit of one is never sent") func overlays()
+        async throws
+    {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)
         let (hidden, edited) = (

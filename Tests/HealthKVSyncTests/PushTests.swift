@@ -39,7 +39,9 @@ struct PushTests {
         try bench.finish()
     }
 
-    @Test("C12: without access an entry is saved, its operation parked without an attempt, and sent once access is granted")
+    @Test(
+        "C12: without access an entry is saved, its operation parked without an attempt, and sent once access is granted"
+    )
     func unauthorized() async throws {
         let bench = try Bench()
         bench.health.set(writing: .denied, of: .bodyMass)
@@ -89,7 +91,8 @@ struct PushTests {
         try bench.finish()
     }
 
-    @Test("C13: what is refused for good is quarantined with its reason, can be tried again, and a new edit replaces it")
+    @Test(
+        "C13: what is refused for good is quarantined with its reason, can be tried again, and a new edit replaces it")
     func quarantine() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)
@@ -113,7 +116,8 @@ struct PushTests {
         try bench.finish()
     }
 
-    @Test("An unknown outcome is tried again, and a delete behind it is still sent") func unknownOutcome() async throws {
+    @Test("An unknown outcome is tried again, and a delete behind it is still sent") func unknownOutcome() async throws
+    {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)
         let sample = try bench.save(72)

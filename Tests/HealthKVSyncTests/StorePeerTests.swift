@@ -19,7 +19,10 @@ struct StorePeerTests {
                     SyncPeer(
                         StorePeer(stores[link.1], name: "store\(link.1)", as: "store\(index)"), plan: .everything)
                 }
-                engines.append(Bench.makeEngine(stores[index], peers, clock) { $0.pageSize = 7; $0.pushSize = 5 })
+                engines.append(
+                    Bench.makeEngine(stores[index], peers, clock) {
+                        $0.pageSize = 7; $0.pushSize = 5
+                    })
             }
         }
 
@@ -106,7 +109,9 @@ struct StorePeerTests {
         try ring.finish()
     }
 
-    @Test("C1: of two edits that did not know of each other the greater version wins, then the later clock; the other stays in the audit")
+    @Test(
+        "C1: of two edits that did not know of each other the greater version wins, then the later clock; the other stays in the audit"
+    )
     func conflict() async throws {
         let ring = try Ring(2, links: [(0, 1)])
         try await ring.enable()
@@ -146,7 +151,8 @@ struct StorePeerTests {
         try ring.finish()
     }
 
-    @Test("C25: imports go to stores and never to HealthKit; what another device wrote goes on to HealthKit") func imports() async throws {
+    @Test("C25: imports go to stores and never to HealthKit; what another device wrote goes on to HealthKit")
+    func imports() async throws {
         let clock = ManualClock()
         let health = MemoryHealth()
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
@@ -180,7 +186,8 @@ struct StorePeerTests {
         try ring.finish()
     }
 
-    @Test("C26: reconciling two stores finds what their feeds no longer tell, by digests") func reconcile() async throws {
+    @Test("C26: reconciling two stores finds what their feeds no longer tell, by digests") func reconcile() async throws
+    {
         let ring = try Ring(2, links: [(0, 1)])
         try await ring.enable()
         for hour in 0..<1_200 { try save(ring.stores[0], weight(70, hour)) }
@@ -212,7 +219,9 @@ struct StorePeerTests {
         try ring.finish()
     }
 
-    @Test("C29: a clock more than a day ahead is reported, kept as received, and does not pull ours along") func skew() async throws {
+    @Test("C29: a clock more than a day ahead is reported, kept as received, and does not pull ours along") func skew()
+        async throws
+    {
         let ring = try Ring(2, links: [(0, 1)])
         try await ring.enable()
         var sample = weight(70, 1)

@@ -140,6 +140,8 @@ package struct MemoryHealthPeer: Peer {
     }
 
     package func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
-        health.state.withLock { state in request.days.map { DayReading(day: $0, quantity: state.totals["\(request.type) \($0)"]) } }
+        health.state.withLock { state in
+            request.days.map { DayReading(day: $0, quantity: state.totals["\(request.type) \($0)"]) }
+        }
     }
 }

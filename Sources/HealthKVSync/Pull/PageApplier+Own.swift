@@ -118,7 +118,9 @@ extension PageApplier {
     ) throws {
         var sample = addition.sample
         // The default sync identifier is the text of the id.
-        let own = sample.syncIdentifier.flatMap { SampleID($0) }.flatMap { $0.description == sample.syncIdentifier ? $0 : nil }
+        let own = sample.syncIdentifier.flatMap { SampleID($0) }.flatMap {
+            $0.description == sample.syncIdentifier ? $0 : nil
+        }
         sample.id = own ?? id ?? addition.peerID
         sample.origin = .authored
         sample.source = .thisApp
@@ -139,7 +141,8 @@ extension Sample {
     /// Whether two are the same measurement as far as a peer can tell that keeps times in seconds and values in other units.
     func isSameMeasurement(as other: Sample) -> Bool {
         func isNear(_ left: Instant, _ right: Instant) -> Bool {
-            left == right || abs(left.nanoseconds.subtractingReportingOverflow(right.nanoseconds).partialValue) < 1_000_000
+            left == right
+                || abs(left.nanoseconds.subtractingReportingOverflow(right.nanoseconds).partialValue) < 1_000_000
         }
         guard type == other.type, isNear(start, other.start), isNear(end, other.end),
             let value = try? quantity.value(in: other.quantity.unit)

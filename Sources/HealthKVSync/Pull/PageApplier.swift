@@ -77,7 +77,8 @@ struct PageApplier: Sendable {
             if let known { try txn.removeLink(known) }
         } else if known?.peerID != addition.peerID {
             try txn.setLink(
-                PeerLink(peer: peer, sample: held.id, peerID: addition.peerID, version: max(1, addition.sample.version)))
+                PeerLink(peer: peer, sample: held.id, peerID: addition.peerID, version: max(1, addition.sample.version))
+            )
         }
     }
 

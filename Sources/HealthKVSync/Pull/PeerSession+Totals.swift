@@ -23,7 +23,8 @@ extension PeerSession {
                 for reading in readings {
                     guard let unit = reading.quantity?.unit ?? type.canonicalUnit else { continue }
                     let total = DailyTotal(
-                        peer: name, type: type, day: reading.day, zone: zone, value: reading.quantity?.value, unit: unit,
+                        peer: name, type: type, day: reading.day, zone: zone, value: reading.quantity?.value,
+                        unit: unit,
                         isComplete: LocalDays.isOver(reading.day, zone: zone, at: now), time: now)
                     if try !txn.totals(of: type, peer: name).contains(where: { $0.isSameReading(as: total) }) {
                         try txn.setTotal(total)

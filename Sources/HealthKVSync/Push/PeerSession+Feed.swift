@@ -103,7 +103,9 @@ extension PeerSession {
         case .removedRange:
             // Its tombstones are all there once its steps are done.
             while try store.maintain(budget: .seconds(5)) {}
-            return try store.read { try $0.deletions(at: change.token) }.filter { isPushed($0.type) }.map { .delete($0) }
+            return try store.read { try $0.deletions(at: change.token) }.filter { isPushed($0.type) }.map {
+                .delete($0)
+            }
         case .interrupted: return []
         }
     }

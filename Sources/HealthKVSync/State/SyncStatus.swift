@@ -93,7 +93,9 @@ extension SampleReading where Self: ~Copyable {
             if type.imported > 0 { status.imported[key] = type.imported }
             if type.isDrained { status.drained.insert(key) }
         }
-        (status.lastSync, status.lastWake, status.lastWakeResult) = (state.lastSync, state.lastWake, state.lastWakeResult)
+        (status.lastSync, status.lastWake, status.lastWakeResult) = (
+            state.lastSync, state.lastWake, state.lastWakeResult
+        )
         (status.skewSeconds, status.issue, status.notices) = (state.skewSeconds, state.issue, state.notices)
         for operation in try pending(for: peer) {
             switch operation.state {

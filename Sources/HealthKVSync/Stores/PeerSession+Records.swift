@@ -36,7 +36,8 @@ extension PeerSession {
             return try await exchange(type, in: window)
         }
         if ours == theirs { return }
-        guard ours.count > PeerSession.window, theirs.count > 0, let middle = try middle(type, window, ours.count) else {
+        guard ours.count > PeerSession.window, theirs.count > 0, let middle = try middle(type, window, ours.count)
+        else {
             return try await exchange(type, in: window)
         }
         try await reconcile(type, in: TimeRange(from: window.from, to: middle))

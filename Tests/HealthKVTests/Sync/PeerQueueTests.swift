@@ -5,7 +5,8 @@ import Testing
 /// Changes that peers are to hear of are queued in the transaction that makes them.
 @Suite("Queues of peers")
 struct PeerQueueTests {
-    private func register(_ store: SampleStore, _ name: String, _ types: Set<SampleType>?, imports: Bool = false) throws {
+    private func register(_ store: SampleStore, _ name: String, _ types: Set<SampleType>?, imports: Bool = false) throws
+    {
         try store.write { txn in
             try txn.setPeer(
                 RegisteredPeer(
@@ -61,7 +62,9 @@ struct PeerQueueTests {
         }
     }
 
-    @Test("A delete whose save may have reached the peer is still sent, and no version is used twice") func sent() throws {
+    @Test("A delete whose save may have reached the peer is still sent, and no version is used twice") func sent()
+        throws
+    {
         try withStore { store throws in
             try register(store, "health", nil)
             var sample = Sample(.bodyMass, 72, .kilogram, at: .day(1))
@@ -124,7 +127,8 @@ struct PeerQueueTests {
         }
     }
 
-    @Test("C1: of a deletion and a save the greater version wins, then the later clock, then the deletion, in any order")
+    @Test(
+        "C1: of a deletion and a save the greater version wins, then the later clock, then the deletion, in any order")
     func mergedDeletions() throws {
         var generator = SeededGenerator()
         for _ in 0..<40 {
@@ -174,7 +178,9 @@ struct PeerQueueTests {
         }
     }
 
-    @Test("A merged deletion of what is not here is remembered, and told to those who follow") func unknownDeletion() throws {
+    @Test("A merged deletion of what is not here is remembered, and told to those who follow") func unknownDeletion()
+        throws
+    {
         try withStore { store throws in
             let (sample, token) = (
                 Sample(.bodyMass, 72, .kilogram, at: .day(1), source: Source(name: "App")),
