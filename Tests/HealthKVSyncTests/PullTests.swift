@@ -200,8 +200,8 @@ struct PullTests {
             #expect(progress.type == .bodyMass)
             steps += 1
             if steps == 1 {
-                let first = try #require(try bench.store.read { try $0.first(of: .bodyMass) })
-                #expect(first.start >= bench.clock.now - .days(60))
+                let latest = try #require(try bench.store.read { try $0.latest(of: .bodyMass) })
+                #expect(latest.start == bench.time(270) && progress.imported <= 50)
                 break
             }
         }

@@ -12,7 +12,7 @@ struct StorePeerTests {
         var stores: [SampleStore] = []
         var engines: [SyncEngine] = []
 
-        init(_ count: Int, links: [(Int, Int)]) throws {
+        init(_ count: Int, links: [(Int, Int)], page: Int = 7) throws {
             for index in 0..<count { stores.append(try Bench.makeStore(clock, app: "app\(index)")) }
             for index in 0..<count {
                 let peers = links.filter { $0.0 == index }.map { link in
@@ -20,8 +20,8 @@ struct StorePeerTests {
                         StorePeer(stores[link.1], name: "store\(link.1)", as: "store\(index)"), plan: .everything)
                 }
                 engines.append(
-                    Bench.makeEngine(stores[index], peers, clock) {
-                        $0.pageSize = 7; $0.pushSize = 5
+                    Bench.makeEngine(stores[index], peers, clock) { options in
+                        (options.pageSize, options.pushSize) = (page, max(1, page - 2))
                     })
             }
         }
@@ -188,9 +188,10 @@ struct StorePeerTests {
 
     @Test("C26: reconciling two stores finds what their feeds no longer tell, by digests") func reconcile() async throws
     {
-        let ring = try Ring(2, links: [(0, 1)])
+        let ring = try Ring(2, links: [(0, 1)], page: 400)
         try await ring.enable()
-        for hour in 0..<1_200 { try save(ring.stores[0], weight(70, hour)) }
+        let samples = (0..<1_200).map { weight(70, $0) }
+        _ = try await ring.stores[0].write { try $0.save(samples) }
         try await ring.settle()
         // Samples that go without a trace, as by damage.
         let lost = try ring.stores[1].read { try $0.samples(of: .bodyMass, limit: 3) }.map(\.id)
@@ -245,5 +246,79 @@ struct StorePeerTests {
 extension SampleReading where Self: ~Copyable {
     fileprivate func first(of type: SampleType, after value: Double) throws -> Sample? {
         try samples(of: type).first { $0.quantity.value == value }
+    }
+}
+
+@Suite("Peers that come and go")
+struct RetirementTests {
+    @Test(
+        "C27: a peer silent for half a year is retired; on its return it keeps what it wrote, and loses what was deleted meanwhile"
+    )
+    func retirement() async throws {
+        let clock = ManualClock()
+        let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let engine = Bench.makeEngine(
+            here, [SyncPeer(StorePeer(there, name: "there", as: "here"), plan: .everything)], clock)
+        try await engine.enable("there")
+        let samples = (0..<4).map { Sample(.bodyMass, 70 + Double($0), .kilogram, at: clock.now - .days($0)) }
+        _ = try await here.write { try $0.save(samples) }
+        _ = try await engine.sync()
+        #expect(try there.read { try $0.count() } == 4)
+        let gone = samples[1].id
+        _ = try await here.write { try $0.delete(id: gone) }
+        _ = try await there.write { try $0.save(Sample(.bodyMass, 90, .kilogram, at: clock.now)) }
+        clock.advance(seconds: 500 * 86_400)
+        // Another engine of this store notices the silence, and tombstones are pruned.
+        let other = Bench.makeEngine(
+            here, [SyncPeer(MemoryHealthPeer(MemoryHealth()), plan: .weightTracker)], clock)
+        try await other.enable("health")
+        _ = try await other.sync()
+        #expect(try here.read { try $0.peer("there") }?.isRetired == true)
+        _ = try await here.write { txn in
+            guard let health = try txn.peer("health") else { return }
+            try txn.acknowledge(peer: health.name, txn.currentToken)
+        }
+        // Tombstones are pruned once a day.
+        clock.advance(seconds: 2 * 86_400)
+        while try here.maintain(budget: .seconds(1)) {}
+        #expect(try here.read { try $0.deletedSample(id: gone) } == nil)
+        _ = try await engine.sync()
+        _ = try await engine.sync()
+        #expect(try here.read { try $0.peer("there") }?.isRetired == false)
+        #expect(try there.read { try $0.sample(id: gone) } == nil)
+        #expect(try here.read { try $0.syncDigest() } == there.read { try $0.syncDigest() })
+        #expect(try here.read { try $0.count() } == 4)
+        for store in [here, there] { try store.close() }
+    }
+
+    @Test("C10: a cache gives samples away once every other store has acknowledged them, and fetches nothing again")
+    func cache() async throws {
+        let clock = ManualClock()
+        let health = MemoryHealth()
+        var plan = SyncPlan.walkingApp
+        plan.types[.stepCount]?.retention = .cache
+        let (here, backend) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let engine = Bench.makeEngine(
+            here,
+            [
+                SyncPeer(StorePeer(backend, name: "backend", as: "phone"), plan: .everything),
+                SyncPeer(MemoryHealthPeer(health), plan: plan),
+            ], clock)
+        for peer in engine.peers { try await engine.enable(peer) }
+        for hour in 0..<5 {
+            let start = clock.now - .seconds(hour * 3_600)
+            health.save(
+                Sample(
+                    .stepCount, 100, .count, from: start, to: start, source: Source(name: "Phone"), origin: .imported))
+        }
+        _ = try await engine.sync("health")
+        #expect(try here.read { try $0.count(of: .stepCount) } == 5)
+        _ = try await engine.sync("backend")
+        _ = try await engine.sync("health")
+        #expect(try here.read { try $0.count(of: .stepCount) } == 0)
+        _ = try await engine.sync()
+        #expect(try backend.read { try $0.count(of: .stepCount) } == 5)
+        #expect(try here.read { try $0.count(of: .stepCount) } == 0)
+        for store in [here, backend] { try store.close() }
     }
 }

@@ -56,6 +56,18 @@ package final class MemoryHealth: Sendable {
         if let type { wake([type]) }
     }
 
+    /// A sample goes, and the feed does not tell: its deletion was purged.
+    package func forget(_ id: SampleID) { state.withLock { _ = $0.live.removeValue(forKey: id) } }
+
+    /// A sample that could not be seen for a while shows itself again.
+    package func restore(_ id: SampleID, _ sample: Sample, app: String = "scale") {
+        state.withLock { state in
+            var stored = sample
+            stored.id = id
+            state.live[id] = Entry(sample: stored, app: app)
+        }
+    }
+
     package func set(writing: TypeAuthorization.Writing, of type: SampleType) {
         state.withLock { $0.writing[type] = writing }
     }

@@ -35,7 +35,9 @@ extension PeerSession {
                 try await refreshAuthorization()
                 report.pulled += try await pullAll(request.types, &report)
             }
+            try await settleRetirement()
             if request.pushes { report.pushed += try await push(isUrgent: request.isUrgent) }
+            try await dropAcknowledged()
             try await succeed(report)
         } catch let issue as SyncIssue {
             report.issue = issue

@@ -106,7 +106,10 @@ extension PeerSession {
 
     /// Read access may have grown without anybody being told, so the feed is read from its beginning now and then (SEMANTICS C23).
     private func beginRescanIfDue(_ type: SampleType) async throws {
-        guard peer.traits.hidesUnreadable, plan.types[type]?.pulls ?? false else { return }
+        // What a cache has given away is not fetched again.
+        guard peer.traits.hidesUnreadable, let item = plan.types[type], item.pulls, item.retention == .mirror else {
+            return
+        }
         let (name, now, days) = (name, now, options.rescanDays)
         let known = try state()[type]
         guard let last = known.lastRescan else {

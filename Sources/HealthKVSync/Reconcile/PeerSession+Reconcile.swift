@@ -58,6 +58,8 @@ extension PeerSession {
         var starts: [Instant] = []
         /// The earliest foreign sample that the peer showed.
         var earliest: Instant?
+        /// What the last page showed: a sample at its end may belong to the next window too.
+        var shown: Set<SampleID> = []
         var held = 0
         var imported = 0
     }
@@ -99,7 +101,9 @@ extension PeerSession {
             state[type] = applier.state
             return applier.report.imported
         }
-        let shown = Set(foreign.map(\.peerID))
+        let onPage = Set(foreign.map(\.peerID))
+        let shown = onPage.union(pass.shown)
+        pass.shown = onPage
         let sources = try state()[type].sources
         // The page's earliest start belongs to the next window as well.
         let from = isLast ? window.from : window.from + 1

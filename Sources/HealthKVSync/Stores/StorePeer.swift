@@ -7,11 +7,13 @@ import HealthKV
 /// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)])
 /// ```
 public struct StorePeer: Peer {
+    /// The name that our store knows it by.
     public let name: String
     /// Under this name the other store knows ours.
     let ourName: String
     let other: SampleStore
 
+    /// It keeps records, and takes imports too.
     public var traits: PeerTraits { .store }
 
     /// A store under the name that ours knows it by; `ourName` is the name under which it knows ours.
@@ -32,10 +34,12 @@ public struct StorePeer: Peer {
     /// Everything is allowed.
     public func authorization(of type: SampleType) async -> TypeAuthorization { .open }
 
+    /// The types that the store has samples of.
     public func types() async throws(PeerError) -> Set<SampleType> {
         try StorePeer.wrapped { try other.read { try $0.typesWithSamples() } }
     }
 
+    /// A page of the other store's feed of changes.
     public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         let page = try StorePeer.wrapped { try changes(since: request.token, limit: request.limit) }
         var additions: [PulledSample] = []
@@ -85,6 +89,7 @@ public struct StorePeer: Peer {
         }
     }
 
+    /// A page of the other store's samples of a type, the latest first.
     public func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
         try StorePeer.wrapped {
             let end = request.cursor.flatMap { Instant(cursor: $0) } ?? request.window.to
@@ -107,6 +112,7 @@ public struct StorePeer: Peer {
         }
     }
 
+    /// Merges records into the other store, all in one commit.
     public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         let ourName = ourName
         do {
@@ -142,6 +148,7 @@ public struct StorePeer: Peer {
         return outcomes
     }
 
+    /// A call for each commit of the other store, by whatever process.
     public func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> {
         let other = other
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
@@ -155,6 +162,7 @@ public struct StorePeer: Peer {
         }
     }
 
+    /// The other store's digest.
     public func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
         try StorePeer.wrapped { try other.read { try $0.syncDigest(of: type == .every ? nil : type, in: window) } }
     }
