@@ -65,10 +65,7 @@ struct HealthKitGateway: HealthGateway {
             HKQuery.predicateForSamples(withStart: date($0), end: nil, options: .strictStartDate)
         }
         do {
-            let anchor =
-                try request.token.map { bytes in
-                    try NSKeyedUnarchiver.unarchivedObject(ofClass: HKQueryAnchor.self, from: Data(bytes))
-                } ?? nil
+            let anchor = try request.token.map(anchor)
             let descriptor = HKAnchoredObjectQueryDescriptor(
                 predicates: [.sample(type: type, predicate: predicate)], anchor: anchor, limit: request.limit)
             let result = try await descriptor.result(for: store)

@@ -138,6 +138,7 @@ extension HealthKitPeer {
         case .locked: .parked(.locked)
         case .unavailable, .restricted: .parked(.unavailable)
         case .invalid(let reason): .refused(reason: reason)
+        case .expired: .failed(reason: "an anchor has no place here")
         case .other(let reason): .unknown(reason: reason)
         }
     }
