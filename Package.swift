@@ -82,7 +82,7 @@ let package = Package(
             swiftSettings: shared),
         .testTarget(
             name: "HealthKitPeerTests",
-            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport"],
+            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "PeerConformance", "TestSupport"],
             swiftSettings: shared),
         .testTarget(
             name: "HealthKVSyncTests", dependencies: ["HealthKVSync", "HealthKV", "PeerConformance", "TestSupport"],

@@ -48,6 +48,8 @@ enum GatewayError: Error, Hashable, Sendable {
     case restricted
     /// The arguments are refused, whatever is tried.
     case invalid(String)
+    /// The token is no anchor of HealthKit's.
+    case expired
     /// The user cancelled.
     case cancelled
     /// Whether it happened is not known.

@@ -16,10 +16,9 @@ struct HealthKitGateway: HealthGateway {
     func availability() async -> PeerAvailability {
         guard HKHealthStore.isHealthDataAvailable() else { return .unavailable }
         do {
-            _ = try await store.statusForAuthorizationRequest(toShare: [], read: [HKObjectType.workoutType()])
-            // Only a query tells of a lock.
+            // Only a query tells a lock; which type it asks for does not matter, nor whether it may be read.
             let probe = HKSampleQueryDescriptor(
-                predicates: [.sample(type: HKObjectType.workoutType(), predicate: nil)], sortDescriptors: [], limit: 1)
+                predicates: [.sample(type: HKObjectType.workoutType())], sortDescriptors: [], limit: 1)
             _ = try await probe.result(for: store)
             return .available
         } catch {
@@ -66,10 +65,7 @@ struct HealthKitGateway: HealthGateway {
             HKQuery.predicateForSamples(withStart: date($0), end: nil, options: .strictStartDate)
         }
         do {
-            let anchor =
-                try request.token.map { bytes in
-                    try NSKeyedUnarchiver.unarchivedObject(ofClass: HKQueryAnchor.self, from: Data(bytes))
-                } ?? nil
+            let anchor = try request.token.map(anchor)
             let descriptor = HKAnchoredObjectQueryDescriptor(
                 predicates: [.sample(type: type, predicate: predicate)], anchor: anchor, limit: request.limit)
             let result = try await descriptor.result(for: store)

@@ -18,7 +18,7 @@ extension HealthKitPeer {
             for (type, deletions) in round.deletions {
                 outcomes.merge(await delete(deletions, of: type)) { $1 }
             }
-            for parcel in round.parcels { outcomes.merge(await save(parcel, rules)) { $1 } }
+            for parcel in round.parcels { outcomes.merge(await save(parcel)) { $1 } }
         }
         return operations.map { outcomes[$0.sequence] ?? .failed(reason: "It was not tried.") }
     }
@@ -74,39 +74,34 @@ extension HealthKitPeer {
 
     // MARK: Saving
 
-    private func save(_ parcel: Parcel, _ rules: HealthKitRules) async -> [UInt64: PushOutcome] {
+    private func save(_ parcel: Parcel) async -> [UInt64: PushOutcome] {
         do {
-            let shipment = try await shipment(parcel, rules)
+            let shipment = try await shipment(parcel)
             let ids = try await gateway.save(shipment)
             return await outcomes(of: parcel, Array(zip(shipment.samples, ids)))
         } catch .invalid(let reason) {
             guard parcel.operations.count > 1 else { return Self.all(parcel.operations, .refused(reason: reason)) }
             var outcomes: [UInt64: PushOutcome] = [:]
-            for half in parcel.halves { outcomes.merge(await save(half, rules)) { $1 } }
+            for half in parcel.halves { outcomes.merge(await save(half)) { $1 } }
             return outcomes
         } catch {
             return Self.all(parcel.operations, Self.outcome(of: error))
         }
     }
 
-    /// The first time all of a group goes as one correlation. Later HealthKit puts replacements in their places by itself, and what
-    /// was added to the group makes a correlation of its own, since one that is saved cannot grow.
-    private func shipment(_ parcel: Parcel, _ rules: HealthKitRules) async throws(GatewayError) -> Shipment {
-        var samples = parcel.operations.compactMap(\.saved)
-        let group = parcel.operations.first?.group ?? []
-        guard parcel.isGroup, let owner = Correlation.type(holding: (group + samples).map(\.type)) else {
+    /// Members of a group that HealthKit does not hold yet go as one correlation. Replacements of others it puts in their places by
+    /// itself. What was added to the group later makes a correlation of its own, since one that is saved cannot grow. Members that
+    /// are not in this push stay out: they may wait for good, or have been deleted meanwhile.
+    private func shipment(_ parcel: Parcel) async throws(GatewayError) -> Shipment {
+        let samples = parcel.operations.compactMap(\.saved)
+        guard parcel.isGroup, let owner = Correlation.type(holding: samples.map(\.type)) else {
             return Shipment(samples: samples)
         }
-        let identifiers = Set((group + samples).compactMap(\.syncIdentifier))
-        var held = Set<String>()
-        for type in Set((group + samples).map(\.type)) {
-            for sample in try await gateway.held(identifiers, of: type) { held.insert(sample.syncIdentifier) }
+        let identifiers = Set(samples.compactMap(\.syncIdentifier))
+        var fresh = identifiers
+        for type in Set(samples.map(\.type)) {
+            for sample in try await gateway.held(identifiers, of: type) { fresh.remove(sample.syncIdentifier) }
         }
-        if held.isEmpty {
-            let sent = Set(samples.map(\.id))
-            samples += group.filter { !sent.contains($0.id) && rules.refusal(of: $0.shared) == nil }.map(\.shared)
-        }
-        let fresh = Set(samples.compactMap(\.syncIdentifier)).subtracting(held)
         return Shipment(samples: samples, correlation: fresh.isEmpty ? nil : (owner, fresh))
     }
 
@@ -143,6 +138,7 @@ extension HealthKitPeer {
         case .locked: .parked(.locked)
         case .unavailable, .restricted: .parked(.unavailable)
         case .invalid(let reason): .refused(reason: reason)
+        case .expired: .failed(reason: "an anchor has no place here")
         case .other(let reason): .unknown(reason: reason)
         }
     }

@@ -145,6 +145,7 @@ extension PeerError {
         case .locked: self.init(.locked, "Health data cannot be read while the device is locked.")
         case .unavailable: self.init(.unavailable, "There is no health data on this device.")
         case .restricted: self.init(.restricted, "A profile of this device forbids health data.")
+        case .expired: self.init(.tokenExpired, "The token is no anchor of HealthKit's. Begin without one.")
         case .invalid(let what): self.init(.invalid, what)
         case .other(let what): self.init(.transient, what)
         }

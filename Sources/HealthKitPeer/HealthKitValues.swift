@@ -20,6 +20,12 @@ extension HealthKitGateway {
         }
     }
 
+    func anchor(_ token: [UInt8]) throws(GatewayError) -> HKQueryAnchor {
+        let anchor = try? NSKeyedUnarchiver.unarchivedObject(ofClass: HKQueryAnchor.self, from: Data(token))
+        guard let anchor else { throw .expired }
+        return anchor
+    }
+
     func date(_ instant: Instant) -> Date {
         instant == .distantFuture ? .distantFuture : instant == .distantPast ? .distantPast : instant.date
     }

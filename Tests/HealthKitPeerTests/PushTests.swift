@@ -123,7 +123,7 @@ import Testing
         let sample = try bench.weight(70, "w")
         #expect(await bench.save([sample]).allSatisfy(\.isDone))
         #expect(await bench.delete(sample) == .parked(.locked))
-        #expect(await bench.peer.availability() == .available)
+        #expect(await bench.peer.availability() == .locked)
         bench.device.unlock()
         #expect(await bench.delete(sample)?.isDone == true)
         #expect(bench.contents(.bodyMass).isEmpty)
