@@ -38,6 +38,7 @@ extension PeerSession {
             try await settleRetirement()
             if request.pushes { report.pushed += try await push(isUrgent: request.isUrgent) }
             try await dropAcknowledged()
+            report.issue = try report.issue ?? standingIssue(availability)
             try await succeed(report)
         } catch let issue as SyncIssue {
             report.issue = issue
@@ -48,6 +49,14 @@ extension PeerSession {
             try await fail(issue)
         }
         return report
+    }
+
+    /// What keeps a sync from being whole though nothing failed, so that the app can tell the user.
+    private func standingIssue(_ availability: PeerAvailability) throws -> SyncIssue? {
+        if availability == .locked { return issue(.locked, "nothing can be read while the device is locked") }
+        let notices = try state().notices.map(\.code)
+        if notices.contains(.readingRevoked) { return issue(.accessRevoked, "what was readable vanished twice") }
+        return notices.contains(.nothingGranted) ? issue(.accessDenied, "nothing that may be shared is granted") : nil
     }
 
     private func succeed(_ report: SyncReport) async throws {

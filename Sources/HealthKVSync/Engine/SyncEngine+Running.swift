@@ -45,7 +45,8 @@ extension PeerSession {
                 sender.finish()
             }
             group.addTask { [self] in
-                let types = peer.traits.hasOneFeed ? [.every] : plan.types(with: .onChange)
+                // What is only sent is nothing to be woken for.
+                let types = peer.traits.hasOneFeed ? [.every] : plan.types(with: .onChange).intersection(plan.pulled)
                 for await wake in peer.wakeUps(for: types) { sender.yield(.wake(wake)) }
             }
             sender.yield(.started)

@@ -161,6 +161,7 @@ extension PeerSession {
         let (now, issue) = (now, issue(.accessRevoked, "what was readable vanished twice"))
         try await update { _, state in
             state.vanished = isSuspected ? state.vanished + 1 : 0
+            if !isSuspected { state.notices.removeAll { $0.code == .readingRevoked } }
             guard state.vanished >= 2 else { return }
             state.note(.readingRevoked, "reading was probably revoked", at: now)
             state.issue = issue

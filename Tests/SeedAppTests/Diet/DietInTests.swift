@@ -134,6 +134,8 @@ import Testing
             }
             let both = await heard.value
             #expect(both == [.bodyMass, .activeEnergyBurned])
+            // Weight, water and energy: nothing wakes the app for what it only sends.
+            #expect(bench.device.count(of: .enableDelivery) == 3)
             try await eventually { bench.device.uncompletedCalls == 0 }
         }
     }

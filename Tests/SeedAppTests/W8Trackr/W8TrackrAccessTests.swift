@@ -73,10 +73,10 @@ import Testing
     @Test("Everything denied: the status advises to switch the sync off, and what went wrong has words for the user")
     func bothDenied() async throws {
         try await withApp(.weightTracker, answer: .deny) { bench in
-            try await bench.refresh()
-            #expect(try bench.status.advisesSwitchingOff)
-            let issue = SyncIssue(.accessDenied, "")
-            #expect(issue.message == "Health access not granted" && issue.recovery == .openSettings)
+            let issue = try #require(try await bench.refresh().issue)
+            #expect(issue.code == .accessDenied && issue.recovery == .openSettings)
+            #expect(issue.message == "Health access not granted")
+            #expect(try bench.status.issue == issue && bench.status.advisesSwitchingOff)
         }
     }
 
@@ -133,7 +133,7 @@ import Testing
             #expect(try bench.save(.weight(Quantity(72, .kilogram), at: try bench.now)) == .inserted)
             for _ in 0..<3 { try await bench.refresh() }
             #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [80, 72])
-            #expect(try bench.status.parked == 1 && bench.status.advisesSwitchingOff)
+            #expect(try bench.status.parked == 1 && bench.status.issue?.recovery == .openSettings)
         }
     }
 
@@ -158,14 +158,13 @@ import Testing
             bench.device.lock()
             try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-60))
             try bench.save(.weight(Quantity(72, .kilogram), at: try bench.now))
-            try await bench.refresh()
+            let issue = try #require(try await bench.refresh().issue)
+            #expect(issue.message == "Health data unavailable" && issue.recovery == .retryOnForeground)
             #expect(bench.inHealth(.bodyMass).count == 2)
             #expect(try bench.samples(.bodyMass).count == 1)
-            let issue = SyncIssue(.locked, "")
-            #expect(issue.message == "Health data unavailable" && issue.recovery == .retryOnForeground)
             bench.device.unlock()
             try await bench.sync.enterForeground()
-            #expect(try bench.samples(.bodyMass).count == 2)
+            #expect(try bench.samples(.bodyMass).count == 2 && bench.status.issue == nil)
         }
     }
 

@@ -97,12 +97,12 @@ import Testing
             #expect(bench.inHealth(.bodyMass).isEmpty)
             let waiting = try bench.store.read { try $0.pending(for: AppBench.health) }
             #expect(waiting.map(\.state) == [.parked] && waiting.map(\.attempts) == [0])
-            #expect(try bench.status.advisesSwitchingOff)
+            #expect(try bench.status.issue?.message == "Health access not granted")
             bench.device.setAccess(
                 of: bench.app, to: SampleType.bodyMass.identifier, reading: .granted, sharing: .granted)
             try await bench.refresh()
             #expect(bench.inHealth(.bodyMass).map(\.value) == [72])
-            #expect(try bench.status.parked == 0 && !bench.status.advisesSwitchingOff)
+            #expect(try bench.status.parked == 0 && bench.status.issue == nil)
         }
     }
 

@@ -98,8 +98,12 @@ import Testing
             #expect(issue.code == .accessRevoked && issue.recovery == .openSettings)
             let words = "Health access was disabled. Your synced health data will be removed. "
             #expect(issue.message == words + "You can continue with manual entry.")
-            // Nothing is removed on a suspicion.
+            // Nothing is removed on a suspicion, and the app is told until it is over.
+            #expect(try await bench.refresh().issue?.code == .accessRevoked)
             #expect(try bench.samples(.stepCount).count == 5)
+            setReading(bench, .granted)
+            try await bench.sync.reconcile(AppBench.health)
+            #expect(try await bench.refresh().issue == nil)
         }
     }
 
