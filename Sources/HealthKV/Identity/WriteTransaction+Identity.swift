@@ -96,10 +96,13 @@ extension WriteTransaction {
     }
 
     /// Merges runs of one partition, so that a lookup tries few. A step of upkeep: imports leave this for later.
-    mutating func mergeRuns(of partition: IdentityPartition) throws {
-        var partition = partition
+    mutating func mergeRuns(at lower: UInt64) throws {
+        // Another process may have written since it was seen that there is something to merge.
+        guard var partition = try snapshot.partition(of: lower), partition.lower == lower,
+            let first = partition.firstRunToMerge
+        else { return }
         var merged: [IdentityEntry] = []
-        let gone = Array(partition.runs[(partition.firstRunToMerge ?? partition.runs.count)...])
+        let gone = Array(partition.runs[first...])
         for run in gone.reversed() { merged = try IdentityMerge.union(read(partition, run), merged) }
         partition.runs.removeLast(gone.count)
         try replace(gone, by: merged, in: &partition)

@@ -15,10 +15,13 @@ extension StoreCore {
     /// Makes the data file in a folder that exists; one that another process made meanwhile is left as it is.
     static func create(in folder: String, _ options: SampleStore.Options) throws {
         let made = folder + "/" + unfinishedPrefix + SampleID().description
-        guard FileSystem.makeFolder(made) else {
+        guard FileSystem.makeFolder(made), let claim = FolderClaim(made) else {
             throw StoreError(.storage, path: made, "The folder cannot be made")
         }
-        defer { removeUnfinished(made) }
+        defer {
+            removeUnfinished(made)
+            claim.release()
+        }
         var lmdb = Environment.Options()
         lmdb.mapSize = options.mapSize
         let environment = try Environment(folder: made, options: lmdb)
@@ -54,16 +57,18 @@ extension StoreCore {
         return try StoreHeader.read(transaction.view, tables).storeID
     }
 
-    /// Removes what processes that were killed while they made a store left in its folder.
+    /// Removes what processes that were killed while they made a store left in its folder. Who still makes one holds a claim.
     static func removeLeftovers(in folder: String) {
         for name in FileSystem.names(in: folder) ?? [] where name.hasPrefix(unfinishedPrefix) {
+            guard let claim = FolderClaim(folder + "/" + name) else { continue }
             removeUnfinished(folder + "/" + name)
+            claim.release()
         }
     }
 
-    static func removeUnfinished(_ folder: String) {
+    static func removeUnfinished(_ folder: String, keepsFolder: Bool = false) {
         FileSystem.remove(folder + "/data.mdb")
         FileSystem.remove(folder + "/lock.mdb")
-        FileSystem.removeFolder(folder)
+        if !keepsFolder { FileSystem.removeFolder(folder) }
     }
 }

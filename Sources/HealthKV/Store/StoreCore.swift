@@ -11,6 +11,8 @@ final class StoreCore: Sendable {
     struct State {
         var file: OpenFile
         var phase = Phase.open
+        /// How far the file was when it was given back by suspending.
+        var suspendedAt: StoreHeader?
         /// Why the file can no longer be used, when another took its place.
         var replaced: StoreError?
     }

@@ -19,11 +19,25 @@ extension StoreCore {
             try transact { try $0.advanceFirstIntent(chunks: options.limits.chunksPerStep) }
             return .more
         }
+        if try pruneStep(header) { return .more }
+        do {
+            return try addingStep(header, waits: waits)
+        } catch let error as StoreError where error.code == .full {
+            // What is left of the room is for deletions.
+            return .none
+        }
+    }
+
+    /// A step of work that may make the file larger.
+    private func addingStep(_ header: StoreHeader, waits: Bool) throws -> WriterThread.IdleWork {
         if header.recentEntries > options.limits.recentEntries {
-            try transact { try $0.foldRecentEntries() }
+            try transact { transaction in
+                try transaction.checkRoom()
+                try transaction.foldRecentEntries()
+            }
             return .more
         }
-        if try mergeStep() || pruneStep(header) { return .more }
+        if try mergeStep() { return .more }
         return try summaryStep(waits: waits)
     }
 
@@ -35,7 +49,10 @@ extension StoreCore {
             mayHaveRuns.store(false, ordering: .relaxed)
             return false
         }
-        try transact { try $0.mergeRuns(of: partition) }
+        try transact { transaction in
+            try transaction.checkRoom()
+            try transaction.mergeRuns(at: partition.lower)
+        }
         return true
     }
 
@@ -87,7 +104,8 @@ extension WriteTransaction {
                 return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
             }.min() ?? .max
         let (old, next) = try snapshot.tombstones(from: position, count: count) {
-            $0.time < horizon && $0.commit <= seen
+            // A hidden sample stays hidden for good.
+            $0.time < horizon && $0.commit <= seen && $0.version != Sample.versionLimit
         }
         for (key, tombstone) in old {
             try remove(tombstone, key)

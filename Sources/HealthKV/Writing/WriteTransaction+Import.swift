@@ -84,7 +84,7 @@ extension WriteTransaction {
             plan.careful[Int(plan.hashes[index].row)] = true
         }
         try snapshot.markIndexed(plan.hashes, &plan.careful, lookups: environment.limits.importLookups)
-        if batch.derivesIDs, !context.intents.isEmpty { try markHidden(batch, &plan) }
+        if batch.derivesIDs || plan.derived.contains(true), !context.intents.isEmpty { try markHidden(batch, &plan) }
     }
 
     /// Marks rows that unfinished mass operations took away. No index knows them, and their tombstones are not there
