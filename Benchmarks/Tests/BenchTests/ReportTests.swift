@@ -14,6 +14,46 @@ struct ReportTests {
         #expect(book.differing == ["read_all"])
     }
 
+    @Test(
+        "A figure stands in the file as soon as it counts, and is taken back when a later contestant answers otherwise")
+    func figuresAsTheyCome() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/figures-\(UUID().uuidString).jsonl"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try "of an earlier run\n".write(toFile: path, atomically: true, encoding: .utf8)
+        let comparison = try Comparison(try Settings(["--json", path]), Interruption())
+        func lines() throws -> [Substring] { try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") }
+        func report(_ contestant: String, _ work: String, _ digest: String?) throws {
+            if let digest {
+                try comparison.receive(.answer(Answer(contestant: contestant, work: work, digest: digest)))
+            }
+            try comparison.receive(
+                .measurement(
+                    Figure(contestant: contestant, work: work, samples: 1, profile: "plain", value: 1, unit: .perSecond)
+                ))
+        }
+        try report("HealthKV", "import", nil)
+        try report("HealthKV", "read_all", "3 ff")
+        try report("HealthKV", "read_all.stepCount", nil)
+        #expect(try lines().count == 4 && comparison.flaws.isEmpty)
+        try report("SQLite", "import", nil)
+        try report("SQLite", "read_all", "3 fe")
+        #expect(try lines().count == 3 && lines()[0] == "of an earlier run")
+        #expect(comparison.figures.map(\.contestant) == ["HealthKV", "SQLite"])
+        #expect(comparison.flaws.count == 1 && comparison.table(colours: false).text.contains("answers differ"))
+    }
+
+    @Test("Of a contestant that repeats less the table says how often")
+    func runs() throws {
+        func measured(_ contestant: String, _ runs: Int) -> Figure {
+            Figure(
+                contestant: contestant, work: "latest", samples: 1_000_000, profile: "plain", value: 2,
+                unit: .microseconds, runs: runs)
+        }
+        let settings = Settings()
+        #expect(Table([measured("HealthKV", 1_000), measured("DuckDB", 200)], settings).text.contains("1,000     200"))
+        #expect(!Table([measured("HealthKV", 200), measured("DuckDB", 200)], settings).text.contains("runs"))
+    }
+
     @Test("Median and percentiles are those of the sorted times")
     func percentiles() {
         var latencies = Latencies()
@@ -44,12 +84,13 @@ struct ReportTests {
     @Test("A line of JSON has the names that the documentation gives")
     func json() throws {
         let measurement = Figure(
-            contestant: "memcpy", work: "read_all", samples: 1, profile: "plain", value: 2, unit: .perSecond, p50: 3,
+            contestant: "memcpy", work: "read_all", samples: 1, profile: "plain", value: 2, unit: .perSecond, runs: 9,
+            p50: 3,
             p99: 4, p999: 4.5, worst: 5, privateBytes: 6, peakBytes: 7, writtenBytes: 8)
         let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(measurement)) as? [String: Any]
         #expect(
             Set(try #require(object).keys) == [
-                "contestant", "work", "samples", "profile", "value", "unit", "p50", "p99", "p999", "worst",
+                "contestant", "work", "samples", "profile", "value", "unit", "runs", "p50", "p99", "p999", "worst",
                 "private_bytes",
                 "peak_bytes", "written_bytes", "from_summaries",
             ])

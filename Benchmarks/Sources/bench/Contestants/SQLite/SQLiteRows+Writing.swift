@@ -6,7 +6,12 @@ extension SQLiteRows {
 
     /// Imports a batch in one durable commit; what is known already is compared and replaced if it differs.
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts {
-        try writing {
+        if !isImporting {
+            isImporting = true
+            // A page that several batches change goes into the file once then. A GB of log.
+            try execute("PRAGMA wal_autocheckpoint = 250000")
+        }
+        return try writing {
             let numbers = batch.kinds.map { book.number(of: RowKind($0)) }
             let types = numbers.map { book.typeNumber(ofKind: $0) }
             var counts = ImportCounts()
@@ -45,17 +50,28 @@ extension SQLiteRows {
     }
 
     /// Saves one sample durably, with an operation that waits for a peer.
-    func save(_ sample: Sample) throws {
+    func save(_ sample: Sample) throws { try save(together: [sample]) }
+
+    private func save(together samples: [Sample]) throws {
         try writing {
-            var batch = SampleBatch()
-            batch.append(sample)
-            let kind = book.number(of: RowKind(sample))
-            let row = try RowFields(batch, row: 0, kind: kind)
-            let type = book.typeNumber(ofKind: kind)
-            book.note(duration: row.end - row.start, ofType: type)
-            guard try insert(row, type: type) else { throw BenchFailure("SQLite: a new sample was there already") }
-            try statement("INSERT INTO pending(id) VALUES(?1)").bind(sample.id, 1).run()
+            for sample in samples {
+                var batch = SampleBatch()
+                batch.append(sample)
+                let kind = book.number(of: RowKind(sample))
+                let row = try RowFields(batch, row: 0, kind: kind)
+                let type = book.typeNumber(ofKind: kind)
+                book.note(duration: row.end - row.start, ofType: type)
+                guard try insert(row, type: type) else { throw BenchFailure("SQLite: a new sample was there already") }
+                try statement("INSERT INTO pending(id) VALUES(?1)").bind(sample.id, 1).run()
+            }
         }
+    }
+
+    /// SQLite has one writer at a time, so one thread writes for all that wait.
+    func save(_ samples: [Sample], from writers: Writers) throws -> Bool {
+        guard writers == .threads else { return false }
+        try GroupCommit.run(samples) { try save(together: $0) }
+        return true
     }
 
     /// Gives a sample another value, durably.
