@@ -31,6 +31,7 @@ class Store:
         self.db.execute("SET threads = 1")
         self.db.execute("CREATE TABLE IF NOT EXISTS book(json VARCHAR)")
         self.db.execute("CREATE TABLE IF NOT EXISTS pending(sequence BIGINT, id_high UBIGINT, id_low UBIGINT)")
+        self.is_importing = False
         self.types = 0
         self.converting = set()
         names = {row[0] for row in self.db.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
@@ -75,6 +76,10 @@ class Store:
         return batch
 
     def do_import(self, request):
+        if not self.is_importing:
+            # Its log may grow to a GB, so that it makes few checkpoints of its own while much is written.
+            self.db.execute("SET checkpoint_threshold = '1GB'")
+            self.is_importing = True
         batch = self.batch(request)
         given = [name for name in batch if name != "type"]
         began = clock()
@@ -118,6 +123,13 @@ class Store:
                     f"DELETE FROM t{number} s USING batch b WHERE s.id_high = b.id_high AND s.id_low = b.id_low AND NOT "
                     "EXISTS (SELECT 1 FROM unchanged_ids u WHERE u.id_high = b.id_high AND u.id_low = b.id_low)")
         return unchanged
+
+    def do_finish_import(self, request):
+        if self.is_importing:
+            self.db.execute("CHECKPOINT")
+            self.db.execute("RESET checkpoint_threshold")
+            self.is_importing = False
+        return {}
 
     def do_settle(self, request):
         self.db.execute("CHECKPOINT")

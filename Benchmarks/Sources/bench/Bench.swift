@@ -20,20 +20,20 @@ enum Bench {
         }
     }
 
-    /// Compares the contestants at each size, and draws how costs grow.
+    /// Compares the contestants with each profile and size, and draws how costs grow.
     private static func compareAll(_ settings: Settings) throws {
         let interruption = Interruption()
         let isTerminal = isatty(STDOUT_FILENO) != 0 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
         var all: [Figure] = []
         var flaws: [String] = []
-        for samples in settings.sizes where !interruption.wasAsked {
-            let comparison = try Comparison(settings.sized(samples), interruption)
+        for (profile, samples) in settings.parts where !interruption.wasAsked {
+            let comparison = try Comparison(settings.part(profile, samples), interruption)
             try comparison.run()
             print(comparison.table(colours: isTerminal).text)
             all += comparison.figures
             flaws += comparison.flaws
             if let path = settings.html {
-                try Page(all, settings).text.write(toFile: path, atomically: true, encoding: .utf8)
+                try Page(all, seed: settings.seed).text.write(toFile: path, atomically: true, encoding: .utf8)
             }
         }
         if !flaws.isEmpty { throw BenchFailure(flaws.joined(separator: "; ")) }

@@ -109,7 +109,6 @@ struct ReportTests {
 
     @Test("The page draws a line for each contestant and loads nothing")
     func page() throws {
-        let settings = try Settings(["--samples", "10k,1M"])
         let figures = ["HealthKV", "SQLite"].flatMap { name in
             [10_000, 1_000_000].map { samples in
                 Figure(
@@ -117,10 +116,14 @@ struct ReportTests {
                     value: Double(samples).squareRoot(), unit: .microseconds)
             }
         }
-        let text = Page(figures, settings).text
+        let text = Page(figures, seed: 1).text
         #expect(text.components(separatedBy: "<g class=").count == 3)
         #expect(text.contains("SQLite, 1,000,000 samples: 1 ms"))
-        for outside in ["http", "src=", "@import", "url("] { #expect(!text.contains(outside)) }
+        let one = Page(figures.filter { $0.samples == 1_000_000 }, seed: 1).text
+        #expect(one.contains("SQLite: 1 ms") && one.contains("Profile plain, 1,000,000 samples"))
+        for outside in ["http", "src=", "@import", "url("] {
+            #expect(!text.contains(outside) && !one.contains(outside))
+        }
     }
 
     @Test("Arguments are understood or refused")
@@ -129,7 +132,14 @@ struct ReportTests {
         #expect(settings.samples == 10_000 && settings.only == [.importing, .readAll])
         #expect(settings.contestants == [.rows])
         #expect(try Settings(["--samples", "10k,100k,1M"]).sizes == [10_000, 100_000, 1_000_000])
-        #expect(settings.sized(480).batchRows == 20)
+        #expect(settings.part(.plain, 480).batchRows == 20)
+        func parts(_ arguments: [String]) throws -> [String] {
+            try Settings(arguments).parts.map { "\($0.profile) \($0.samples)" }
+        }
+        #expect(
+            try parts(["--samples", "10k,10M"]) == ["plain 10000", "plain 10000000", "life 10000", "life 1000000"])
+        #expect(try parts(["--samples", "2M,10M"]) == ["plain 2000000", "plain 10000000", "life 1000000"])
+        #expect(try parts(["--samples", "5M", "--profile", "life,weight"]) == ["life 5000000", "weight 5000000"])
         for wrong in [["--samples", "none"], ["--profile", "other"], ["--unknown", "1"], ["--json"]] {
             #expect(throws: BenchFailure.self) { try Settings(wrong) }
         }

@@ -5,6 +5,9 @@ extension Session {
     /// 64 writers that each wait for the disk, beside one writer: appended samples, then samples at random dates.
     func measureManyWriters() throws {
         note("durable_write_64")
+        // What earlier works left to be done in the background would count for the writers.
+        try store.finishImport()
+        try store.settle()
         let before = try store.count()
         let work = Work.durableWrite64.rawValue
         let wanted = min(settings.writes, settings.samples / 10)

@@ -32,6 +32,7 @@ import HealthKV
 
     init(folder: String, keepsDays: Bool) throws {
         self.keepsDays = keepsDays
+        _ = SQLiteRows.isWithoutStatistics
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
@@ -48,6 +49,10 @@ import HealthKV
         if try saved.step() { book = try JSONDecoder().decode(KindBook.self, from: Data(saved.bytes(0))) }
         saved.reset()
     }
+
+    /// Before the first connection: SQLite does not count its memory, as its documentation recommends; each call to malloc
+    /// would take a lock for it.
+    private static let isWithoutStatistics = unsafe sqlite_stop_counting_memory() == SQLITE_OK
 
     func close() {
         statements = [:]
