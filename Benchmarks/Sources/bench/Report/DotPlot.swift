@@ -30,10 +30,11 @@ struct DotPlot {
         return text + "</svg>"
     }
 
-    /// As many marks of the axis as their texts have room for, evenly.
+    /// As many marks of the axis as their texts have room for: powers of ten before others.
     private func shown(_ ticks: [Double]) -> [Double] {
-        let step = (ticks.count + 3) / 4
-        return ticks.enumerated().filter { $0.offset % max(step, 1) == 0 }.map(\.element)
+        let powers = ticks.filter { log10($0).rounded() == log10($0) }
+        let marks = ticks.count > 4 && powers.count > 1 ? powers : ticks
+        return marks.enumerated().filter { $0.offset % ((marks.count + 3) / 4) == 0 }.map(\.element)
     }
 
     private func x(_ value: Double, _ axis: LogAxis) -> Double {

@@ -118,7 +118,7 @@ struct Page {
         .legend { position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: 4px 20px; list-style: none;
           margin: 0 0 16px; padding: 10px 0; background: var(--back); border-bottom: 1px solid var(--grid) }
         .legend li { display: flex; align-items: center; gap: 7px; white-space: nowrap }
-        main { display: grid; grid-template-columns: repeat(auto-fill, minmax(360px, 1fr)); gap: 18px }
+        main { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(360px, 100%), 1fr)); gap: 18px }
         figure { margin: 0; padding: 12px 14px 8px; background: var(--card); border: 1px solid var(--grid); border-radius: 8px }
         figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 10px }
         figcaption b { font-weight: 600; overflow-wrap: anywhere }
