@@ -21,7 +21,7 @@ package struct EngineLimits: Sendable {
     /// The same where nobody waits behind it: fewer commits.
     package var summaryRowsAtOnce = 500_000
     /// Blocks with no more samples than this have no summary: reading the samples is as fast, and a summary would be larger.
-    package var thinSamples: Int64 = 64
+    package var thinSamples: Int64 = 256
     /// Blocks with no more samples than this have no quarters of hours: what lies between a border and an hour is read.
     package var coarseSamples: Int64 = 2_048
     /// Entries of the identity index that one step merges where nobody waits behind it.
