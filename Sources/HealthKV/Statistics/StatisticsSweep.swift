@@ -98,6 +98,20 @@ struct StatisticsSweep: StatisticsCollector {
                 cell: isStrict ? Int32(target) : 0, source: row.source))
     }
 
+    /// Adds a sample. One that nothing competes with and no border cuts counts whole, whatever its rank.
+    @inline(__always)
+    mutating func add(_ row: StatisticsRow, before next: Int64) {
+        guard row.end <= next, row.end > row.start, row.start < nextBorder, row.end <= nextBorder, active.isEmpty,
+            pending.isEmpty, !isStrict
+        else { return add(row) }
+        now = row.start
+        guard cell >= 0 else { return }
+        let target = Int(cell) * stride + (stride > 1 ? Int(row.source) : 0)
+        cells[target].begin(row.start, row.value)
+        cells[target].sum += row.value
+        cells[target].duration &+= row.end &- row.start
+    }
+
     /// Counts everything that is left.
     mutating func finish() {
         advance(to: isStrict ? .max : max(now, stretches.borders.last ?? .min))

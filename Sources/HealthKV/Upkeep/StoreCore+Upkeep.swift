@@ -37,21 +37,26 @@ extension StoreCore {
             }
             return .more
         }
-        if try mergeStep() { return .more }
+        if try mergeStep(waits: waits) { return .more }
         return try summaryStep(waits: waits)
     }
 
-    /// Merges the runs of one partition of the identity index; answers false when there is nothing to merge.
-    private func mergeStep() throws -> Bool {
+    /// Merges the runs of a partition of the identity index, or of some where nobody waits; answers false when there is nothing
+    /// to merge.
+    private func mergeStep(waits: Bool) throws -> Bool {
         guard mayHaveRuns.load(ordering: .relaxed) else { return false }
-        let partition = try read { try $0.snapshot.allPartitions().first { $0.firstRunToMerge != nil } }
-        guard let partition else {
+        guard try read({ try $0.snapshot.allPartitions().contains { $0.firstRunToMerge != nil } }) else {
             mayHaveRuns.store(false, ordering: .relaxed)
             return false
         }
-        try transact { transaction in
+        try transact { [limits = options.limits] transaction in
             try transaction.checkRoom()
-            try transaction.mergeRuns(at: partition.lower)
+            var left = waits ? 1 : limits.mergedEntriesAtOnce
+            for partition in try transaction.snapshot.allPartitions() where partition.firstRunToMerge != nil {
+                try transaction.mergeRuns(at: partition.lower)
+                if partition.entries >= left { return }
+                left -= partition.entries
+            }
         }
         return true
     }
