@@ -1,12 +1,14 @@
 import PageReader
+import TestSupport
 import Testing
 
 @Suite("Walking a snapshot")
 struct SnapshotWalkTests {
-    @Test("A file of LMDB is sound, and its tables are as LMDB counts them")
-    func sound() throws {
+    @Test("A file of LMDB is sound, and its tables are as LMDB counts them", arguments: [true, false])
+    func sound(isOnDisk: Bool) throws {
         let sample = try SampleFile()
-        let file = PageFile(bytes: sample.bytes)
+        let folder = TemporaryFolder()
+        let file = try isOnDisk ? sample.written(to: folder.path + "/data.mdb") : PageFile(bytes: sample.bytes)
         let metas = MetaPages(file)
         #expect(metas.findings.isEmpty)
         let meta = try #require(metas.newest)
