@@ -133,6 +133,19 @@ struct SnapshotWalkTests {
         }
     }
 
+    @Test("A table of a kind that stores never have is found: one with several values under a key")
+    func severalValues() throws {
+        let sample = try SampleFile()
+        let meta = try #require(MetaPages(PageFile(bytes: sample.bytes)).newest)
+        let page = Int(meta.main.root) * SampleFile.pageSize
+        let node = page + sample.number16(page + 16)
+        // Behind the head of the entry and its key begins the tree's record, with its flags at 4.
+        let flags = node + 8 + sample.number16(node + 6) + 4
+        var bytes = sample.bytes
+        bytes[flags] |= 0x04
+        #expect(SampleFile.kinds(bytes).contains(.treeKind))
+    }
+
     @Test("A free page that is in use is found, and a list out of order")
     func freeList() throws {
         let sample = try SampleFile()
