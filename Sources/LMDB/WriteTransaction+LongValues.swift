@@ -12,6 +12,8 @@ extension WriteTransaction {
     mutating func release(
         _ table: Table, key: RawSpan, for byteCount: Int?, _ operation: StaticString
     ) throws(LMDBError) {
+        // Most tables have none.
+        guard try view.statistics(table).overflowPages > 0 else { return }
         // unsafe: C only reads the key, and only during the calls.
         let code: Int32 = unsafe key.withUnsafeBytes { bytes in
             var key = unsafe MDB_val(bytes)
@@ -40,17 +42,18 @@ extension WriteTransaction {
     /// Whether the first page of a value that should have so many says so. Pages that this transaction wrote are in memory,
     /// where nothing damages them.
     private func isSound(_ value: MDB_val, _ pages: Int) -> Bool {
-        guard pages > 0, let data = unsafe value.mv_data, mapped.contains(UInt(bitPattern: data)) else {
-            return true
-        }
-        // unsafe: a long value begins behind the header of its first page, which is in the map as the value is.
+        guard let data = unsafe value.mv_data, mapped.contains(UInt(bitPattern: data)) else { return true }
+        let place = UInt(bitPattern: data) - mapped.lowerBound
+        let (own, rest) = place.quotientAndRemainder(dividingBy: UInt(environment.pageSize))
+        // Directly behind the header of a page no value begins that stands in a leaf. One that became shorter in place
+        // keeps its page.
+        guard rest == Environment.pageHeader else { return pages == 0 }
+        // unsafe: the header of the page is in the map, as the value is.
         let page = unsafe UnsafeRawPointer(data) - Environment.pageHeader
-        let place = UInt(bitPattern: page) - mapped.lowerBound
-        let number = unsafe page.loadUnaligned(as: UInt64.self)
+        let number = unsafe page.loadUnaligned(as: UInt.self)
         let kind = unsafe page.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
         let count = unsafe page.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
-        let (own, rest) = UInt64(place).quotientAndRemainder(dividingBy: UInt64(environment.pageSize))
-        return rest == 0 && number == own && kind & Environment.longKind != 0 && count == pages
+        return number == own && kind & Environment.longKind != 0 && count == max(pages, 1)
     }
 }
 

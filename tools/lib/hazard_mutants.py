@@ -1,7 +1,8 @@
 """The protections that tools/mutants takes away, one at a time, and the test that must fail then."""
 from collections import namedtuple
 
-# In `new` the word MUTANT is true in a process that is to do without the protection.
+# In `new` the word MUTANT is true in a process that is to do without the protection. A protection that is doubled has a line
+# for each part, under one name.
 Mutant = namedtuple("Mutant", "name test path old new")
 
 OPENING = "Sources/HealthKV/Opening/"
@@ -39,9 +40,8 @@ MUTANTS = [
     Mutant("disk-for-deletions", "HealthKVTests.GrowthTests/fullDisk", STORE + "OpenFile.swift",
            "guard environment.reserveDisk(from: used, to: wanted) else",
            "guard MUTANT || environment.reserveDisk(from: used, to: wanted) else"),
-    Mutant("file-size-limit", "HealthKVTests.GrowthTests/fileSizeLimit", STORE + "OpenFile.swift",
-           "min(options.mapSize, FileSystem.fileSizeLimit ?? .max)",
-           "min(options.mapSize, MUTANT ? .max : FileSystem.fileSizeLimit ?? .max)"),
+    Mutant("file-size-limit", "HealthKVTests.GrowthTests/fileSizeLimit", "Sources/LMDB/FileSystem+Status.swift",
+           "guard code == 0, limit.rlim_cur < 1 << 62 else", "guard code == 0, limit.rlim_cur < 1 << 62, !MUTANT else"),
     Mutant("locks", "HealthKVTests.FailingDiskTests/locks", STORE + "OpenFile.swift",
            "if access != .locked { return true }",
            'if access != .locked { return true }\n        if MUTANT { _ = FileSystem.smallFile(folder + "/lock.mdb") }'),
@@ -85,6 +85,9 @@ MUTANTS = [
            'return MUTANT || FileSystem.identity(of: folder + "/data.mdb") == data'),
     Mutant("back-in-time", "HealthKVTests.ReplacementTests/restoredBeneath", STORE + "StoreCore+Following.swift",
            "guard old.lock == nil || FileSystem", "guard MUTANT || old.lock == nil || FileSystem"),
+    Mutant("back-in-time", "HealthKVTests.ReplacementTests/restoredBeneath", STORE + "StoreCore+Following.swift",
+           "after.epoch != before.epoch || after.commit < before.commit",
+           "!MUTANT, after.epoch != before.epoch || after.commit < before.commit"),
     Mutant("suspending", "HealthKVTests.ReplacementTests/suspending", STORE + "StoreCore+Following.swift",
            "while !file.environment.close() {", "while !MUTANT, !file.environment.close() {"),
     Mutant("deleted-data", "HealthKVTests.ReplacementTests/canary", STORE + "SampleStore+CompactInPlace.swift",
@@ -93,7 +96,8 @@ MUTANTS = [
     Mutant("observation", "HealthKVTests.ReplacementTests/observing", STORE + "CommitWatcher.swift",
            "guard state.waiting > 0, commit > state.seen else", "guard state.waiting > 0, commit > state.seen, !MUTANT else"),
     Mutant("long-values", "LMDBTests.LongValueTests/damagedHeader", "Sources/LMDB/WriteTransaction+LongValues.swift",
-           "guard pages > 0, let data", "guard pages > 0, !MUTANT, let data"),
+           "guard rest == Environment.pageHeader else { return pages == 0 }",
+           "guard rest == Environment.pageHeader, !MUTANT else { return MUTANT || pages == 0 }"),
     Mutant("shorter-values", "LMDBTests.LongValueTests/shortened", "Sources/LMDB/WriteTransaction+LongValues.swift",
            "valueBytes: byteCount) < pages else", "valueBytes: byteCount) < pages, !MUTANT else"),
 ]

@@ -93,7 +93,7 @@ struct OpeningTests {
                 bytes[node + 8 + 3] ^= 0x40
             }
             if let error = refusal(file) {
-                changed += 1
+                if error.description.contains("under a wrong key") { changed += 1 }
                 #expect(error.code == .damaged)
             }
         }
