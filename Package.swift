@@ -9,7 +9,14 @@ let package = Package(
     platforms: [.iOS(.v18), .macOS(.v15), .watchOS(.v11)],
     products: [
         .library(name: "HealthKV", targets: ["HealthKV"]),
+        .library(name: "HealthKVSync", targets: ["HealthKVSync"]),
+        .library(name: "HealthKitPeer", targets: ["HealthKitPeer"]),
         .executable(name: "kvinspect", targets: ["kvinspect"]),
+    ],
+    traits: [
+        .trait(
+            name: "SimulatedHealthKit",
+            description: "HealthKitPeer talks to the simulator also where HealthKit is there.")
     ],
     targets: [
         // Targets stand in dependency order: each may import only what stands above it (tools/tidy holds the table).
@@ -22,10 +29,25 @@ let package = Package(
         .target(
             name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel"],
             swiftSettings: shared),
+        .target(name: "HealthKVSync", dependencies: ["HealthKV"], swiftSettings: shared),
+        // HealthKit's rules in memory, where HealthKit is missing. No product holds it.
+        .target(name: "HealthKitSimulator", swiftSettings: shared),
+        .target(
+            name: "HealthKitPeer",
+            dependencies: [
+                "HealthKVSync",
+                .target(
+                    name: "HealthKitSimulator", condition: .when(platforms: [.linux, .windows, .android, .openbsd])),
+                .target(name: "HealthKitSimulator", condition: .when(traits: ["SimulatedHealthKit"])),
+            ], swiftSettings: shared),
         .executableTarget(
             name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
         // What tests share. No product holds it, so whoever depends on this package does not build it.
         .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/Support", swiftSettings: shared),
+        // What every peer must hold to, and a peer in memory to try the engine with.
+        .target(
+            name: "PeerConformance", dependencies: ["HealthKVSync", "HealthKV"], path: "Tests/PeerConformance",
+            swiftSettings: shared),
         .executableTarget(
             name: "CrashHarness", dependencies: ["HealthKV", "ColumnFormat", "TestSupport"],
             path: "Tests/Crash/Harness",
@@ -44,6 +66,16 @@ let package = Package(
         .testTarget(
             name: "HealthKVTests", dependencies: ["HealthKV", "PageReader", "ColumnFormat", "LMDB", "TestSupport"],
             exclude: ["Golden/v1"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "HealthKitSimulatorTests", dependencies: ["HealthKitSimulator", "TestSupport"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "HealthKitPeerTests",
+            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "PeerConformance", "TestSupport"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "HealthKVSyncTests", dependencies: ["HealthKVSync", "HealthKV", "PeerConformance", "TestSupport"],
             swiftSettings: shared),
         .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
     ],

@@ -15,6 +15,8 @@ let package = Package(
         .target(name: "HealthModel"),
         .target(name: "ColumnFormat", dependencies: ["HealthModel"]),
         .target(name: "HealthKV", dependencies: ["LMDB", "ColumnFormat", "HealthModel"]),
+        .target(name: "HealthKitSimulator"),
+        .target(name: "HealthKitPeer", dependencies: ["HealthKV", "HealthKitSimulator"]),
         .executableTarget(name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect"),
         .testTarget(name: "HealthKVTests", dependencies: ["HealthKV"]),
     ]
@@ -60,6 +62,53 @@ if #available(iOS 18.4, *) {}
 @available(macOS 26, iOS 26, *) func f() {}
 """
 
+# HealthKit's symbols as the list says them, and as the simulator declares them.
+API = """# Symbols
+
+## HKThing
+
+`class HKThing: NSObject`, Sendable. iOS 8.0, macOS 13.0.
+
+| declaration | since |
+|---|---|
+| `init(value: Int)` | |
+| `var value: Int { get }` | iOS 9.0 |
+| `func compare(with other: HKThing) async throws -> Int` | |
+
+## HKLess
+
+`struct HKLess`, Sendable. iOS 18.0, macOS 15.0.
+
+## HKKind
+
+`enum HKKind: Int`, Sendable. iOS 8.0.
+
+| declaration | since |
+|---|---|
+| `case one, two` | |
+"""
+BAD_API = API.replace("iOS 9.0", "iOS 18.4") + """
+## HKGone
+
+`class HKGone`, not Sendable. iOS 8.0. Deprecated.
+"""
+THING = """import Foundation
+// Immutable.
+public final class HKThing: NSObject, @unchecked Sendable {
+    public let value: Int
+    public init(value: Int) { self.value = value }
+    public func compare(
+        with other: HKThing
+    ) async throws -> Int { 0 }
+    public override var hash: Int { value }
+}
+public struct HKLess: Sendable {}
+public enum HKKind: Int, Sendable {
+    case one = 1
+    case two
+}
+"""
+
 # What looks like a violation and is none.
 CLEAN = {
     "Package.swift": MANIFEST,
@@ -89,6 +138,9 @@ CLEAN = {
     "tools/run": "#!/usr/bin/env bash\ntrue\n",
     "Tests/HealthKVTests/Long.swift": "import Foundation\n@testable import HealthKV\n" + function(120),
     "Tests/HealthKVTests/Requirement.swift": "protocol P {\n    func f()\n    mutating func g()\n}\n" + lines(120),
+    "docs/healthkit-api.md": API,
+    "Sources/HealthKitSimulator/Apple/HKThing.swift": THING,
+    "Sources/HealthKitPeer/HealthKitGateway.swift": "import Foundation\nimport HealthKitSimulator\nlet a = HKThing(value: 1)\n",
     "docs/A.md": "# A title\n\n[there](B.md#a-part-of-it), [here](#a-title), [out](https://example.org/x), "
                  "`[not](a-link)`\n",
     "docs/B.md": "## A part of it\n\n```\n[not](a-link)\n```\n[up]: ../Package.swift\n",
@@ -103,6 +155,9 @@ BAD_MANIFEST = (
 
 # (file, what it holds, the rule that must find it); a file with several violations stands here once for each.
 SWIFT = "Sources/HealthKV/"
+SIMULATED = "Sources/HealthKitSimulator/Apple/HKThing.swift"
+BAD_THING = THING.replace("throws -> Int", "throws -> Int64").replace("struct HKLess: Sendable", "struct HKLess").replace(
+    "    case two\n", "")
 PLANTS = [
     ("Package.swift", BAD_MANIFEST, "targets"),
     ("Package.swift", BAD_MANIFEST, "targets"),
@@ -148,6 +203,17 @@ PLANTS = [
     ("docs/Anchor.md", "# L\n\n[gone](B.md#gone)\n", "link"),
     ("tools/broken", "#!/usr/bin/env bash\nif true; then\n", "script"),
     ("tools/not-executable", "#!/usr/bin/env python3\n", "script"),
+    ("docs/healthkit-api.md", BAD_API, "healthkit"),  # newer than the deployment target
+    ("docs/healthkit-api.md", BAD_API, "healthkit"),  # old
+    ("docs/healthkit-api.md", BAD_API, "healthkit"),  # not in the simulator
+    ("docs/healthkit-api.md", BAD_API, "healthkit"),  # a case that is not in the simulator
+    (SIMULATED, BAD_THING, "healthkit"),  # another result
+    (SIMULATED, BAD_THING, "healthkit"),  # not Sendable
+    ("docs/healthkit-api.md", BAD_API, "healthkit"),  # the function as it should be
+    ("Sources/HealthKitSimulator/Apple/HKExtra.swift", "public class HKExtra {}\n", "healthkit"),
+    ("Sources/HealthKitPeer/Other.swift", "let a = HKKind.one\n", "healthkit"),
+    ("Sources/HealthKitPeer/HealthKitValues.swift", "let a = HKUnknown()\n", "healthkit"),
+    ("Sources/HealthKitPeer/Essentials.swift", "import FoundationEssentials\n", "foundation"),
     ("tools/Alone.swift", "let a = 1\n", "orphan"),
 ] + [(SWIFT + "TooNew.swift", TOO_NEW, "too-new")] * len(TOO_NEW.splitlines())
 

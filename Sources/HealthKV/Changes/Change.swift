@@ -36,6 +36,19 @@ public struct DeletedSample: Sendable, Hashable {
     /// When and where it was deleted: what a peer compares with its own version.
     public let modified: ChangeClock
 
+    /// A deletion as another store, or whoever keeps such records, tells of it.
+    public init(
+        id: SampleID, type: SampleType, source: SourceIdentity, syncIdentifier: String?, version: Int64,
+        modified: ChangeClock
+    ) {
+        self.id = id
+        self.type = type
+        self.source = source
+        self.syncIdentifier = syncIdentifier
+        self.version = version
+        self.modified = modified
+    }
+
     /// Whether the sample was hidden here and still exists at its source: nothing is to be deleted there.
     public var isHidden: Bool { version == Sample.versionLimit }
 }

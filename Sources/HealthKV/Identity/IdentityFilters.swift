@@ -22,7 +22,7 @@ final class IdentityFilters: Sendable {
     private struct State {
         var filters: [Bounds: IdentityFilter] = [:]
         /// The file and the last transaction that they follow.
-        var file: ObjectIdentifier?
+        var file: FileIdentity?
         var transaction = 0
     }
 
@@ -31,8 +31,8 @@ final class IdentityFilters: Sendable {
     /// Forgets all unless the transaction that begins is the next one after the last that was followed.
     func begin(_ transaction: Int, of file: OpenFile) {
         state.withLock { state in
-            if state.file != ObjectIdentifier(file) || transaction != state.transaction + 1 { state.filters = [:] }
-            state.file = ObjectIdentifier(file)
+            if state.file != file.data || transaction != state.transaction + 1 { state.filters = [:] }
+            state.file = file.data
             state.transaction = transaction - 1
         }
     }

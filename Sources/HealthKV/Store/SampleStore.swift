@@ -94,6 +94,9 @@ public final class SampleStore: Sendable {
     /// The folder of the store.
     public var path: String { core.path }
 
+    /// The source of samples that are saved with ``Source/thisApp`` through this handle.
+    public var ownSource: Source { source }
+
     /// Closes the store: waits for writes under way and for readers, then gives the file back. Further calls throw.
     public func close() throws {
         guard !core.isInsideTransaction else {

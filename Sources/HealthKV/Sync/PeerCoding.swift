@@ -31,6 +31,11 @@ enum PeerKey {
         return writer.bytes
     }
 
+    /// The place of a sample's operation in a peer's queue stands beside its links.
+    static func place(_ peer: String, _ id: SampleID, _ hashKey: KeyedHash) -> [UInt8] {
+        link(peer, 2, id, hashKey)
+    }
+
     static func pending(_ peer: String, _ sequence: UInt64, _ hashKey: KeyedHash) -> [UInt8] {
         var writer = ByteWriter(reserving: 24)
         writer.bytes = PeerKey.peer(peer, hashKey)
@@ -89,7 +94,7 @@ struct StoredSync<Record: SyncRecord>: RecordCodec {
     static func table(_ tables: Tables) -> TypedTable<SyncKey, StoredSync<Record>> { TypedTable(tables[Record.table]) }
 }
 
-extension Peer: SyncRecord {
+extension RegisteredPeer: SyncRecord {
     static var table: TableCode { .peers }
 
     func encode(into record: inout RecordWriter) {
@@ -97,6 +102,12 @@ extension Peer: SyncRecord {
         record.append(registered.nanoseconds)
         record.append(lastSeen.nanoseconds)
         record.append(acknowledged?.description)
+        record.append(isRetired ? 1 : 0 as UInt8)
+        guard let queue else { return record.append(0 as UInt8) }
+        record.append(queue.takesImports ? 2 : 1 as UInt8)
+        guard let types = queue.types else { return record.append(UInt32.max) }
+        record.append(UInt32(types.count))
+        for type in types.sorted() { record.append(type.identifier) }
     }
 
     init(from record: inout RecordReader) throws {
@@ -104,6 +115,19 @@ extension Peer: SyncRecord {
         registered = Instant(nanoseconds: try record.read(Int64.self))
         lastSeen = Instant(nanoseconds: try record.read(Int64.self))
         acknowledged = try record.readOptionalText().flatMap { ChangeToken($0) }
+        // A record from before there were queues ends here.
+        if record.isAtEnd { return }
+        isRetired = try record.read(UInt8.self) != 0
+        let flag = try record.read(UInt8.self)
+        if flag == 0 { return }
+        var rule = QueueRule(types: nil, takesImports: flag == 2)
+        let count = try record.read(UInt32.self)
+        if count != .max {
+            var types: Set<SampleType> = []
+            for _ in 0..<count { types.insert(SampleType(try record.readText())) }
+            rule.types = types
+        }
+        queue = rule
     }
 }
 
@@ -162,6 +186,7 @@ extension PendingOperation: SyncRecord {
         record.append(nextTry.nanoseconds)
         record.append(state.rawValue)
         record.append(reason)
+        record.append(isSent ? 1 : 0 as UInt8)
     }
 
     init(from record: inout RecordReader) throws {
@@ -178,6 +203,7 @@ extension PendingOperation: SyncRecord {
             state: state,
             reason: try record.readText())
         self.sequence = sequence
+        isSent = record.isAtEnd ? attempts > 0 : try record.read(UInt8.self) != 0
     }
 }
 

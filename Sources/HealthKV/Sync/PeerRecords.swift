@@ -2,7 +2,7 @@ import ColumnFormat
 import HealthModel
 
 /// A peer that the store exchanges samples with, and how far it has followed our changes.
-public struct Peer: Sendable, Hashable {
+public struct RegisteredPeer: Sendable, Hashable {
     /// What the peer is called; every table of sync knows it by this name.
     public let name: String
     /// When it was registered.
@@ -11,13 +11,20 @@ public struct Peer: Sendable, Hashable {
     public var lastSeen: Instant
     /// Up to here it has acknowledged our changes; tombstones behind it are kept for it.
     public var acknowledged: ChangeToken?
+    /// What is put into its queue; `nil` for a peer that follows the feed of changes instead.
+    public var queue: QueueRule?
+    /// Whether it was silent for so long that tombstones are no longer kept for it (SEMANTICS C27).
+    public var isRetired = false
 
     /// A peer that has acknowledged nothing, or what is given.
-    public init(name: String, registered: Instant, lastSeen: Instant, acknowledged: ChangeToken? = nil) {
+    public init(
+        name: String, registered: Instant, lastSeen: Instant, acknowledged: ChangeToken? = nil, queue: QueueRule? = nil
+    ) {
         self.name = name
         self.registered = registered
         self.lastSeen = lastSeen
         self.acknowledged = acknowledged
+        self.queue = queue
     }
 }
 
@@ -109,6 +116,8 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
     public var state: State
     /// Why the last attempt failed; it must not hold a health value.
     public var reason: String
+    /// Whether the peer may have got the operation, or an earlier one that it stands for, without our knowing.
+    public var isSent = false
 
     /// Names the operation among those of all peers, for ever.
     public var id: String { "\(peer)#\(sequence)" }

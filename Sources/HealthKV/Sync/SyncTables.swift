@@ -11,21 +11,23 @@ extension Snapshot {
     }
 
     /// All records of a table whose keys begin with `prefix`, in order.
-    func records<Record: SyncRecord>(prefix: [UInt8] = [], as type: Record.Type) throws -> [Record] {
+    func records<Record: SyncRecord>(
+        prefix: [UInt8] = [], from: [UInt8]? = nil, limit: Int = .max, as type: Record.Type
+    ) throws -> [Record] {
         var records: [Record] = []
-        let start = prefix.isEmpty ? nil : SyncKey(prefix)
+        let start = (from ?? (prefix.isEmpty ? nil : prefix)).map { SyncKey($0) }
         try StoredSync<Record>.table(tables).forEach(from: start, in: view) { key, stored in
             guard key.keyBytes.starts(with: prefix) else { return false }
             guard stored.key == key else { throw damaged("a record of sync stands under another's key") }
             records.append(stored.record)
-            return true
+            return records.count < limit
         }
         return records
     }
 }
 
 extension WriteTransaction {
-    fileprivate mutating func put<Record: SyncRecord>(_ record: Record, _ bytes: [UInt8]) throws {
+    mutating func put<Record: SyncRecord>(_ record: Record, _ bytes: [UInt8]) throws {
         let key = SyncKey(bytes)
         state.isChanged = true
         let stored = StoredSync(record, key: key, commit: commit)
@@ -33,7 +35,7 @@ extension WriteTransaction {
         try StoredSync<Record>.table(context.tables).put(stored, under: key, in: &lmdb)
     }
 
-    fileprivate mutating func forget<Record: SyncRecord>(_ bytes: [UInt8], as type: Record.Type) throws {
+    mutating func forget<Record: SyncRecord>(_ bytes: [UInt8], as type: Record.Type) throws {
         try account(Record.table, bytes, nil)
         if try StoredSync<Record>.table(context.tables).delete(SyncKey(bytes), in: &lmdb) { state.isChanged = true }
     }
@@ -42,12 +44,14 @@ extension WriteTransaction {
 // Sync state lives beside the samples, and changes in the same transaction as what it stands for.
 extension SampleReading where Self: ~Copyable {
     /// The registered peers.
-    public func peers() throws -> [Peer] { try snapshot.records(as: Peer.self).sorted { $0.name < $1.name } }
+    public func peers() throws -> [RegisteredPeer] {
+        try snapshot.records(as: RegisteredPeer.self).sorted { $0.name < $1.name }
+    }
 
     /// What is known of a peer; `nil` when it is not registered.
-    public func peer(_ name: String) throws -> Peer? {
+    public func peer(_ name: String) throws -> RegisteredPeer? {
         let snapshot = snapshot
-        return try snapshot.record(PeerKey.peer(name, snapshot.header.hashKey), as: Peer.self)
+        return try snapshot.record(PeerKey.peer(name, snapshot.header.hashKey), as: RegisteredPeer.self)
     }
 
     /// Our places in the feeds of all peers, or of one.
@@ -83,23 +87,36 @@ extension SampleReading where Self: ~Copyable {
         return try snapshot.records(prefix: prefix, as: PendingOperation.self)
     }
 
+    /// Some operations that wait for a peer, behind a place of its queue.
+    public func pending(for peer: String, after sequence: UInt64, limit: Int) throws -> [PendingOperation] {
+        let snapshot = snapshot
+        let hashKey = snapshot.header.hashKey
+        guard sequence < .max else { return [] }
+        return try snapshot.records(
+            prefix: PeerKey.peer(peer, hashKey), from: PeerKey.pending(peer, sequence + 1, hashKey), limit: limit,
+            as: PendingOperation.self)
+    }
+
     /// Conflicts that were resolved, the oldest first.
     public func audit() throws -> [AuditEntry] { try snapshot.records(as: AuditEntry.self) }
 }
 
 extension WriteTransaction {
     /// Registers a peer, or updates what is known of it.
-    public mutating func setPeer(_ peer: Peer) throws {
+    public mutating func setPeer(_ peer: RegisteredPeer) throws {
+        state.queues = nil
         try put(peer, PeerKey.peer(peer.name, state.header.hashKey))
     }
 
     /// Forgets a peer with its anchors, links, queue and daily totals. Samples stay.
     public mutating func removePeer(_ name: String) throws {
         let hashKey = state.header.hashKey
-        try forget(PeerKey.peer(name, hashKey), as: Peer.self)
+        state.queues = nil
+        try forget(PeerKey.peer(name, hashKey), as: RegisteredPeer.self)
         for anchor in try anchors(of: name) { try removeAnchor(peer: name, type: anchor.type, scope: anchor.scope) }
         for operation in try pending(for: name) { try removePending(operation) }
-        let links = try snapshot.records(prefix: PeerKey.peer(name, hashKey), as: PeerLink.self)
+        // Each link stands there twice, once in each direction.
+        let links = try snapshot.records(prefix: PeerKey.peer(name, hashKey) + [0], as: PeerLink.self)
         for link in links { try removeLink(link) }
         try removeTotals(peer: name)
     }
@@ -110,7 +127,7 @@ extension WriteTransaction {
             throw StoreError(.tokenExpired, path: environment.path, "The acknowledged token is not of this store")
         }
         let now = environment.now()
-        var peer = try peer(name) ?? Peer(name: name, registered: now, lastSeen: now)
+        var peer = try peer(name) ?? RegisteredPeer(name: name, registered: now, lastSeen: now)
         peer.lastSeen = now
         peer.acknowledged = peer.acknowledged.map { max($0, token) } ?? token
         try setPeer(peer)
@@ -144,13 +161,16 @@ extension WriteTransaction {
         try forget(PeerKey.link(link.peer, 1, link.peerID, hashKey), as: PeerLink.self)
     }
 
-    /// Puts an operation at the end of its peer's queue and gives it its place. A place is never given twice, so that what
+    /// Puts an operation at the end of its peer's queue, in place of any that waits for the same sample, and gives it its place. A place is never given twice, so that what
     /// is known of an operation that is done cannot meet another one.
     @discardableResult
     public mutating func enqueue(_ operation: PendingOperation) throws -> PendingOperation {
         var operation = operation
+        if let prior = try pending(peer: operation.peer, sample: operation.sample) { try removePending(prior) }
         operation.sequence = commit << 32 | UInt64(state.takeOrdinal())
         try updatePending(operation)
+        let place = PendingPlace(peer: operation.peer, sample: operation.sample, sequence: operation.sequence)
+        try put(place, PeerKey.place(place.peer, place.sample, state.header.hashKey))
         return operation
     }
 
@@ -161,14 +181,24 @@ extension WriteTransaction {
 
     /// Takes an operation out of its queue, because it is done or given up.
     public mutating func removePending(_ operation: PendingOperation) throws {
-        try forget(PeerKey.pending(operation.peer, operation.sequence, state.header.hashKey), as: PendingOperation.self)
+        let hashKey = state.header.hashKey
+        try forget(PeerKey.pending(operation.peer, operation.sequence, hashKey), as: PendingOperation.self)
+        let place = PeerKey.place(operation.peer, operation.sample, hashKey)
+        if try snapshot.record(place, as: PendingPlace.self)?.sequence == operation.sequence {
+            try forget(place, as: PendingPlace.self)
+        }
     }
 
     /// Adds a resolved conflict to the audit record.
-    public mutating func appendAudit(event: String, sample: SampleID, displaced: [UInt8]) throws {
+    public mutating func appendAudit(event: String, sample: SampleID, displaced: [UInt8] = []) throws {
         let entry = AuditEntry(
             commit: commit, ordinal: state.takeOrdinal(), time: environment.now(), event: event, sample: sample,
             displaced: displaced)
         try put(entry, PeerKey.audit(entry.commit, entry.ordinal))
+    }
+
+    /// Takes a conflict out of the audit record, once it was looked at or restored from.
+    public mutating func removeAudit(_ entry: AuditEntry) throws {
+        try forget(PeerKey.audit(entry.commit, entry.ordinal), as: AuditEntry.self)
     }
 }

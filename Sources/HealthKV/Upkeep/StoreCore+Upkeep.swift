@@ -104,7 +104,7 @@ extension WriteTransaction {
         // A peer that has acknowledged nothing holds everything back.
         // A token inside a commit has not seen all of it.
         let seen =
-            try peers().map { peer in
+            try peers().filter { !$0.isRetired }.map { peer in
                 guard let token = peer.acknowledged, token.epoch == state.header.epoch else { return 0 as UInt64 }
                 return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
             }.min() ?? .max

@@ -37,3 +37,19 @@ struct LocalDay {
 
     var text: String { CivilTime.text(number) }
 }
+
+/// Local days as their names, `YYYY-MM-DD`.
+package enum LocalDays {
+    /// The days from one instant to another, at most `limit` of them, the earliest first; none in a zone that nobody knows.
+    package static func names(from: Instant, to: Instant, zone: String, limit: Int) -> [String] {
+        guard let zone = TimeZone(identifier: zone), from <= to else { return [] }
+        let (first, last) = (LocalDay(of: from, in: zone).number, LocalDay(of: to, in: zone).number)
+        return (first...max(first, last)).prefix(limit).map { LocalDay($0, in: zone).text }
+    }
+
+    /// Whether a local day is over.
+    package static func isOver(_ day: String, zone: String, at now: Instant) -> Bool {
+        guard let zone = TimeZone(identifier: zone), let number = CivilTime.day(day) else { return false }
+        return LocalDay(of: now, in: zone).number > number
+    }
+}

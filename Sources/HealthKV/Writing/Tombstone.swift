@@ -80,6 +80,20 @@ struct Tombstone: Sendable, Equatable {
         self.time = time
     }
 
+    /// A deletion that another store recorded.
+    init(_ deletion: DeletedSample, type: UInt32, source: UInt32, commit: UInt64, ordinal: UInt32, time: Int64) {
+        id = deletion.id
+        self.type = type
+        self.source = source
+        syncIdentifier = deletion.syncIdentifier
+        version = deletion.version
+        clockTime = deletion.modified.time.nanoseconds
+        clockReplica = deletion.modified.replica
+        self.commit = commit
+        self.ordinal = ordinal
+        self.time = time
+    }
+
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
         var record = try RecordReader(span, table: .tombstones, key: key)
         id = try record.readID()

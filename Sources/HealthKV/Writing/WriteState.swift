@@ -17,6 +17,8 @@ struct WriteState {
     var reranked: Set<UInt32> = []
     /// Whether the identity index has new runs, which may have to be merged.
     var addedRuns = false
+    /// The peers that have a queue; `nil` until they are read.
+    var queues: [RegisteredPeer]?
     /// Why nothing may be added; `nil` when there is room.
     var refusal: StoreError?
     /// Whether anything is added or edited, not only deleted.

@@ -40,16 +40,19 @@ extension WriteTransaction {
     }
 
     /// Deletes live rows. A tombstone's version is the row's unless it is given.
-    mutating func deleteFound(_ found: [FoundRow], tombstoneVersion: Int64? = nil) throws {
+    mutating func deleteFound(
+        _ found: [FoundRow], tombstoneVersion: Int64? = nil, clock: ChangeClock? = nil
+    ) throws {
         for item in found {
             var buried = item.row
             if let tombstoneVersion { buried.version = tombstoneVersion }
             try apply(item.lane, inserts: [], removals: [item.row.point])
             let ordinal = state.takeOrdinal()
             try bury(
-                buried, item.lane, clock: tick(), commit: commit, ordinal: ordinal,
+                buried, item.lane, clock: clock ?? tick(), commit: commit, ordinal: ordinal,
                 time: environment.now().nanoseconds)
             try reindex(from: (item.row, item.lane), to: nil)
+            try queue(buried, item.lane.type, .delete)
             state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: item.row.id, type: item.lane.type))
         }
     }

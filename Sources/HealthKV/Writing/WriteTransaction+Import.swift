@@ -128,6 +128,7 @@ extension WriteTransaction {
                 }
                 for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
                 try apply(lane, inserts: made)
+                if try hasQueues() { for row in made { try queue(row, lane.type, .save) } }
                 report.inserted += made.count
             }
         }

@@ -36,7 +36,9 @@ extension WriteTransaction {
         var intent = Intent(
             scope: scope, commit: commit, ordinal: ordinal, clock: tick(), time: environment.now().nanoseconds,
             leavesTombstones: leavingTombstones)
-        let total = try countAndHide(intent)
+        let hasQueues = try hasQueues()
+        var authored: [(row: StoredRow, type: UInt32)]? = leavingTombstones && hasQueues ? [] : nil
+        let total = try countAndHide(intent, &authored)
         guard total > 0 else { return 0 }
         state.isChanged = true
         state.removals.append(ChangeRecord.Removal(ordinal: ordinal, scope: scope))
@@ -50,11 +52,15 @@ extension WriteTransaction {
             try put(.upkeep, intent.key, intent.value(commit: commit))
         }
         syncHeader()
+        for item in authored ?? [] { try queue(item.row, item.type, .delete) }
         return total
     }
 
-    /// Counts what an operation takes away, and takes it out of the counts.
-    private mutating func countAndHide(_ intent: Intent) throws -> Int {
+    /// Counts what an operation takes away, and takes it out of the counts. Lists what was written here, if it is asked to: for
+    /// peers with a queue each deletion is one of its own.
+    private mutating func countAndHide(
+        _ intent: Intent, _ authored: inout [(row: StoredRow, type: UInt32)]?
+    ) throws -> Int {
         var total = 0
         for lane in try snapshot.lanes(of: intent) {
             var counts = try snapshot.counts(of: lane.type)
@@ -69,6 +75,7 @@ extension WriteTransaction {
                     counts.add(row, source: source, -1)
                     counts.hidden += 1
                     total += 1
+                    authored?.append((row, lane.type))
                     let end = row.end == .max ? row.start : row.end
                     hours = min(hours?.lowerBound ?? row.start, row.start)...max(hours?.upperBound ?? end, end)
                 }

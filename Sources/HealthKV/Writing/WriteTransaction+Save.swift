@@ -161,6 +161,7 @@ extension WriteTransaction {
             try apply(lane, inserts: [row])
         }
         try reindex(from: (found.row, found.lane), to: (row, lane))
+        try queue(row, type, .save)
         let isMoved =
             try row.start != found.row.start || lane.type != found.lane.type
             || snapshot.revision(row.revision).sourceNumber != snapshot.revision(found.row.revision).sourceNumber
@@ -190,6 +191,7 @@ extension WriteTransaction {
         let lane = Lane(type: type, duration: row.durationClass)
         try apply(lane, inserts: [row])
         try reindex(from: nil, to: (row, lane))
+        try queue(row, type, .save)
         return .inserted
     }
 

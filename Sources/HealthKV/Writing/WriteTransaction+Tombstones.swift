@@ -9,8 +9,13 @@ extension WriteTransaction {
         _ row: StoredRow, _ lane: Lane, clock: ChangeClock, commit: UInt64, ordinal: UInt32, time: Int64
     ) throws {
         let source = try snapshot.revision(row.revision).sourceNumber
-        var tombstone = Tombstone(
-            of: row, type: lane.type, source: source, clock: clock, commit: commit, ordinal: ordinal, time: time)
+        try bury(
+            Tombstone(
+                of: row, type: lane.type, source: source, clock: clock, commit: commit, ordinal: ordinal, time: time))
+    }
+
+    mutating func bury(_ buried: Tombstone) throws {
+        var tombstone = buried
         if let sync = tombstone.sync, let other = try snapshot.tombstone(sync), other.id != tombstone.id {
             // Of two deletions of one sync identity the greater speaks for it.
             if (tombstone.version, tombstone.clock) < (other.version, other.clock) {

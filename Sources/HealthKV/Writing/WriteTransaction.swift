@@ -104,4 +104,6 @@ struct WriteEnvironment: Sendable {
     var path: String
     var limits: EngineLimits
     var filters: IdentityFilters
+    /// The peer that changes are received from: they are not queued for it.
+    var sender: String?
 }

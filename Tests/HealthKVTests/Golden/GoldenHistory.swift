@@ -75,7 +75,7 @@ enum GoldenHistory {
             try transaction.save(edited)
         }
         try store.write { transaction in
-            try transaction.setPeer(Peer(name: "peer", registered: .earliest, lastSeen: .earliest))
+            try transaction.setPeer(RegisteredPeer(name: "peer", registered: .earliest, lastSeen: .earliest))
             try transaction.setAnchor(
                 Anchor(peer: "peer", type: .stepCount, token: [1, 2, 3], time: .earliest, outcome: "ok"))
             try transaction.enqueue(PendingOperation(peer: "peer", kind: .save, sample: id(1), version: 2))

@@ -51,7 +51,7 @@ struct DumpTests {
         let id = try #require(SampleID(Fixture.weight))
         let now = Instant(nanoseconds: 1_000_000_000)
         try store.write { transaction in
-            try transaction.setPeer(Peer(name: "watch", registered: now, lastSeen: now))
+            try transaction.setPeer(RegisteredPeer(name: "watch", registered: now, lastSeen: now))
             try transaction.setAnchor(
                 Anchor(peer: "watch", type: .stepCount, token: [1, 171], time: now, outcome: "ok"))
             _ = try transaction.enqueue(PendingOperation(peer: "watch", kind: .save, sample: id, version: 3))

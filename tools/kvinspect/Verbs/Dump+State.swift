@@ -47,7 +47,7 @@ struct StateLines {
         try print(.object([.init("state", .object([.init("kind", .string(kind))] + fields))]))
     }
 
-    private func fields(of peer: Peer) -> [JSONValue.Field] {
+    private func fields(of peer: RegisteredPeer) -> [JSONValue.Field] {
         [
             .init("peer", .string(peer.name)), .init("registered", date(peer.registered)),
             .init("lastSeen", date(peer.lastSeen)),

@@ -1,0 +1,137 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// What of the store's changes is put into a peer's queue, in the transaction that makes them.
+public struct QueueRule: Sendable, Hashable {
+    /// Changes of these types; `nil` for all.
+    public var types: Set<SampleType>?
+    /// Changes of imported samples too. A peer such as HealthKit gets only what was written here (SEMANTICS C25).
+    public var takesImports: Bool
+
+    /// A rule for some types.
+    public init(types: Set<SampleType>?, takesImports: Bool = false) {
+        self.types = types
+        self.takesImports = takesImports
+    }
+
+    func takes(_ type: SampleType, isImported: Bool) -> Bool {
+        (takesImports || !isImported) && types?.contains(type) ?? true
+    }
+}
+
+/// Where the operation of a sample stands in a peer's queue: there is one at most for each.
+struct PendingPlace: SyncRecord {
+    let peer: String
+    let sample: SampleID
+    let sequence: UInt64
+
+    static var table: TableCode { .links }
+
+    init(peer: String, sample: SampleID, sequence: UInt64) {
+        self.peer = peer
+        self.sample = sample
+        self.sequence = sequence
+    }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(peer)
+        record.append(sample)
+        record.append(sequence)
+    }
+
+    init(from record: inout RecordReader) throws {
+        peer = try record.readText()
+        sample = try record.readID()
+        sequence = try record.read(UInt64.self)
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// The operation of a sample that waits for a peer.
+    public func pending(peer: String, sample: SampleID) throws -> PendingOperation? {
+        let snapshot = snapshot
+        let hashKey = snapshot.header.hashKey
+        guard let place = try snapshot.record(PeerKey.place(peer, sample, hashKey), as: PendingPlace.self) else {
+            return nil
+        }
+        return try snapshot.record(PeerKey.pending(peer, place.sequence, hashKey), as: PendingOperation.self)
+    }
+}
+
+extension WriteTransaction {
+    /// Runs `body` so that what it changes counts as received from a peer: it is queued for all others, not for that one. A peer that
+    /// follows the feed has seen it too, unless something that it has not seen stands before it.
+    ///
+    /// ```swift
+    /// try store.write { txn in
+    ///     try txn.receiving(from: "tablet") { try $0.merge(sample) }
+    /// }
+    /// ```
+    public mutating func receiving<Result>(
+        from peer: String, _ body: (inout WriteTransaction) throws -> Result
+    ) throws -> Result {
+        let outer = environment.sender
+        environment.sender = peer
+        defer { environment.sender = outer }
+        let follower = try followerThatHasSeenAll(peer)
+        let before = state.ordinal
+        let result = try body(&self)
+        if let follower, state.ordinal > before {
+            try acknowledge(
+                peer: follower,
+                ChangeToken(
+                    store: state.header.storeID, epoch: state.header.epoch, commit: commit, ordinal: state.ordinal - 1))
+        }
+        return result
+    }
+
+    private func followerThatHasSeenAll(_ name: String) throws -> String? {
+        guard let peer = try peer(name), peer.queue == nil, let seen = peer.acknowledged,
+            seen.epoch == state.header.epoch, seen.store == state.header.storeID
+        else { return nil }
+        let unseen = try? changes(since: seen, limit: 1).changes
+        let isBehind = unseen?.isEmpty != true
+        return isBehind ? nil : name
+    }
+
+    /// Queues a saved row for the peers that want it.
+    mutating func queue(_ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind) throws {
+        let queues = try queues()
+        if queues.isEmpty { return }
+        let isImported = row.flags.contains(.imported)
+        let type = try snapshot.type(type)
+        for peer in queues where peer.name != environment.sender {
+            guard peer.queue?.takes(type, isImported: isImported) ?? false else { continue }
+            try queue(row.id, version: row.version, kind, for: peer.name)
+        }
+    }
+
+    /// Whether any change may have to be queued.
+    mutating func hasQueues() throws -> Bool { try !queues().isEmpty }
+
+    /// The registered peers that have a queue, read once a transaction.
+    private mutating func queues() throws -> [RegisteredPeer] {
+        if let known = state.queues { return known }
+        let queues = try peers().filter { $0.queue != nil }
+        state.queues = queues
+        return queues
+    }
+
+    /// One operation stands for all that happened to a sample (SEMANTICS C20). No version is sent twice with different content,
+    /// so one that may have been sent already is passed by.
+    mutating func queue(_ sample: SampleID, version: Int64, _ kind: PendingOperation.Kind, for peer: String) throws {
+        let prior = try pending(peer: peer, sample: sample)
+        let link = try link(peer: peer, sample: sample)
+        if let prior { try removePending(prior) }
+        let wasTried = prior?.isSent ?? false
+        // The peer has never heard of it: nothing is to be taken back.
+        if kind == .delete, link == nil, !wasTried { return }
+        var next = max(version, link.map { $0.version + 1 } ?? 0)
+        if let prior, prior.kind == .save { next = max(next, prior.isSent ? prior.version + 1 : prior.version) }
+        if kind == .delete { next = max(version, prior?.version ?? 0) }
+        var operation = PendingOperation(peer: peer, kind: kind, sample: sample, version: next)
+        operation.isSent = wasTried
+        try enqueue(operation)
+    }
+}

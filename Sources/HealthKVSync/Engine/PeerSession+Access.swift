@@ -1,0 +1,66 @@
+import HealthKV
+
+// Authorization: what is known of it, and what follows when it changes.
+extension PeerSession {
+    /// Types whose access is asked for one by one.
+    var authorizedTypes: [SampleType] { peer.traits.needsAuthorization ? plan.types.keys.sorted() : [] }
+
+    /// Asks the user; what may have become readable is read again from the beginning (SEMANTICS C23).
+    func authorize(_ stage: AuthorizationStage) async throws {
+        let request = plan.request(stage)
+        do {
+            try await peer.requestAuthorization(request)
+        } catch {
+            throw SyncIssue(error, plan: plan)
+        }
+        try await refreshAuthorization(afterRequest: request.read)
+    }
+
+    /// Compares what the peer says with what is remembered.
+    func refreshAuthorization(afterRequest asked: Set<SampleType> = []) async throws {
+        guard peer.traits.needsAuthorization else { return }
+        var found: [SampleType: TypeAuthorization] = [:]
+        for type in authorizedTypes { found[type] = await peer.authorization(of: type) }
+        let known = try state()
+        let isSame = found.allSatisfy { known[$0.key].authorization == $0.value }
+        if isSame, asked.isEmpty { return }
+        let (name, now, answers, plan) = (name, now, found, plan)
+        try await update { txn, state in
+            var isGranted = false
+            for (type, answer) in answers {
+                let before = state[type].authorization
+                state[type].authorization = answer
+                if answer.writing == .granted, before?.writing != .granted { isGranted = true }
+                let reachesBack = (answer.earliest ?? .distantPast) < (before?.earliest ?? .distantPast)
+                guard before != nil, asked.contains(type) || reachesBack, plan.types[type]?.pulls ?? false else {
+                    continue
+                }
+                try PeerSession.forgetPlace(name, type, &state, &txn)
+            }
+            if isGranted { try PeerSession.unpark(name, [.unauthorized], &txn) }
+            let shared = answers.filter { plan.types[$0.key]?.pushes ?? false }
+            let isAllDenied = !shared.isEmpty && shared.allSatisfy { $0.value.writing == .denied }
+            state.notices.removeAll { $0.code == .nothingGranted }
+            if isAllDenied { state.note(.nothingGranted, "nothing that may be shared is granted", at: now) }
+        }
+    }
+
+    /// Makes the next pull begin at the beginning. What is held already matches, and is no change.
+    static func forgetPlace(
+        _ name: String, _ type: SampleType, _ state: inout PeerState, _ txn: inout WriteTransaction
+    ) throws {
+        try txn.removeAnchor(peer: name, type: type, scope: state[type].scope)
+        state[type].isDrained = false
+        state[type].lastRescan = nil
+    }
+
+    /// Lets parked operations try again at once.
+    static func unpark(_ name: String, _ reasons: Set<ParkReason>, _ txn: inout WriteTransaction) throws {
+        for var operation in try txn.pending(for: name) where operation.state == .parked {
+            guard let reason = ParkReason(rawValue: operation.reason), reasons.contains(reason) else { continue }
+            operation.state = .waiting
+            operation.nextTry = .distantPast
+            try txn.updatePending(operation)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import HealthKV
+
+/// The sync with one peer: one thing at a time, each resumable after a crash.
+actor PeerSession {
+    let store: SampleStore
+    let peer: any Peer
+    let plan: SyncPlan
+    let options: SyncOptions
+    /// The last work that was asked for; the next waits for it.
+    private var last: Task<Void, Never>?
+    /// The token of our lease, while we hold it.
+    var leaseToken: UInt64?
+    /// Who wants to hear how a pull goes on.
+    var progress: (@Sendable (SyncProgress) -> Void)?
+
+    init(store: SampleStore, peer: any Peer, plan: SyncPlan, options: SyncOptions) {
+        self.store = store
+        self.peer = peer
+        self.plan = plan
+        self.options = options
+    }
+
+    nonisolated var name: String { peer.name }
+    nonisolated var now: Instant { options.clock.now() }
+
+    /// Runs work after all that was asked for before. Cancelling the caller cancels the work.
+    func inTurn<Result: Sendable>(
+        _ work: @escaping @Sendable (isolated PeerSession) async throws -> Result
+    ) async throws -> Result {
+        let previous = last
+        let task = Task { () async throws -> Result in
+            await previous?.value
+            try Task.checkCancellation()
+            return try await work(self)
+        }
+        last = Task { _ = try? await task.value }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// Reads what is remembered of the peer.
+    nonisolated func state() throws -> PeerState {
+        let name = name
+        return try store.read { try $0.state(of: name) }
+    }
+
+    /// Changes what is remembered, in a transaction that only the holder of the lease can commit.
+    @discardableResult
+    func update<Result: Sendable>(
+        _ change: @escaping @Sendable (inout WriteTransaction, inout PeerState) throws -> Result
+    ) async throws -> Result {
+        let (name, token) = (name, leaseToken)
+        return try await store.write { txn in
+            try PeerSession.checkLease(token, name, &txn)
+            var state = try txn.state(of: name)
+            let result = try change(&txn, &state)
+            try txn.setState(state, of: name)
+            return result
+        }
+    }
+
+    /// Whoever lost the lease must not commit: another process goes on from what it found.
+    private static func checkLease(_ token: UInt64?, _ name: String, _ txn: inout WriteTransaction) throws {
+        guard let token else { return }
+        guard try txn.lease(of: name)?.token == token else {
+            throw SyncIssue(.busyElsewhere, "the lease on \(name) was taken over")
+        }
+    }
+
+    func issue(_ code: SyncIssue.Code, _ detail: String) -> SyncIssue { SyncIssue(code, detail, plan: plan) }
+}
+
+// One engine at a time syncs a store with a peer, across processes.
+extension PeerSession {
+    /// Takes the lease, or renews it when half of its time is over. Throws when another process holds it.
+    func holdLease() async throws {
+        let (name, holder, now) = (name, options.holder, now)
+        let (half, whole) = (now + options.leaseTime / 2, now + options.leaseTime)
+        let ours = leaseToken
+        if let held = try store.read({ try $0.lease(of: name) }), held.token == ours, held.expires > half { return }
+        leaseToken = try await store.write { txn in
+            let known = try txn.lease(of: name)
+            // A holder whose expiry lies far ahead has a clock that is wrong.
+            if let known, known.holder != holder, known.expires > now, known.expires <= whole + .seconds(86_400) {
+                throw SyncIssue(.busyElsewhere, "another process syncs with \(name)")
+            }
+            // The same process after a crash has the same name and another token.
+            let token = known?.token ?? 0
+            let lease = Lease(holder: holder, token: token == ours ? token : token + 1, expires: whole)
+            try txn.setLease(lease, of: name)
+            return lease.token
+        }
+    }
+
+    /// When a lease that another process holds expires; `nil` when none does.
+    nonisolated func foreignLease() throws -> Instant? {
+        let (name, holder) = (name, options.holder)
+        guard let lease = try store.read({ try $0.lease(of: name) }), lease.holder != holder else { return nil }
+        return lease.expires
+    }
+
+    /// Gives the lease back, so that another process need not wait for its end.
+    func releaseLease() async throws {
+        guard let token = leaseToken else { return }
+        let name = name
+        leaseToken = nil
+        try await store.write { txn in
+            guard var lease = try txn.lease(of: name), lease.token == token else { return }
+            lease.expires = .distantPast
+            try txn.setLease(lease, of: name)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HealthKV
+
+/// Time, as the engine takes it: real, or a test's own.
+public struct SyncClock: Sendable {
+    /// What time it is.
+    public var now: @Sendable () -> Instant
+    /// Returns at a time or later; throws when the task is cancelled.
+    public var sleep: @Sendable (Instant) async throws -> Void
+
+    /// A clock.
+    public init(now: @escaping @Sendable () -> Instant, sleep: @escaping @Sendable (Instant) async throws -> Void) {
+        self.now = now
+        self.sleep = sleep
+    }
+
+    /// The system's clock.
+    public static let system = SyncClock(
+        now: SystemClock.now,
+        sleep: { time in
+            let left = time.nanoseconds - SystemClock.now().nanoseconds
+            if left > 0 { try await Task.sleep(for: .nanoseconds(left)) }
+        })
+}
+
+/// What the engine is run with. Every field has a usable default.
+public struct SyncOptions: Sendable {
+    /// Time.
+    public var clock = SyncClock.system
+    /// A random number from 0 to 1, for the jitter of retries.
+    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    /// The most samples that a page of a pull should have.
+    public var pageSize = 2_000
+    /// The most operations of one push.
+    public var pushSize = 200
+    /// Quick attempts before an operation is retried slowly (SEMANTICS C13).
+    public var quickAttempts = 3
+    /// The first delay of quick attempts; each is twice the one before.
+    public var firstDelay: Duration = .seconds(2)
+    /// The delay of slow retries.
+    public var slowDelay: Duration = .seconds(3_600)
+    /// How long a lease holds without being renewed.
+    public var leaseTime: Duration = .seconds(60)
+    /// Names this process among those that share the store: the same after a restart, another for each extension of an app.
+    public var holder = ProcessInfo.processInfo.processName
+    /// The time zone in whose days totals are kept.
+    public var zone = "UTC"
+    /// How often the whole feed is read again, since read access may have grown unseen (SEMANTICS C23).
+    public var rescanDays = 30
+    /// After how many days of silence a peer is retired (SEMANTICS C27).
+    public var retirementDays = 180
+
+    /// The defaults; change what is to differ.
+    public init() {}
+
+    /// Called between steps that a crash may separate. Tests end the process there.
+    package var atStep: @Sendable (SyncStep) throws -> Void = { _ in }
+}
+
+/// Places between which a crash may fall.
+package enum SyncStep: String, Sendable, CaseIterable {
+    case pagePulled, pageCommitted, pushMarked, pushSent, outcomesCommitted
+}
+
+extension Instant {
+    static func + (left: Instant, duration: Duration) -> Instant {
+        let (seconds, attoseconds) = duration.components
+        return left + (seconds * Instant.nanosecondsPerSecond + attoseconds / 1_000_000_000)
+    }
+
+    static func - (left: Instant, duration: Duration) -> Instant {
+        let (seconds, attoseconds) = duration.components
+        return left - (seconds * Instant.nanosecondsPerSecond + attoseconds / 1_000_000_000)
+    }
+}
+
+extension Duration {
+    static func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
+}

@@ -1,0 +1,15 @@
+import HealthKV
+
+/// A peer and what is synced with it.
+public struct SyncPeer: Sendable {
+    /// The other side.
+    public let peer: any Peer
+    /// What is synced.
+    public let plan: SyncPlan
+
+    /// A peer with its plan.
+    public init(_ peer: any Peer, plan: SyncPlan) {
+        self.peer = peer
+        self.plan = plan
+    }
+}

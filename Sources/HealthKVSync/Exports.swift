@@ -1,0 +1,2 @@
+// An app that syncs needs the store's and the model's names too.
+@_exported import HealthKV

@@ -1,0 +1,107 @@
+import HealthKV
+
+/// The other side of a sync: HealthKit, another store, a server.
+///
+/// A peer answers; it keeps no state of the sync. The engine calls one function at a time for each peer, and may call it again
+/// after a crash with the same arguments. Every function may suspend, and throws ``PeerError`` and nothing else.
+///
+public protocol Peer: Sendable {
+    /// Under this name the store keeps all that it knows of the peer. It never changes.
+    var name: String { get }
+
+    /// What kind of peer it is.
+    var traits: PeerTraits { get }
+
+    /// Whether the peer can be used now. Asked before anything else, and cheap.
+    func availability() async -> PeerAvailability
+
+    /// Asks the user for access. Returning does not mean that anything was granted (SEMANTICS A17).
+    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError)
+
+    /// What is known of the access to a type.
+    func authorization(of type: SampleType) async -> TypeAuthorization
+
+    /// A page of what is new behind a token; without one, of all live samples and recent deletions.
+    func pull(_ request: PullRequest) async throws(PeerError) -> PullPage
+
+    /// A page of the live samples of a type that start in a window, the latest first.
+    func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage
+
+    /// Carries out operations, and answers one outcome for each, in their order. What holds for all of them, such as a lock, is
+    /// an outcome too and not an error.
+    ///
+    /// Saving what the peer holds already at this version, and deleting what it does not hold, is success.
+    func push(_ operations: [PushOperation]) async -> [PushOutcome]
+
+    /// Tells that something may have changed for some types. It ends when the peer has nothing more to tell, and costs nothing
+    /// while there is nothing.
+    func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp>
+
+    /// The peer's own totals of some local days; days of which it knows nothing have no value.
+    func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading]
+
+    /// A digest of the live samples of a type that start in a window; `nil` where the peer has none, and must be enumerated.
+    func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest?
+
+    /// The types that the peer holds samples of, where it can tell; no type where it cannot.
+    func types() async throws(PeerError) -> Set<SampleType>
+
+    /// Told once the store holds everything up to a token durably. A peer that keeps deletions for others may forget them then.
+    func acknowledge(_ token: [UInt8], of type: SampleType) async
+}
+
+extension Peer {
+    /// No totals.
+    public func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] { [] }
+    /// No digests: the peer is enumerated.
+    public func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? { nil }
+    /// No types: those of the plan are synced.
+    public func types() async throws(PeerError) -> Set<SampleType> { [] }
+    /// Nothing to forget.
+    public func acknowledge(_ token: [UInt8], of type: SampleType) async {}
+}
+
+/// What kind of peer it is; the engine decides by these and never by the peer's class.
+public struct PeerTraits: Sendable, Hashable {
+    /// Whether the peer keeps samples unchanged with version, clock and origin, as another store does. Otherwise the engine
+    /// resolves what comes back by sync identifier and version alone.
+    public var keepsRecords: Bool
+    /// Whether it takes samples that were imported from elsewhere (SEMANTICS C25): stores do, HealthKit never.
+    public var takesImports: Bool
+    /// Whether it hides what may not be read, so that an empty answer never means deleted (SEMANTICS A17).
+    public var hidesUnreadable: Bool
+    /// Whether all types come in one feed. Then requests name ``SampleType/every``.
+    public var hasOneFeed: Bool
+    /// Whether it answers ``Peer/dailyTotals(_:)``.
+    public var givesDailyTotals: Bool
+    /// Whether access has to be granted by the user.
+    public var needsAuthorization: Bool
+
+    /// Traits, one by one.
+    public init(
+        keepsRecords: Bool, takesImports: Bool, hidesUnreadable: Bool, hasOneFeed: Bool, givesDailyTotals: Bool,
+        needsAuthorization: Bool
+    ) {
+        self.keepsRecords = keepsRecords
+        self.takesImports = takesImports
+        self.hidesUnreadable = hidesUnreadable
+        self.hasOneFeed = hasOneFeed
+        self.givesDailyTotals = givesDailyTotals
+        self.needsAuthorization = needsAuthorization
+    }
+
+    /// HealthKit, and what is like it: a database of the system with its own identities, that an app may write to.
+    public static let healthKit = PeerTraits(
+        keepsRecords: false, takesImports: false, hidesUnreadable: true, hasOneFeed: false, givesDailyTotals: true,
+        needsAuthorization: true)
+
+    /// Another HealthKV store.
+    public static let store = PeerTraits(
+        keepsRecords: true, takesImports: true, hidesUnreadable: false, hasOneFeed: true, givesDailyTotals: false,
+        needsAuthorization: false)
+}
+
+extension SampleType {
+    /// Stands for all types in requests to a peer with one feed.
+    public static let every = SampleType("*")
+}

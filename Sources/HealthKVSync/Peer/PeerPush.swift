@@ -1,0 +1,74 @@
+import HealthKV
+
+/// One thing that a peer is to do.
+public struct PushOperation: Sendable, Hashable {
+    /// What to do.
+    public enum Kind: Sendable, Hashable {
+        /// Hold this sample in place of any earlier version of it. Its version is the one to send, which may be above the
+        /// store's own; its sync identifier is always set.
+        case save(Sample)
+        /// Hold no version of this sample any more.
+        case delete(DeletedSample)
+    }
+
+    /// Names the operation in this push.
+    public var sequence: UInt64
+    /// What to do.
+    public var kind: Kind
+    /// What the peer calls the sample, where that is known: a hint. Resolve by sync identifier first (SEMANTICS C6).
+    public var peerID: SampleID?
+    /// The live samples of its group, itself among them, whether or not they are in this push: the members of a meal are saved as
+    /// one where the peer can do that. Empty for a sample without a group, and for a deletion.
+    public var group: [Sample]
+
+    /// An operation.
+    public init(sequence: UInt64, kind: Kind, peerID: SampleID? = nil, group: [Sample] = []) {
+        self.sequence = sequence
+        self.kind = kind
+        self.peerID = peerID
+        self.group = group
+    }
+
+    /// The type of the sample.
+    public var type: SampleType {
+        switch kind {
+        case .save(let sample): sample.type
+        case .delete(let deleted): deleted.type
+        }
+    }
+
+    /// The version that is sent, or deleted.
+    public var version: Int64 {
+        switch kind {
+        case .save(let sample): sample.version
+        case .delete(let deleted): deleted.version
+        }
+    }
+}
+
+/// How an operation ended.
+public enum PushOutcome: Sendable, Hashable {
+    /// Done, or done before. A peer that mints ids says what it calls the sample now; the engine takes that as provisional until it
+    /// was pulled back.
+    case done(peerID: SampleID? = nil)
+    /// The peer holds a greater version, and keeps it; the next pull brings it.
+    case superseded
+    /// Refused for good, whatever is tried. The reason must not hold a health value.
+    case refused(reason: String)
+    /// Nothing was tried, because of a state that ends by itself or by the user. It counts as no attempt.
+    case parked(ParkReason)
+    /// It did not happen, and may work later.
+    case failed(reason: String)
+    /// It may have happened or not: a crash, a time-out.
+    case unknown(reason: String)
+}
+
+/// Why an operation waits without being tried.
+public enum ParkReason: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The user was not asked, or said no.
+    case unauthorized
+    /// The device is locked.
+    case locked
+    /// The peer does not exist here, or is restricted.
+    case unavailable
+}

@@ -1,0 +1,78 @@
+import HealthKV
+
+/// A deletion names one version of a sample: it removes the sample only if that version is the one we know (SEMANTICS C22).
+extension PageApplier {
+    /// More deletions than this are not kept waiting for the end of the feed.
+    private static let deferredLimit = 10_000
+
+    mutating func applyDeletions(_ page: PullPage, in txn: inout WriteTransaction) throws {
+        for deletion in page.deletions {
+            if !page.isDrained, state.deferred.count < PageApplier.deferredLimit,
+                try mayBeReplacement(deletion, in: &txn)
+            {
+                // Its replacement may stand on a later page.
+                state.deferred.append(DeferredDeletion(deletion))
+            } else {
+                try apply(deletion, in: &txn)
+            }
+        }
+        guard page.isDrained, !state.deferred.isEmpty else { return }
+        let waiting = state.deferred
+        state.deferred = []
+        for deletion in waiting { try apply(deletion.deletion, in: &txn) }
+    }
+
+    /// A peer replaces only what has a sync identifier.
+    private func mayBeReplacement(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
+        if deletion.syncIdentifier != nil { return true }
+        return try txn.link(peer: peer, peerID: deletion.peerID) != nil
+    }
+
+    private mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+        guard let held = try held(deletion, in: &txn) else {
+            report.superseded += 1
+            return
+        }
+        let waiting = try txn.pending(peer: peer, sample: held.id)
+        let isEdited = waiting?.kind == .save && held.origin == .authored || held.original != nil
+        if isEdited, plan.plan(of: held.type)?.conflicts == .editWins, held.origin == .authored {
+            return try keep(held, waiting, in: &txn)
+        }
+        if isEdited {
+            try audit(.editDeleted, held, in: &txn)
+            report.conflicts += 1
+        }
+        if let waiting { try txn.removePending(waiting) }
+        try txn.delete(id: held.id, version: deletion.version ?? 0)
+        if let link = try txn.link(peer: peer, sample: held.id) { try txn.removeLink(link) }
+        noteDays([held])
+        report.deleted += 1
+    }
+
+    /// The live sample whose version a deletion names.
+    private func held(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Sample? {
+        if let link = try txn.link(peer: peer, peerID: deletion.peerID) { return try txn.sample(id: link.sample) }
+        if let sample = try txn.sample(id: deletion.peerID) {
+            // Under its own id it is known only as long as no link says otherwise.
+            let link = try txn.link(peer: peer, sample: sample.id)
+            if link == nil, sample.origin == .imported || sample.syncIdentifier == nil { return sample }
+            if link != nil { return nil }
+        }
+        guard let text = deletion.syncIdentifier, let version = deletion.version else { return nil }
+        return try txn.samples(syncIdentifier: text).first { sample in
+            let isOfFeed = plan.plan(of: sample.type) != nil && version >= sample.version
+            return try isOfFeed && txn.link(peer: peer, sample: sample.id) == nil
+        }
+    }
+
+    /// The edit is sent again, as a version above the deleted one.
+    private mutating func keep(
+        _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
+    ) throws {
+        let version = max(held.version, waiting?.version ?? 0)
+        if let waiting { try txn.removePending(waiting) }
+        if let link = try txn.link(peer: peer, sample: held.id) { try txn.removeLink(link) }
+        try txn.enqueue(PendingOperation(peer: peer, kind: .save, sample: held.id, version: version + 1))
+        report.conflicts += 1
+    }
+}

@@ -1,0 +1,69 @@
+import HealthKV
+
+/// Another store's records are stored unchanged, and the greater wins (SEMANTICS C1).
+extension PageApplier {
+    mutating func applyRecords(_ page: PullPage, in txn: inout WriteTransaction) throws {
+        var unknown = SampleBatch()
+        for addition in page.additions {
+            guard plan.plan(of: addition.sample.type)?.pulls ?? false else { continue }
+            noteSkew(addition.sample.modified)
+            if let held = try record(of: addition.sample, in: &txn) {
+                try merge(addition.sample, held, in: &txn)
+            } else {
+                unknown.append(addition.sample)
+            }
+        }
+        if !unknown.isEmpty { report.count(try txn.importBatch(unknown)) }
+        for deletion in page.deletions {
+            guard let record = deletion.record, plan.plan(of: record.type)?.pulls ?? false else { continue }
+            noteSkew(record.modified)
+            try merge(record, in: &txn)
+        }
+    }
+
+    private func record(of sample: Sample, in txn: inout WriteTransaction) throws -> Sample? {
+        if let held = try txn.sample(id: sample.id) { return held }
+        guard let text = sample.syncIdentifier else { return nil }
+        return try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity)
+    }
+
+    private mutating func merge(_ sample: Sample, _ held: Sample, in txn: inout WriteTransaction) throws {
+        let isConflict = try isUnknownToPeer(held.id, in: &txn) && sample.contentBytes != held.contentBytes
+        switch try txn.merge(sample) {
+        case .replaced, .inserted:
+            report.imported += 1
+            if isConflict { try note(.editReplaced, held, in: &txn) }
+        case .older:
+            report.unchanged += 1
+            if isConflict { try note(.editKept, sample, in: &txn) }
+        case .unchanged, .vetoed: report.unchanged += 1
+        }
+    }
+
+    private mutating func merge(_ deletion: DeletedSample, in txn: inout WriteTransaction) throws {
+        let held = try txn.sample(id: deletion.id)
+        let isConflict = try held.map { try isUnknownToPeer($0.id, in: &txn) } ?? false
+        guard try txn.merge(deletion) else { return }
+        report.deleted += 1
+        if let held, isConflict { try note(.editDeleted, held, in: &txn) }
+    }
+
+    private mutating func note(
+        _ event: SyncConflict.Event, _ displaced: Sample, in txn: inout WriteTransaction
+    ) throws {
+        try audit(event, displaced, in: &txn)
+        report.conflicts += 1
+    }
+
+    /// Whether a sample was changed here since the peer last saw our changes.
+    private func isUnknownToPeer(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
+        guard let acknowledged else { return true }
+        return try txn.isChanged(id: id, since: acknowledged)
+    }
+
+    private mutating func noteSkew(_ clock: ChangeClock?) {
+        guard let clock else { return }
+        let ahead = Double(clock.time.nanoseconds.subtractingReportingOverflow(now.nanoseconds).partialValue) / 1e9
+        if ahead > 86_400, clock.time > now { report.skewSeconds = max(report.skewSeconds ?? 0, ahead) }
+    }
+}

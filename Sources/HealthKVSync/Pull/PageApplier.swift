@@ -1,0 +1,151 @@
+import HealthKV
+
+/// Brings a page of a peer's feed into the store, inside the transaction that also stores the place behind it.
+struct PageApplier: Sendable {
+    let peer: String
+    let traits: PeerTraits
+    let plan: SyncPlan
+    let now: Instant
+    /// What is remembered of the feed's type; changed as the page is applied.
+    var state: TypeState
+    /// Where the peer stood in our feed: an edit behind it is one that the peer does not know.
+    var acknowledged: ChangeToken?
+    /// The source of what this app writes.
+    let ownSource: SourceIdentity
+    /// The zone in whose days totals are kept.
+    let zone: String
+    var report = PullReport()
+
+    /// Applies additions, then deletions (SEMANTICS C22), and what waited for the end of the feed.
+    mutating func apply(_ page: PullPage, in txn: inout WriteTransaction) throws {
+        try txn.receiving(from: peer) { txn in
+            if traits.keepsRecords {
+                try applyRecords(page, in: &txn)
+            } else {
+                try applySamples(page.additions, in: &txn)
+                try applyDeletions(page, in: &txn)
+            }
+        }
+        state.imported += report.imported
+        state.isDrained = page.isDrained
+        state.isMidway = !page.isDrained
+        if page.isDrained { state.isAdopted = true }
+    }
+
+    /// Samples of a page, or of a window of a first import.
+    mutating func applySamples(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
+        var foreign: [PulledSample] = []
+        for addition in additions {
+            if addition.isOwn {
+                try applyOwn(addition, in: &txn)
+            } else if plan.plan(of: addition.sample.type)?.pulls ?? false {
+                foreign.append(addition)
+            }
+        }
+        if let horizon = state.horizon { foreign.removeAll { $0.sample.start < horizon } }
+        try importForeign(foreign, in: &txn)
+    }
+
+    private mutating func importForeign(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
+        guard !foreign.isEmpty else { return }
+        var batch = SampleBatch()
+        for addition in foreign {
+            // A version that the peer called otherwise before is held already.
+            var sample = addition.sample
+            sample.origin = .imported
+            if let link = try txn.link(peer: peer, peerID: addition.peerID) { sample.id = link.sample }
+            batch.append(sample)
+            state.sources.insert(sample.source.identity)
+        }
+        let imported = try txn.importBatch(batch)
+        report.count(imported)
+        state.lastForeign = now
+        noteDays(foreign.map(\.sample))
+        for addition in foreign where addition.sample.syncIdentifier != nil { try link(addition, in: &txn) }
+        if imported.vetoed > 0 { for addition in foreign { try revive(addition, in: &txn) } }
+    }
+
+    /// Links are kept only where the peer's UUID is not the sample's id: after an edit at its source.
+    private func link(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
+        guard let text = addition.sample.syncIdentifier,
+            let held = try txn.sample(
+                syncIdentifier: text, type: addition.sample.type, source: addition.sample.source.identity),
+            held.version <= max(1, addition.sample.version) || held.original != nil
+        else { return }
+        let known = try txn.link(peer: peer, sample: held.id)
+        if held.id == addition.peerID {
+            if let known { try txn.removeLink(known) }
+        } else if known?.peerID != addition.peerID {
+            try txn.setLink(
+                PeerLink(peer: peer, sample: held.id, peerID: addition.peerID, version: max(1, addition.sample.version))
+            )
+        }
+    }
+
+    /// A sample that was only presumed gone shows itself again (SEMANTICS C26).
+    private mutating func revive(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
+        guard let link = try txn.link(peer: peer, sample: addition.sample.id), link.version == PeerLink.presumedGone,
+            let deleted = try txn.deletedSample(id: addition.sample.id), !deleted.isHidden
+        else { return }
+        var sample = addition.sample
+        sample.version = deleted.version + 1
+        guard try txn.save(sample) == .inserted else { return }
+        try txn.removeLink(link)
+        report.imported += 1
+    }
+
+    /// Daily totals are asked for again for every day that a change touched (SEMANTICS C15).
+    mutating func noteDays(_ samples: [Sample]) {
+        for sample in samples where plan.plan(of: sample.type)?.keepsDailyTotals ?? false {
+            let end = sample.isOpenEnded ? max(sample.start, now) : sample.end
+            state.staleDays.formUnion(LocalDays.names(from: sample.start, to: end, zone: zone, limit: 400))
+        }
+    }
+
+    /// Keeps what a conflict displaced, so that it can be restored.
+    func audit(_ event: SyncConflict.Event, _ displaced: Sample, in txn: inout WriteTransaction) throws {
+        try txn.appendAudit(
+            event: event.rawValue, sample: displaced.id, displaced: try EngineNotes.encode(displaced))
+    }
+}
+
+extension PeerLink {
+    /// Stands in place of a version where the sample was presumed gone because two enumerations missed it.
+    static let presumedGone: Int64 = -1
+}
+
+/// What a pull did.
+public struct PullReport: Sendable, Hashable {
+    /// Samples that are new here, or newer than what was held.
+    public var imported = 0
+    /// Samples that were held already.
+    public var unchanged = 0
+    /// Samples that this app wrote and that were found again at the peer.
+    public var adopted = 0
+    /// Samples that were deleted here since the peer deleted them.
+    public var deleted = 0
+    /// Deletions that spoke of a version which another had replaced.
+    public var superseded = 0
+    /// Conflicts that were resolved and can be looked at.
+    public var conflicts = 0
+    /// The farthest that a clock of the peer was ahead by more than a day, in seconds.
+    public var skewSeconds: Double?
+
+    /// A report of nothing.
+    public init() {}
+
+    mutating func count(_ imported: ImportReport) {
+        self.imported += imported.inserted + imported.replaced
+        unchanged += imported.unchanged + imported.older + imported.vetoed
+    }
+
+    static func += (left: inout PullReport, right: PullReport) {
+        left.imported += right.imported
+        left.unchanged += right.unchanged
+        left.adopted += right.adopted
+        left.deleted += right.deleted
+        left.superseded += right.superseded
+        left.conflicts += right.conflicts
+        left.skewSeconds = [left.skewSeconds, right.skewSeconds].compactMap(\.self).max()
+    }
+}

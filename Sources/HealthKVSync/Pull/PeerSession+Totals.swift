@@ -1,0 +1,44 @@
+import HealthKV
+
+// A peer's own daily totals are kept beside the samples (SEMANTICS C15).
+extension PeerSession {
+    /// Days that are asked for at once.
+    private static let daysAtOnce = 366
+
+    /// Asks again for the totals of every day that a change touched, and of today.
+    func pullTotals(_ type: SampleType) async throws {
+        guard peer.traits.givesDailyTotals, plan.types[type]?.keepsDailyTotals ?? false else { return }
+        let (name, zone, now) = (name, options.zone, now)
+        var days = try state()[type].staleDays
+        let yesterday = LocalDays.names(from: now - .days(1), to: now, zone: zone, limit: 2)
+        let held = try store.read { try $0.totals(of: type, peer: name) }
+        // What was read before a day was over says less than the day has.
+        days.formUnion(held.filter { !$0.isComplete }.map(\.day))
+        days.formUnion(yesterday.filter { day in !held.contains { $0.day == day && $0.isComplete } })
+        let wanted = days.sorted()
+        for from in stride(from: 0, to: wanted.count, by: PeerSession.daysAtOnce) {
+            let some = Array(wanted[from..<min(wanted.count, from + PeerSession.daysAtOnce)])
+            let readings = try await peer.dailyTotals(DailyTotalRequest(type: type, days: some, zone: zone))
+            try await update { txn, state in
+                for reading in readings {
+                    guard let unit = reading.quantity?.unit ?? type.canonicalUnit else { continue }
+                    let total = DailyTotal(
+                        peer: name, type: type, day: reading.day, zone: zone, value: reading.quantity?.value,
+                        unit: unit,
+                        isComplete: LocalDays.isOver(reading.day, zone: zone, at: now), time: now)
+                    if try !txn.totals(of: type, peer: name).contains(where: { $0.isSameReading(as: total) }) {
+                        try txn.setTotal(total)
+                    }
+                }
+                state[type].staleDays.subtract(some)
+            }
+        }
+    }
+}
+
+extension DailyTotal {
+    /// Whether another reading says the same: then it is not worth a commit.
+    fileprivate func isSameReading(as other: DailyTotal) -> Bool {
+        day == other.day && value == other.value && unit == other.unit && isComplete == other.isComplete
+    }
+}

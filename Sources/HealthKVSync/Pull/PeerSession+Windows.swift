@@ -1,0 +1,53 @@
+import HealthKV
+
+// A first import brings the newest samples first, so that the screen fills at once; the feed, in the order in which samples were written,
+// completes it.
+extension PeerSession {
+    /// How far back each window reaches, in days.
+    private static let windows = [7, 30, 90, 365]
+
+    func pullNewestWindows(_ type: SampleType) async throws -> PullReport {
+        var total = PullReport()
+        guard !peer.traits.hasOneFeed, plan.types[type]?.pulls ?? false, try !state()[type].isAdopted else {
+            return total
+        }
+        let now = now
+        for days in PeerSession.windows {
+            let known = try state()[type]
+            let earliest = max(known.horizon ?? .distantPast, now - .days(days))
+            let end = known.windowsDone ?? .distantFuture
+            if earliest >= end { continue }
+            total += try await pullWindow(type, TimeRange(from: earliest, to: end))
+        }
+        return total
+    }
+
+    private func pullWindow(_ type: SampleType, _ window: TimeRange) async throws -> PullReport {
+        var total = PullReport()
+        var cursor: [UInt8]?
+        repeat {
+            try Task.checkCancellation()
+            let page = try await peer.enumerate(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
+            try options.atStep(.pagePulled)
+            let (applier, name) = (try applier(state()[type]), name)
+            let isLast = page.cursor == nil
+            let report = try await update { txn, state in
+                var applier = applier
+                applier.state = state[type]
+                try txn.receiving(from: name) { try applier.applySamples(page.samples, in: &$0) }
+                state[type] = applier.state
+                state[type].imported += applier.report.imported
+                state[type].isMidway = true
+                if isLast { state[type].windowsDone = window.from }
+                return applier.report
+            }
+            total += report
+            if report.imported > 0 {
+                progress?(SyncProgress(type: type, imported: report.imported, isDrained: false))
+            }
+            cursor = page.cursor
+        } while cursor != nil
+        return total
+    }
+}

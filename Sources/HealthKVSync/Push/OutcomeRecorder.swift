@@ -1,0 +1,81 @@
+import HealthKV
+
+/// Records how operations ended, in the transaction that takes them out of the queue.
+struct OutcomeRecorder: Sendable {
+    let peer: String
+    let now: Instant
+    let options: SyncOptions
+    var report = PushReport()
+
+    mutating func record(
+        _ outcome: PushOutcome, of queued: PendingOperation, _ sent: PushOperation,
+        in txn: inout WriteTransaction, _ state: inout PeerState
+    ) throws {
+        // An edit made meanwhile stands in its place, and knows that this one may have been sent.
+        let waiting = try txn.pending(peer: peer, sample: queued.sample)
+        let current = waiting?.sequence == queued.sequence ? waiting : nil
+        switch outcome {
+        case .done(let peerID):
+            report.done += 1
+            try settle(peerID, queued, sent, in: &txn)
+            if let current { try txn.removePending(current) }
+        case .superseded:
+            report.done += 1
+            if let current { try txn.removePending(current) }
+        case .refused(let reason):
+            report.quarantined += 1
+            state.note(.quarantined, reason, at: now)
+            try keep(current, queued, in: &txn) { operation in
+                (operation.state, operation.reason) = (.quarantined, reason)
+            }
+        case .parked(let reason):
+            report.parked += 1
+            try keep(current, queued, in: &txn) { operation in
+                (operation.state, operation.reason) = (.parked, reason.rawValue)
+                operation.nextTry = now + options.slowDelay
+            }
+        case .failed(let reason):
+            report.failed += 1
+            try keep(current, queued, in: &txn) { delay(&$0, reason) }
+        case .unknown(let reason):
+            report.failed += 1
+            guard var operation = current else { return }
+            delay(&operation, reason)
+            try txn.updatePending(operation)
+        }
+    }
+
+    /// The peer holds what was sent. What it calls it is provisional until it was pulled back (SEMANTICS C25).
+    private func settle(
+        _ peerID: SampleID?, _ queued: PendingOperation, _ sent: PushOperation, in txn: inout WriteTransaction
+    ) throws {
+        let known = try txn.link(peer: peer, sample: queued.sample)
+        if case .delete = sent.kind {
+            if let known { try txn.removeLink(known) }
+            return
+        }
+        try txn.setLink(
+            PeerLink(
+                peer: peer, sample: queued.sample, peerID: peerID ?? known?.peerID ?? queued.sample,
+                version: sent.version, isProvisional: true))
+    }
+
+    /// What did not happen was not sent either.
+    private func keep(
+        _ current: PendingOperation?, _ queued: PendingOperation, in txn: inout WriteTransaction,
+        _ change: (inout PendingOperation) -> Void
+    ) throws {
+        guard var operation = current else { return }
+        operation.isSent = queued.isSent
+        change(&operation)
+        try txn.updatePending(operation)
+    }
+
+    /// Three quick attempts, then slow ones for as long as it takes (SEMANTICS C13).
+    private func delay(_ operation: inout PendingOperation, _ reason: String) {
+        operation.attempts += 1
+        operation.reason = reason
+        operation.state = operation.attempts >= options.quickAttempts ? .parked : .waiting
+        operation.nextTry = now + options.delay(afterFailures: operation.attempts)
+    }
+}

@@ -1,0 +1,112 @@
+import HealthKV
+
+// A peer that keeps records follows the store's feed of changes: a token stands for all that it has seen, and only what it refuses
+// waits in its queue.
+extension PeerSession {
+    func pushFeed() async throws -> PushReport {
+        var report = PushReport()
+        guard try heldTypes().isEmpty else { return report }
+        let name = name
+        if try store.read({ try $0.peer(name)?.acknowledged }) == nil, try await skipEqual() { return report }
+        while true {
+            try Task.checkCancellation()
+            guard let page = try await nextChanges(), !page.changes.isEmpty else { return report }
+            let step = try await send(page)
+            report += step.report
+            if !step.isWhole { return report }
+        }
+    }
+
+    /// The next changes that the peer has not seen. When the store no longer knows all of them, both sides are compared instead.
+    private func nextChanges() async throws -> ChangePage? {
+        let (name, limit) = (name, options.pushSize)
+        do {
+            return try store.read { txn in
+                try txn.changes(since: try txn.peer(name)?.acknowledged, limit: limit)
+            }
+        } catch let error as StoreError where error.code == .tokenExpired {
+            let token = try store.read { $0.currentToken }
+            try await reconcileRecords()
+            try await update { txn, _ in
+                guard var known = try txn.peer(name) else { return }
+                known.acknowledged = token
+                try txn.setPeer(known)
+            }
+            return nil
+        }
+    }
+
+    private func send(_ page: ChangePage) async throws -> (report: PushReport, isWhole: Bool) {
+        try await holdLease()
+        var operations: [PushOperation] = []
+        var places: [ChangeToken] = []
+        for change in page.changes {
+            for kind in try kinds(of: change) {
+                operations.append(PushOperation(sequence: UInt64(operations.count), kind: kind))
+                places.append(change.token)
+            }
+        }
+        let outcomes = operations.isEmpty ? [] : await peer.push(operations)
+        try options.atStep(.pushSent)
+        var report = PushReport()
+        var refused: [(PushOperation, String)] = []
+        // The feed is acknowledged up to the first change that is to be tried again.
+        var stop: Int?
+        for (index, outcome) in outcomes.enumerated() {
+            switch outcome {
+            case .done, .superseded: report.done += 1
+            case .refused(let reason):
+                report.quarantined += 1
+                refused.append((operations[index], reason))
+            case .parked: (report.parked, stop) = (report.parked + 1, stop ?? index)
+            case .failed, .unknown: (report.failed, stop) = (report.failed + 1, stop ?? index)
+            }
+        }
+        try await acknowledge(page, places, stop, refused)
+        try options.atStep(.outcomesCommitted)
+        if let stop, case .failed(let reason) = outcomes[stop] { throw issue(.delayed, reason) }
+        return (report, stop == nil)
+    }
+
+    private func acknowledge(
+        _ page: ChangePage, _ places: [ChangeToken], _ stop: Int?, _ refused: [(PushOperation, String)]
+    ) async throws {
+        let (name, now) = (name, now)
+        // A change that gives several operations is seen once all of them are done.
+        let seen = stop.map { stop in places[..<stop].last { $0 < places[stop] } } ?? page.next
+        try await update { txn, state in
+            for (operation, reason) in refused {
+                var kind = PendingOperation.Kind.delete
+                var id = SampleID.zero
+                switch operation.kind {
+                case .save(let sample): (kind, id) = (.save, sample.id)
+                case .delete(let deleted): id = deleted.id
+                }
+                try txn.enqueue(
+                    PendingOperation(
+                        peer: name, kind: kind, sample: id, version: operation.version, state: .quarantined,
+                        reason: reason))
+                state.note(.quarantined, reason, at: now)
+            }
+            if let seen { try txn.acknowledge(peer: name, seen) }
+        }
+    }
+
+    /// What a change asks of the peer.
+    private func kinds(of change: Change) throws -> [PushOperation.Kind] {
+        func isPushed(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }
+        switch change.kind {
+        case .saved(let sample): return isPushed(sample.type) ? [.save(sample)] : []
+        case .deleted(let deleted):
+            // Without a version the sample only left this store.
+            return deleted.version > 0 && isPushed(deleted.type) ? [.delete(deleted)] : []
+        case .removedRange:
+            // Its tombstones are all there once its steps are done.
+            while try store.maintain(budget: .seconds(5)) {}
+            return try store.read { try $0.deletions(at: change.token) }.filter { isPushed($0.type) }.map {
+                .delete($0)
+            }
+        case .interrupted: return []
+        }
+    }
+}

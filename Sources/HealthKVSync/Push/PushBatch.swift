@@ -1,0 +1,87 @@
+import HealthKV
+
+/// Operations of a queue that go to the peer together.
+struct PushBatch: Sendable {
+    /// As they stand in the queue, beside what is sent.
+    var items: [(queued: PendingOperation, sent: PushOperation)] = []
+    /// Operations that are about nothing any more.
+    var idle: [PendingOperation] = []
+    /// The last place of the queue that was looked at.
+    var last: UInt64
+    /// Whether the end of the queue was reached.
+    var isAtEnd = false
+    private var taken: Set<UInt64> = []
+
+    init(after sequence: UInt64) { last = sequence }
+
+    /// What decides which operations may go.
+    struct Conditions: Sendable {
+        var now: Instant
+        var isUrgent: Bool
+        /// Types that may be sent; `nil` for all.
+        var types: Set<SampleType>?
+        /// Types of which nothing may be sent yet.
+        var held: Set<SampleType>
+        var limit: Int
+    }
+
+    /// Collects what is due behind ``last``.
+    mutating func collect(
+        _ peer: String, _ conditions: Conditions, in txn: borrowing ReadTransaction
+    ) throws {
+        while items.count < conditions.limit {
+            let page = try txn.pending(for: peer, after: last, limit: 256)
+            for operation in page {
+                last = operation.sequence
+                guard conditions.isDue(operation), !taken.contains(operation.sequence) else { continue }
+                try add(operation, peer, conditions, in: txn)
+                if items.count >= conditions.limit { return }
+            }
+            if page.count < 256 {
+                isAtEnd = true
+                return
+            }
+        }
+    }
+
+    private mutating func add(
+        _ operation: PendingOperation, _ peer: String, _ conditions: Conditions, in txn: borrowing ReadTransaction
+    ) throws {
+        taken.insert(operation.sequence)
+        let link = try txn.link(peer: peer, sample: operation.sample)
+        guard var sample = try txn.sample(id: operation.sample) else {
+            guard let deleted = try txn.deletedSample(id: operation.sample), !deleted.isHidden else {
+                idle.append(operation)
+                return
+            }
+            guard conditions.allows(deleted.type) else { return }
+            let sent = PushOperation(sequence: operation.sequence, kind: .delete(deleted), peerID: link?.peerID)
+            items.append((operation, sent))
+            return
+        }
+        guard conditions.allows(sample.type) else { return }
+        let group = try sample.group.map { try txn.samples(group: $0) } ?? []
+        sample.version = max(sample.version, operation.version)
+        if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
+        let sent = PushOperation(
+            sequence: operation.sequence, kind: .save(sample), peerID: link?.peerID, group: group)
+        items.append((operation, sent))
+        // The members of a group go together.
+        for mate in group where mate.id != sample.id {
+            guard let other = try txn.pending(peer: peer, sample: mate.id), !taken.contains(other.sequence),
+                conditions.isDue(other)
+            else { continue }
+            try add(other, peer, conditions, in: txn)
+        }
+    }
+}
+
+extension PushBatch.Conditions {
+    fileprivate func isDue(_ operation: PendingOperation) -> Bool {
+        operation.state != .quarantined && (isUrgent || operation.nextTry <= now)
+    }
+
+    fileprivate func allows(_ type: SampleType) -> Bool {
+        !held.contains(type) && !held.contains(.every) && types?.contains(type) ?? true
+    }
+}

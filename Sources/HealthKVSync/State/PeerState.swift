@@ -1,0 +1,139 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HealthKV
+
+/// What the engine remembers of a peer, in a note of the store: it changes with what it tells of.
+struct PeerState: Codable, Sendable, Equatable {
+    var isEnabled = false
+    /// The epoch of the store when the state was written: another one means that the store is a copy or was restored.
+    var epoch: UInt32 = 0
+    /// By identifier of the type.
+    var types: [String: TypeState] = [:]
+    var availability = PeerAvailability.available
+    var lockedSince: Instant?
+    var lastSync: Instant?
+    var lastWake: Instant?
+    var lastWakeResult: String?
+    /// What keeps the sync from going on.
+    var issue: SyncIssue?
+    /// The farthest that a peer's clock was seen ahead of ours.
+    var skewSeconds: Double?
+    var notices: [SyncNotice] = []
+    /// Consecutive failures of calls that are not about one operation.
+    var failures = 0
+    /// Not to be asked again before this.
+    var nextTry: Instant?
+    /// How many enumerations in a row showed no sample of others, while we hold some.
+    var vanished = 0
+    /// Whether what was imported is being removed, or was when the process ended.
+    var isPurging = false
+    /// How many samples a purge that is not finished has removed.
+    var purged = 0
+
+    subscript(_ type: SampleType) -> TypeState {
+        get { types[type.identifier] ?? TypeState() }
+        set { types[type.identifier] = newValue }
+    }
+
+    mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant) {
+        notices.removeAll { $0.code == code && $0.detail == detail }
+        notices.append(SyncNotice(code: code, detail: detail, time: time))
+        if notices.count > 32 { notices.removeFirst() }
+    }
+}
+
+/// What the engine remembers of one type at one peer.
+struct TypeState: Codable, Sendable, Equatable {
+    /// Whether the feed was read to its end once, so that what an earlier installation left is known (SEMANTICS C21).
+    var isAdopted = false
+    /// Whether the feed was read to its end.
+    var isDrained = false
+    /// Whether a part of the feed was read and not its end: until then nothing of the type goes to other peers (SEMANTICS C22).
+    var isMidway = false
+    /// Whether samples from before the peer was enabled are in its queue.
+    var isExported = false
+    /// Samples that start before this are not imported.
+    var horizon: Instant?
+    /// How far back the first import has come, the newest windows first.
+    var windowsDone: Instant?
+    /// Deletions that wait for the end of the feed, where their replacement may stand.
+    var deferred: [DeferredDeletion] = []
+    var authorization: TypeAuthorization?
+    /// Whose samples this peer brought.
+    var sources: Set<SourceIdentity> = []
+    var lastRescan: Instant?
+    var lastForeign: Instant?
+    /// Samples that the last enumeration missed: gone only if the next one misses them too (SEMANTICS C26).
+    var missing: [SampleID] = []
+    /// How many samples are kept though they were missed, because nothing showed that the enumeration could see them.
+    var unverifiedCount = 0
+    /// Local days whose totals are to be asked for again.
+    var staleDays: Set<String> = []
+    var imported = 0
+
+    /// Names the feed of the type: its predicate belongs to the anchor (SEMANTICS A13).
+    var scope: String { horizon.map { "from:\($0.nanoseconds)" } ?? "" }
+}
+
+/// A deletion that may turn out to be half of a replacement.
+struct DeferredDeletion: Codable, Sendable, Equatable {
+    var peerID: SampleID
+    var syncIdentifier: String?
+    var version: Int64?
+
+    init(_ deletion: PulledDeletion) {
+        (peerID, syncIdentifier, version) = (deletion.peerID, deletion.syncIdentifier, deletion.version)
+    }
+
+    var deletion: PulledDeletion { PulledDeletion(peerID: peerID, syncIdentifier: syncIdentifier, version: version) }
+}
+
+/// Who syncs the store with a peer. Its token rises with each new holder: whoever lost it cannot commit any more.
+struct Lease: Codable, Sendable, Equatable {
+    var holder: String
+    var token: UInt64
+    var expires: Instant
+}
+
+/// Notes of the engine in a store.
+enum EngineNotes {
+    static func state(_ peer: String) -> String { "peer:\(peer)" }
+    static func lease(_ peer: String) -> String { "lease:\(peer)" }
+
+    static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return Array(try encoder.encode(value))
+    }
+
+    static func decode<Value: Decodable>(_ bytes: [UInt8]?, as type: Value.Type) throws -> Value? {
+        try bytes.map { try JSONDecoder().decode(type, from: Data($0)) }
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    func state(of peer: String) throws -> PeerState {
+        let bytes = try syncNote(EngineNotes.state(peer))
+        return try EngineNotes.decode(bytes, as: PeerState.self) ?? PeerState()
+    }
+
+    func lease(of peer: String) throws -> Lease? {
+        try EngineNotes.decode(syncNote(EngineNotes.lease(peer)), as: Lease.self)
+    }
+}
+
+extension WriteTransaction {
+    mutating func setState(_ state: PeerState, of peer: String) throws {
+        let name = EngineNotes.state(peer)
+        let bytes = try EngineNotes.encode(state)
+        // What is as it was costs no commit.
+        if try syncNote(name) != bytes { try setSyncNote(name, bytes) }
+    }
+
+    mutating func setLease(_ lease: Lease?, of peer: String) throws {
+        try setSyncNote(EngineNotes.lease(peer), try lease.map { try EngineNotes.encode($0) })
+    }
+}

@@ -1,0 +1,104 @@
+import HealthKV
+
+/// Something that keeps a sync from going on, with what to do about it and what to tell the user. It never carries a health value.
+///
+/// ```swift
+/// if let issue = try sync.status().peers["health"]?.issue, issue.recovery == .openSettings { showSettingsLink(issue.message) }
+/// ```
+public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvertible {
+    /// What happened. Raw values are stable.
+    public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
+        /// The user said no.
+        case accessDenied
+        /// The user was not asked yet.
+        case accessNotDetermined
+        /// Samples that were readable vanished twice: reading was probably revoked (SEMANTICS C11).
+        case accessRevoked
+        /// The data cannot be read while the device is locked.
+        case locked
+        /// The peer does not exist here.
+        case unavailable
+        /// A time-out, a network, a busy database.
+        case delayed
+        /// A peer's feed went backwards, and it is refused until it is registered anew.
+        case peerWentBackwards
+        /// Another process syncs this store with this peer.
+        case busyElsewhere
+        /// The request was wrong.
+        case invalid
+    }
+
+    /// What the app can do about it.
+    public enum Recovery: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Offer the system's settings.
+        case openSettings
+        /// Ask for access again.
+        case requestAccess
+        /// Nothing: it is tried again when the app comes to the foreground.
+        case retryOnForeground
+        /// Do not offer this sync on this device.
+        case hideOption
+        /// Nothing: it is tried again by itself.
+        case wait
+        /// Register the peer anew.
+        case registerAgain
+        /// A mistake of the app.
+        case reportBug
+    }
+
+    /// What happened.
+    public let code: Code
+    /// What to tell the user, in English.
+    public let message: String
+    /// What exactly, for developers.
+    public let detail: String
+
+    /// An issue with its usual message, or the one that a plan gives.
+    public init(_ code: Code, _ detail: String, plan: SyncPlan? = nil) {
+        self.code = code
+        self.detail = detail
+        message = plan?.messages[code] ?? SyncIssue.usualMessage(code)
+    }
+
+    /// What the app can do about it.
+    public var recovery: Recovery {
+        switch code {
+        case .accessDenied, .accessRevoked: .openSettings
+        case .accessNotDetermined: .requestAccess
+        case .locked: .retryOnForeground
+        case .unavailable: .hideOption
+        case .delayed, .busyElsewhere: .wait
+        case .peerWentBackwards: .registerAgain
+        case .invalid: .reportBug
+        }
+    }
+
+    public var description: String { "\(code.rawValue): \(detail)" }
+
+    private static func usualMessage(_ code: Code) -> String {
+        switch code {
+        case .accessDenied: "Health access not granted"
+        case .accessNotDetermined: "Please grant Health access"
+        case .accessRevoked: "Health access was disabled"
+        case .locked: "Health data unavailable"
+        case .unavailable: "Health data is not available on this device"
+        case .delayed, .busyElsewhere: "Sync delayed"
+        case .peerWentBackwards: "The other device was restored from an older copy"
+        case .invalid: "Sync failed"
+        }
+    }
+
+    init(_ error: PeerError, plan: SyncPlan) {
+        let code: Code =
+            switch error.code {
+            case .notDetermined: .accessNotDetermined
+            case .unauthorized: .accessDenied
+            case .locked: .locked
+            case .unavailable, .restricted: .unavailable
+            case .wentBackwards: .peerWentBackwards
+            case .invalid: .invalid
+            case .tokenExpired, .transient: .delayed
+            }
+        self.init(code, error.detail, plan: plan)
+    }
+}

@@ -1,0 +1,109 @@
+import HealthKV
+
+/// Something about a sync that the user or a developer should know, and that is no error. No notice carries a health value.
+public struct SyncNotice: Sendable, Hashable, Codable {
+    /// What it is about. Raw values are stable.
+    public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Health data has been locked for more than a day (SEMANTICS C24).
+        case lockedForLong
+        /// Nothing may be shared: the status advises to switch the sync off (SEMANTICS C24).
+        case nothingGranted
+        /// A peer's clock is more than a day ahead (SEMANTICS C29).
+        case clockSkew
+        /// Foreign samples vanished twice: reading was probably revoked (SEMANTICS C11).
+        case readingRevoked
+        /// Samples are missing at the peer, and nothing shows that they were deleted: they are kept (SEMANTICS C26).
+        case unverified
+        /// The store is a copy or was restored: what the peers hold is adopted before anything is sent (SEMANTICS C28).
+        case restored
+        /// A peer was silent for so long that tombstones are no longer kept for it (SEMANTICS C27).
+        case retired
+        /// An operation was refused for good.
+        case quarantined
+    }
+
+    /// What it is about.
+    public let code: Code
+    /// What happened, for people to read, in English.
+    public let detail: String
+    /// When it was noted.
+    public let time: Instant
+}
+
+/// How the sync with one peer stands. It is kept in the store, so that it survives the process and other processes see it.
+public struct PeerStatus: Sendable, Hashable {
+    /// Whether the user switched the sync on.
+    public var isEnabled = false
+    /// Whether the peer answered when it was last asked.
+    public var availability = PeerAvailability.available
+    /// What is known of the access to each type; "unknown" is an answer too (SEMANTICS A17).
+    public var authorization: [SampleType: TypeAuthorization] = [:]
+    /// When the last sync ended well.
+    public var lastSync: Instant?
+    /// When the peer last called, and how that ended.
+    public var lastWake: Instant?
+    /// How the last call ended.
+    public var lastWakeResult: String?
+    /// Operations that wait for their turn.
+    public var pending = 0
+    /// Operations that wait for access, for unlocking, or for slow retries.
+    public var parked = 0
+    /// Operations that were refused for good.
+    public var quarantined = 0
+    /// How many samples were imported of each type.
+    public var imported: [SampleType: Int] = [:]
+    /// Types whose feed was read to its end.
+    public var drained: Set<SampleType> = []
+    /// The farthest that the peer's clock was seen ahead, in seconds.
+    public var skewSeconds: Double?
+    /// What keeps the sync from going on; `nil` when nothing does.
+    public var issue: SyncIssue?
+    /// What the user or a developer should know, the latest last.
+    public var notices: [SyncNotice] = []
+
+    /// Whether the sync had better be switched off, since nothing that may be shared is (SEMANTICS C24).
+    public var advisesSwitchingOff: Bool { notices.contains { $0.code == .nothingGranted } }
+}
+
+/// How the sync with all peers stands.
+public struct SyncStatus: Sendable, Hashable {
+    /// By name of the peer.
+    public var peers: [String: PeerStatus] = [:]
+
+    /// Operations that wait for any peer.
+    public var pending: Int { peers.values.reduce(0) { $0 + $1.pending } }
+    /// Operations that wait for access, unlocking or slow retries.
+    public var parked: Int { peers.values.reduce(0) { $0 + $1.parked } }
+    /// Operations that were refused for good.
+    public var quarantined: Int { peers.values.reduce(0) { $0 + $1.quarantined } }
+    /// When the last sync with any peer ended well.
+    public var lastSync: Instant? { peers.values.compactMap(\.lastSync).max() }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// How the sync with a peer stands, as the store has it: an app needs no engine to show it.
+    public func syncStatus(of peer: String) throws -> PeerStatus {
+        let state = try state(of: peer)
+        var status = PeerStatus()
+        status.isEnabled = state.isEnabled
+        status.availability = state.availability
+        for (name, type) in state.types {
+            let key = SampleType(name)
+            status.authorization[key] = type.authorization
+            if type.imported > 0 { status.imported[key] = type.imported }
+            if type.isDrained { status.drained.insert(key) }
+        }
+        (status.lastSync, status.lastWake, status.lastWakeResult) = (
+            state.lastSync, state.lastWake, state.lastWakeResult
+        )
+        (status.skewSeconds, status.issue, status.notices) = (state.skewSeconds, state.issue, state.notices)
+        for operation in try pending(for: peer) {
+            switch operation.state {
+            case .waiting: status.pending += 1
+            case .parked: status.parked += 1
+            case .quarantined: status.quarantined += 1
+            }
+        }
+        return status
+    }
+}

@@ -1,0 +1,117 @@
+import HealthKV
+
+// Two stores are compared by digests, window by window, and only what differs is exchanged.
+extension PeerSession {
+    /// Windows with no more samples than this are exchanged as a whole.
+    private static let window = 512
+
+    /// Types that either side has.
+    private func comparedTypes() async throws -> [SampleType] {
+        let ours = try store.read { try $0.typesWithSamples() }
+        let theirs = try await peer.types()
+        return ours.union(theirs).filter { plan.plan(of: $0) != nil }.sorted()
+    }
+
+    /// Before a peer follows the feed for the first time: where both hold the same, nothing need be sent. Answers whether they do.
+    func skipEqual() async throws -> Bool {
+        let token = try store.read { $0.currentToken }
+        for type in try await comparedTypes() where plan.plan(of: type)?.pushes ?? false {
+            guard let theirs = try await peer.digest(of: type, in: .all) else { return false }
+            if try store.read({ try $0.syncDigest(of: type) }) != theirs { return false }
+        }
+        let name = name
+        try await update { txn, _ in try txn.acknowledge(peer: name, token) }
+        return true
+    }
+
+    /// Brings both sides together without a feed.
+    func reconcileRecords() async throws {
+        for type in try await comparedTypes() { try await reconcile(type, in: .all) }
+    }
+
+    private func reconcile(_ type: SampleType, in window: TimeRange) async throws {
+        try Task.checkCancellation()
+        let ours = try store.read { try $0.syncDigest(of: type, in: window) }
+        guard let theirs = try await peer.digest(of: type, in: window) else {
+            return try await exchange(type, in: window)
+        }
+        if ours == theirs { return }
+        guard ours.count > PeerSession.window, theirs.count > 0, let middle = try middle(type, window, ours.count)
+        else {
+            return try await exchange(type, in: window)
+        }
+        try await reconcile(type, in: TimeRange(from: window.from, to: middle))
+        try await reconcile(type, in: TimeRange(from: middle, to: window.to))
+    }
+
+    /// The start that divides our samples of a window into halves; `nil` where they all start at once.
+    private func middle(_ type: SampleType, _ window: TimeRange, _ count: Int) throws -> Instant? {
+        var left = count / 2
+        var first: Instant?
+        var middle: Instant?
+        try store.read { txn in
+            try txn.forEachSample(
+                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+            ) { sample in
+                first = first ?? sample.start
+                left -= 1
+                if left <= 0, sample.start != first { middle = sample.start }
+                return middle == nil
+            }
+        }
+        return middle
+    }
+
+    /// Merges what the peer has in a window, then sends what it lacks or has in an older version.
+    private func exchange(_ type: SampleType, in window: TimeRange) async throws {
+        let theirs = try await pullRecords(type, in: window)
+        guard plan.plan(of: type)?.pushes ?? false else { return }
+        var operations: [PushOperation] = []
+        try store.read { txn in
+            try txn.forEachSample(
+                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+            ) { sample in
+                var digest = SyncDigest()
+                digest.add(sample)
+                if theirs[sample.id] != digest.sum {
+                    operations.append(PushOperation(sequence: UInt64(operations.count), kind: .save(sample)))
+                }
+                return true
+            }
+            for id in theirs.keys {
+                guard let deleted = try txn.deletedSample(id: id) else { continue }
+                operations.append(PushOperation(sequence: UInt64(operations.count), kind: .delete(deleted)))
+            }
+        }
+        for from in stride(from: 0, to: operations.count, by: options.pushSize) {
+            let outcomes = await peer.push(Array(operations[from..<min(operations.count, from + options.pushSize)]))
+            for outcome in outcomes { if case .failed(let reason) = outcome { throw PeerError(.transient, reason) } }
+        }
+    }
+
+    /// Merges the peer's samples of a window; answers the digest of each.
+    private func pullRecords(_ type: SampleType, in window: TimeRange) async throws -> [SampleID: UInt64] {
+        var sums: [SampleID: UInt64] = [:]
+        var cursor: [UInt8]?
+        repeat {
+            let page = try await peer.enumerate(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
+            for addition in page.samples {
+                var digest = SyncDigest()
+                digest.add(addition.sample)
+                sums[addition.sample.id] = digest.sum
+            }
+            let (name, applier) = (name, try applier(state()[.every]))
+            try await update { txn, _ in
+                var applier = applier
+                applier.acknowledged = try txn.peer(name)?.acknowledged
+                try txn.receiving(from: name) { txn in
+                    try applier.applyRecords(
+                        PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
+                }
+            }
+            cursor = page.cursor
+        } while cursor != nil
+        return sums
+    }
+}

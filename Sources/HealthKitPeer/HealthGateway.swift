@@ -1,0 +1,73 @@
+import HealthKVSync
+
+/// What the peer asks of HealthKit, in our own values. All calls of HealthKit stand behind it, in one file.
+protocol HealthGateway: Sendable {
+    /// Whether health data is there and may be used.
+    func availability() async -> PeerAvailability
+    /// Asks the user for access.
+    func requestAuthorization(read: Set<SampleType>, write: Set<SampleType>) async throws(GatewayError)
+    /// What is known of the access to a type.
+    func authorization(of type: SampleType) async throws(GatewayError) -> TypeAuthorization
+    /// A page behind an anchor, samples and deletions.
+    func changes(_ request: PullRequest) async throws(GatewayError) -> PullPage
+    /// The samples that start in a window, the latest first.
+    func latest(of type: SampleType, in window: TimeRange, limit: Int) async throws(GatewayError) -> [PulledSample]
+    /// What HealthKit holds of this app's samples of a type, by sync identifier.
+    func held(_ identifiers: Set<String>, of type: SampleType) async throws(GatewayError) -> [HeldSample]
+    /// Saves all of a shipment or nothing. Answers the new UUIDs, in the order of its samples.
+    func save(_ shipment: Shipment) async throws(GatewayError) -> [SampleID]
+    /// Deletes this app's samples of a type by sync identifier, or by UUID; what is not there is no error.
+    func delete(_ type: SampleType, identifiers: Set<String>, ids: Set<SampleID>) async throws(GatewayError)
+    /// Deletes this app's correlations that start at an instant and have no members left.
+    func deleteEmpty(_ type: SampleType, at instants: Set<Instant>) async throws(GatewayError)
+    /// The sums of local days, merged over all sources; days without data are left out.
+    func dailyTotals(of type: SampleType, days: LocalDays) async throws(GatewayError) -> [DayReading]
+    /// Calls `news` when types may have changed, until the answered closure is called.
+    func observe(
+        _ types: Set<SampleType>,
+        news: @escaping @Sendable (Set<SampleType>, _ done: @escaping @Sendable () -> Void) -> Void
+    )
+        -> @Sendable () -> Void
+    /// Lets the system wake the app for a type.
+    func enableWaking(for type: SampleType) async throws(GatewayError)
+    /// The longest duration that a sample of a type may have, in seconds; `nil` for any.
+    func longestDuration(of type: SampleType) -> Double?
+}
+
+/// Why HealthKit did not do what it was asked.
+enum GatewayError: Error, Hashable, Sendable {
+    /// The user was not asked.
+    case notDetermined
+    /// The user said no.
+    case denied
+    /// The device is locked.
+    case locked
+    /// There is no health data here.
+    case unavailable
+    /// A profile forbids it.
+    case restricted
+    /// The arguments are refused, whatever is tried.
+    case invalid(String)
+    /// The token is no anchor of HealthKit's.
+    case expired
+    /// The user cancelled.
+    case cancelled
+    /// Whether it happened is not known.
+    case other(String)
+}
+
+/// What HealthKit holds of one of this app's samples.
+struct HeldSample: Hashable, Sendable {
+    let id: SampleID
+    let syncIdentifier: String
+    let version: Int64
+    let start: Instant
+}
+
+/// What is saved at once: samples of one type, or those of one group.
+struct Shipment: Sendable {
+    /// In the order in which UUIDs are answered.
+    var samples: [Sample]
+    /// The correlation that HealthKit shows a group as; it holds the samples whose identifiers it names.
+    var correlation: (type: SampleType, members: Set<String>)?
+}

@@ -1,0 +1,323 @@
+import Foundation
+import HealthKVSync
+
+#if canImport(HealthKit) && !SimulatedHealthKit
+    import HealthKit
+#else
+    import HealthKitSimulator
+#endif
+
+/// HealthKit itself, or the simulator of it. No other file calls it; docs/healthkit-api.md lists what is called.
+struct HealthKitGateway: HealthGateway {
+    let store: HKHealthStore
+    /// This app, as HealthKit knows it.
+    let source: HKSource
+
+    func availability() async -> PeerAvailability {
+        guard HKHealthStore.isHealthDataAvailable() else { return .unavailable }
+        do {
+            // Only a query tells a lock; which type it asks for does not matter, nor whether it may be read.
+            let probe = HKSampleQueryDescriptor(
+                predicates: [.sample(type: HKObjectType.workoutType())], sortDescriptors: [], limit: 1)
+            _ = try await probe.result(for: store)
+            return .available
+        } catch {
+            switch GatewayError(error) {
+            case .unavailable: return .unavailable
+            case .restricted: return .restricted
+            case .locked: return .locked
+            default: return .available
+            }
+        }
+    }
+
+    func requestAuthorization(read: Set<SampleType>, write: Set<SampleType>) async throws(GatewayError) {
+        let share = Set(try write.map(healthType)), read = Set(try read.map(healthType))
+        do { try await store.requestAuthorization(toShare: share, read: read) } catch { throw GatewayError(error) }
+    }
+
+    func authorization(of type: SampleType) async throws(GatewayError) -> TypeAuthorization {
+        let healthType = try healthType(type)
+        var known = TypeAuthorization()
+        switch store.authorizationStatus(for: healthType) {
+        case .sharingAuthorized: known.writing = .granted
+        case .sharingDenied: known.writing = .denied
+        default: known.writing = .notDetermined
+        }
+        do {
+            let share = type.isShareable ? Set([healthType]) : []
+            switch try await store.statusForAuthorizationRequest(toShare: share, read: [healthType]) {
+            case .shouldRequest: known.advice = .shouldRequest
+            case .unnecessary: known.advice = .unnecessary
+            default: known.advice = .unknown
+            }
+        } catch {
+            known.advice = .unknown
+        }
+        let earliest = store.earliestPermittedSampleDate()
+        known.earliest = earliest == .distantPast ? nil : try? Instant(earliest)
+        return known
+    }
+
+    func changes(_ request: PullRequest) async throws(GatewayError) -> PullPage {
+        let type = try healthType(request.type)
+        let predicate = request.from.map {
+            HKQuery.predicateForSamples(withStart: date($0), end: nil, options: .strictStartDate)
+        }
+        do {
+            let anchor = try request.token.map(anchor)
+            let descriptor = HKAnchoredObjectQueryDescriptor(
+                predicates: [.sample(type: type, predicate: predicate)], anchor: anchor, limit: request.limit)
+            let result = try await descriptor.result(for: store)
+            let token = try NSKeyedArchiver.archivedData(withRootObject: result.newAnchor, requiringSecureCoding: true)
+            let deletions = result.deletedObjects.map { deleted in
+                PulledDeletion(
+                    peerID: SampleID(deleted.uuid),
+                    syncIdentifier: deleted.metadata?[HKMetadataKeySyncIdentifier] as? String,
+                    version: (deleted.metadata?[HKMetadataKeySyncVersion] as? NSNumber)?.int64Value)
+            }
+            // The limit does not tell whether more is there; only two empty lists do.
+            return PullPage(
+                additions: try await pulled(result.addedSamples, request.type), deletions: deletions,
+                token: Array(token), isDrained: result.addedSamples.isEmpty && deletions.isEmpty)
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    func latest(of type: SampleType, in window: TimeRange, limit: Int) async throws(GatewayError) -> [PulledSample] {
+        let healthType = try healthType(type)
+        let predicate = HKQuery.predicateForSamples(
+            withStart: date(window.from), end: date(window.to), options: .strictStartDate)
+        do {
+            let descriptor = HKSampleQueryDescriptor(
+                predicates: [.sample(type: healthType, predicate: predicate)],
+                sortDescriptors: [SortDescriptor(\HKSample.startDate, order: .reverse)], limit: limit)
+            return try await pulled(try await descriptor.result(for: store), type)
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    func held(_ identifiers: Set<String>, of type: SampleType) async throws(GatewayError) -> [HeldSample] {
+        let healthType = try healthType(type)
+        do {
+            let descriptor = HKSampleQueryDescriptor(
+                predicates: [.sample(type: healthType, predicate: predicate(identifiers))], sortDescriptors: [])
+            return try await descriptor.result(for: store).compactMap { sample in
+                guard isOwn(sample), let identifier = sample.metadata?[HKMetadataKeySyncIdentifier] as? String else {
+                    return nil
+                }
+                let version = (sample.metadata?[HKMetadataKeySyncVersion] as? NSNumber)?.int64Value ?? 0
+                return HeldSample(
+                    id: SampleID(sample.uuid), syncIdentifier: identifier, version: version,
+                    start: try Instant(sample.startDate))
+            }
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    func save(_ shipment: Shipment) async throws(GatewayError) -> [SampleID] {
+        do {
+            if let workout = shipment.samples.first, workout.type == .workout { return [try await save(workout)] }
+            let objects = try shipment.samples.map(healthSample)
+            guard let correlation = shipment.correlation, let first = shipment.samples.first else {
+                try await store.save(objects)
+                return objects.map { SampleID($0.uuid) }
+            }
+            let members = zip(shipment.samples, objects).filter { sample, _ in
+                correlation.members.contains(sample.syncIdentifier ?? "")
+            }.map(\.1)
+            let food = first.metadata.filter { $0.key == Meal.foodTypeKey }.mapValues(healthValue)
+            let whole = HKCorrelation(
+                type: HKCorrelationType(HKCorrelationTypeIdentifier(rawValue: correlation.type.identifier)),
+                start: date(first.start), end: date(first.end), objects: Set(members), device: nil,
+                metadata: food.merging([OwnKey.group: first.group ?? ""]) { $1 })
+            try await store.save([whole] + objects.filter { !members.contains($0) })
+            return objects.map { SampleID($0.uuid) }
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    func delete(_ type: SampleType, identifiers: Set<String>, ids: Set<SampleID>) async throws(GatewayError) {
+        let healthType = try healthType(type)
+        do {
+            if !identifiers.isEmpty {
+                _ = try await store.deleteObjects(of: healthType, predicate: predicate(identifiers))
+            }
+            if !ids.isEmpty {
+                let predicate = HKQuery.predicateForObjects(with: Set(ids.map(\.uuid)))
+                _ = try await store.deleteObjects(of: healthType, predicate: predicate)
+            }
+            guard type == .workout else { return }
+            let parts = HKQuery.predicateForObjects(
+                withMetadataKey: OwnKey.workout, allowedValues: Array(identifiers))
+            for part in WorkoutPart.types
+            where store.authorizationStatus(for: try self.healthType(part)) == .sharingAuthorized {
+                _ = try await store.deleteObjects(of: try self.healthType(part), predicate: parts)
+            }
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    func deleteEmpty(_ type: SampleType, at instants: Set<Instant>) async throws(GatewayError) {
+        let healthType = try healthType(type)
+        do {
+            for instant in instants {
+                let predicate = HKQuery.predicateForSamples(
+                    withStart: date(instant), end: date(instant + 1_000_000), options: .strictStartDate)
+                let found = try await HKSampleQueryDescriptor(
+                    predicates: [.sample(type: healthType, predicate: predicate)], sortDescriptors: []
+                ).result(for: store)
+                let empty = found.filter { isOwn($0) && ($0 as? HKCorrelation)?.objects.isEmpty == true }
+                if !empty.isEmpty { try await store.delete(empty) }
+            }
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    func dailyTotals(of type: SampleType, days: LocalDays) async throws(GatewayError) -> [DayReading] {
+        guard let unit = type.canonicalUnit, type.aggregation == .cumulative, let first = days.days.first,
+            let last = days.days.last
+        else { throw .invalid("\(type) has no daily totals") }
+        let predicate = HKQuery.predicateForSamples(withStart: first.start, end: last.end)
+        do {
+            let descriptor = HKStatisticsCollectionQueryDescriptor(
+                predicate: .quantitySample(
+                    type: HKQuantityType(HKQuantityTypeIdentifier(rawValue: type.identifier)), predicate: predicate),
+                options: .cumulativeSum, anchorDate: first.start,
+                intervalComponents: DateComponents(calendar: days.calendar, timeZone: days.calendar.timeZone, day: 1))
+            let collection = try await descriptor.result(for: store)
+            return days.days.compactMap { day in
+                let sum = collection.statistics(for: day.start)?.sumQuantity()
+                return sum.map {
+                    DayReading(
+                        day: day.name, quantity: Quantity($0.doubleValue(for: HKUnit(from: unit.symbol)), unit))
+                }
+            }
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    func observe(
+        _ types: Set<SampleType>, news: @escaping @Sendable (Set<SampleType>, @escaping @Sendable () -> Void) -> Void
+    ) -> @Sendable () -> Void {
+        let known = types.compactMap { try? healthType($0) }
+        let query = HKObserverQuery(
+            queryDescriptors: known.map { HKQueryDescriptor(sampleType: $0, predicate: nil) }
+        ) { _, changed, completion, error in
+            guard error == nil else { return completion() }
+            let completion = ObserverCompletion(call: completion)
+            news(changed.map { Set($0.map { SampleType($0.identifier) }) } ?? types) { completion.call() }
+        }
+        store.execute(query)
+        return { [store] in store.stop(query) }
+    }
+
+    func enableWaking(for type: SampleType) async throws(GatewayError) {
+        let healthType = try healthType(type)
+        do { try await store.enableBackgroundDelivery(for: healthType, frequency: .immediate) } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    func longestDuration(of type: SampleType) -> Double? {
+        guard let type = try? healthType(type), type.isMaximumDurationRestricted else { return nil }
+        return type.maximumAllowedDuration
+    }
+}
+
+// What takes several calls.
+extension HealthKitGateway {
+    /// HealthKit sums up what was added to a workout, so its totals are saved as samples that belong to it.
+    private func save(_ sample: Sample) async throws -> SampleID {
+        let workout = sample.workout ?? Workout(.other)
+        let configuration = HKWorkoutConfiguration()
+        configuration.activityType = HKWorkoutActivityType(rawValue: UInt(workout.activityType.rawValue)) ?? .other
+        let builder = HKWorkoutBuilder(
+            healthStore: store, configuration: configuration, device: sample.device.map { healthDevice($0) })
+        try await builder.beginCollection(at: date(sample.start))
+        var parts: [HKSample] = []
+        for (type, total) in WorkoutPart.totals(of: workout) {
+            let healthType = HKQuantityType(HKQuantityTypeIdentifier(rawValue: type.identifier))
+            guard store.authorizationStatus(for: healthType) == .sharingAuthorized else { continue }
+            let identifier = sample.syncIdentifier ?? ""
+            parts.append(
+                HKQuantitySample(
+                    type: healthType, quantity: quantity(total), start: date(sample.start), end: date(sample.end),
+                    device: nil,
+                    metadata: [
+                        OwnKey.workout: identifier, HKMetadataKeySyncIdentifier: "\(identifier).\(type.shortName)",
+                        HKMetadataKeySyncVersion: NSNumber(value: sample.version),
+                    ]))
+        }
+        if !parts.isEmpty { try await builder.addSamples(parts) }
+        let events = workout.events.compactMap { event in
+            HKWorkoutEventType(rawValue: Int(event.kind.rawValue)).map { kind in
+                HKWorkoutEvent(
+                    type: kind, dateInterval: DateInterval(start: date(event.start), end: date(event.end)),
+                    metadata: event.metadata.isEmpty ? nil : event.metadata.mapValues(healthValue))
+            }
+        }
+        if !events.isEmpty { try await builder.addWorkoutEvents(events) }
+        try await builder.addMetadata(metadata(of: sample))
+        try await builder.endCollection(at: date(sample.end))
+        guard let saved = try await builder.finishWorkout() else { throw GatewayError.locked }
+        return SampleID(saved.uuid)
+    }
+
+    /// What HealthKit gave, in our values. Samples of a meal or another correlation get the group that holds them, what stands
+    /// for a workout's totals comes with its workout, and a correlation of ours with its members.
+    private func pulled(_ samples: [HKSample], _ type: SampleType) async throws -> [PulledSample] {
+        let groups = try await groups(of: samples, type)
+        return samples.compactMap { sample in
+            let isOwn = isOwn(sample)
+            if isOwn, type.kind == .correlation || sample.metadata?[OwnKey.workout] != nil { return nil }
+            return pulled(sample, type, groups[sample.uuid]).map { PulledSample($0, isOwn: isOwn) }
+        }
+    }
+
+    private func groups(of samples: [HKSample], _ type: SampleType) async throws -> [UUID: String] {
+        guard let owner = Correlation.type(holding: type), let first = samples.map(\.startDate).min(),
+            let last = samples.map(\.endDate).max()
+        else { return [:] }
+        let window = HKQuery.predicateForSamples(withStart: first, end: last.addingTimeInterval(1))
+        let descriptor = HKSampleQueryDescriptor(
+            predicates: [.sample(type: try healthType(owner), predicate: window)], sortDescriptors: [])
+        var groups: [UUID: String] = [:]
+        for case let correlation as HKCorrelation in try await descriptor.result(for: store) {
+            let name = correlation.metadata?[OwnKey.group] as? String ?? correlation.uuid.uuidString
+            for member in correlation.objects { groups[member.uuid] = name }
+        }
+        return groups
+    }
+}
+
+// HealthKit takes it from any thread, though its type does not say so.
+private struct ObserverCompletion: @unchecked Sendable {
+    let call: HKObserverQueryCompletionHandler
+}
+
+extension HealthKitPeer {
+    /// Apple Health on this device.
+    ///
+    /// - Parameters:
+    ///   - store: The app's health store, if it has one already.
+    ///   - source: This app, as HealthKit knows it.
+    ///   - hasInfoKey: Tells whether the app's Info.plist has a key.
+    ///   - deadline: Returns when a wake-up must be answered, whether or not its work is done. HealthKit stops waking an app that
+    ///     does not answer.
+    public init(
+        store: HKHealthStore = HKHealthStore(), source: HKSource = .default(),
+        hasInfoKey: @escaping @Sendable (String) -> Bool = { Bundle.main.object(forInfoDictionaryKey: $0) != nil },
+        deadline: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(20)) }
+    ) {
+        self.init(
+            gateway: HealthKitGateway(store: store, source: source), hasInfoKey: hasInfoKey, deadline: deadline)
+    }
+}

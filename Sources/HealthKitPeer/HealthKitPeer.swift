@@ -1,0 +1,153 @@
+import HealthKVSync
+
+/// Apple Health as a peer: reads what its owner lets the app read, and writes the app's own samples.
+///
+/// ```swift
+/// let health = HealthKitPeer()
+/// for problem in health.setupProblems(reading: true, writing: true) { print(problem) }
+/// ```
+///
+/// Every sample is checked before anything of HealthKit is made of it: what HealthKit would refuse, or end the process for, is
+/// refused with a reason. Notes and whatever else is local never leave the store.
+public struct HealthKitPeer: Peer {
+    /// `HealthKit`, under which the store keeps what it knows of the peer.
+    public let name = "HealthKit"
+    /// A database of the system with identities of its own, that hides what may not be read.
+    public let traits = PeerTraits.healthKit
+
+    let gateway: any HealthGateway
+    let hasInfoKey: @Sendable (String) -> Bool
+    private let deadline: @Sendable () async -> Void
+
+    init(
+        gateway: any HealthGateway, hasInfoKey: @escaping @Sendable (String) -> Bool,
+        deadline: @escaping @Sendable () async -> Void
+    ) {
+        self.gateway = gateway
+        self.hasInfoKey = hasInfoKey
+        self.deadline = deadline
+    }
+
+    /// Whether there is health data here that may be used; while the device is locked it can be written only.
+    public func availability() async -> PeerAvailability { await gateway.availability() }
+
+    /// Asks for the members of correlations in their place, since HealthKit asks for no correlation.
+    public func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
+        let (read, write) = (Self.askable(request.read), Self.askable(request.write))
+        for type in read.union(write) where type.catalogNumber == nil {
+            throw PeerError(.invalid, "HealthKit knows no type \(type).")
+        }
+        for type in write where !type.isShareable {
+            throw PeerError(.invalid, "Only the system writes \(type). Ask to read it only.")
+        }
+        if let problem = setupProblems(reading: !read.isEmpty, writing: !write.isEmpty).first {
+            throw PeerError(.invalid, problem.description)
+        }
+        do { try await gateway.requestAuthorization(read: read, write: write) } catch { throw PeerError(error) }
+    }
+
+    private static func askable(_ types: Set<SampleType>) -> Set<SampleType> {
+        types.reduce(into: []) { askable, type in
+            switch type {
+            case .bloodPressure: askable.formUnion([.bloodPressureSystolic, .bloodPressureDiastolic])
+            case .food: break
+            default: askable.insert(type)
+            }
+        }
+    }
+
+    /// Of a correlation HealthKit tells nothing: what holds for its members holds for it.
+    public func authorization(of type: SampleType) async -> TypeAuthorization {
+        if type == .bloodPressure { return await authorization(of: .bloodPressureSystolic) }
+        guard type.kind != .correlation else { return TypeAuthorization(writing: .granted, advice: .unnecessary) }
+        return (try? await gateway.authorization(of: type)) ?? TypeAuthorization(writing: .denied)
+    }
+
+    /// A page of an anchored query. Only an empty page is the last, since the limit does not tell what it counts.
+    public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
+        do { return try await gateway.changes(request) } catch { throw PeerError(error) }
+    }
+
+    /// HealthKit gives the latest samples up to a date. The cursor is that date; samples that start together are never parted.
+    public func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
+        var window = request.window
+        if let cursor = request.cursor { window.to = min(window.to, try Self.instant(cursor)) }
+        var limit = max(1, request.limit)
+        do {
+            while true {
+                let samples = try await gateway.latest(of: request.type, in: window, limit: limit)
+                guard samples.count >= limit, let last = samples.map(\.sample.start).min() else {
+                    return EnumerationPage(samples: samples, cursor: nil)
+                }
+                // Dates are exact to about 100 ns; a microsecond later all that start together come again.
+                let next = last + 1_000
+                if next < window.to { return EnumerationPage(samples: samples, cursor: Self.cursor(next)) }
+                limit *= 2
+            }
+        } catch {
+            throw PeerError(error)
+        }
+    }
+
+    private static func cursor(_ instant: Instant) -> [UInt8] { Array(String(instant.nanoseconds).utf8) }
+
+    private static func instant(_ cursor: [UInt8]) throws(PeerError) -> Instant {
+        guard let nanoseconds = Int64(String(decoding: cursor, as: UTF8.self)) else {
+            throw PeerError(.invalid, "The cursor is not one of HealthKit's. Begin without one.")
+        }
+        return Instant(nanoseconds: nanoseconds)
+    }
+
+    /// HealthKit's own sums of local days, merged over all sources; of cumulative types only.
+    public func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
+        guard let days = LocalDays(request.days, zone: request.zone) else {
+            throw PeerError(.invalid, "A day or the time zone is not known. Write days as YYYY-MM-DD.")
+        }
+        guard !days.days.isEmpty else { return [] }
+        do {
+            let readings = try await gateway.dailyTotals(of: request.type, days: days)
+            let byDay = Dictionary(readings.map { ($0.day, $0) }) { first, _ in first }
+            return request.days.map { byDay[$0] ?? DayReading(day: $0, quantity: nil) }
+        } catch {
+            throw PeerError(error)
+        }
+    }
+
+    /// Wake-ups of observers. Each is answered when its work is committed, or at the deadline.
+    public func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> {
+        let (stream, continuation) = AsyncStream.makeStream(of: WakeUp.self)
+        let (gateway, deadline) = (gateway, deadline)
+        let stop = gateway.observe(types) { changed, done in
+            let once = OnlyOnce(done)
+            continuation.yield(WakeUp(changed) { once.call() })
+            Task {
+                await deadline()
+                once.call()
+            }
+        }
+        let waking = Task {
+            for type in types where type.kind != .correlation { try? await gateway.enableWaking(for: type) }
+        }
+        continuation.onTermination = { _ in
+            waking.cancel()
+            stop()
+        }
+        return stream
+    }
+}
+
+extension PeerError {
+    init(_ error: GatewayError) {
+        switch error {
+        case .notDetermined: self.init(.notDetermined, "The user was not asked for access to Health yet.")
+        case .denied: self.init(.unauthorized, "The user does not allow access to Health.")
+        case .cancelled: self.init(.unauthorized, "The user cancelled the request for access to Health.")
+        case .locked: self.init(.locked, "Health data cannot be read while the device is locked.")
+        case .unavailable: self.init(.unavailable, "There is no health data on this device.")
+        case .restricted: self.init(.restricted, "A profile of this device forbids health data.")
+        case .expired: self.init(.tokenExpired, "The token is no anchor of HealthKit's. Begin without one.")
+        case .invalid(let what): self.init(.invalid, what)
+        case .other(let what): self.init(.transient, what)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+// Immutable; what it stands for is behind the device's lock.
+public class HKHealthStore: NSObject, @unchecked Sendable {
+    let app: SimulatedApp
+
+    init(_ app: SimulatedApp) { self.app = app }
+
+    public override convenience init() { self.init(SimulatedApp.running) }
+
+    public class func isHealthDataAvailable() -> Bool { SimulatedApp.running.device.isAvailable }
+
+    public func authorizationStatus(for type: HKObjectType) -> HKAuthorizationStatus {
+        app.device.sharing(of: type, for: app)
+    }
+
+    public func requestAuthorization(toShare typesToShare: Set<HKSampleType>, read typesToRead: Set<HKObjectType>)
+        async throws
+    {
+        try app.device.requestAuthorization(share: typesToShare, read: typesToRead, for: app)
+    }
+
+    public func statusForAuthorizationRequest(
+        toShare typesToShare: Set<HKSampleType>, read typesToRead: Set<HKObjectType>
+    ) async throws -> HKAuthorizationRequestStatus {
+        try app.device.requestStatus(share: typesToShare, read: typesToRead, for: app)
+    }
+
+    public func earliestPermittedSampleDate() -> Date { app.device.earliestPermittedDate }
+
+    public func save(_ objects: [HKObject]) async throws {
+        try app.device.save(objects.flatMap { HealthRecord.all(of: $0, by: app.revision) }, by: app)
+    }
+
+    public func delete(_ objects: [HKObject]) async throws { try app.device.delete(objects.map(\.uuid), by: app) }
+
+    public func deleteObjects(of objectType: HKObjectType, predicate: NSPredicate) async throws -> Int {
+        guard let type = objectType as? HKSampleType else { return 0 }
+        return try app.device.deleteAll(type, SampleRule.rule(of: predicate), by: app)
+    }
+
+    public func execute(_ query: HKQuery) {
+        if let query = query as? HKObserverQuery { app.device.execute(query, of: app) }
+    }
+
+    public func stop(_ query: HKQuery) {
+        if let query = query as? HKObserverQuery { app.device.stop(query) }
+    }
+
+    public func enableBackgroundDelivery(for type: HKObjectType, frequency: HKUpdateFrequency) async throws {
+        try app.device.enableDelivery(type, frequency, of: app)
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+public struct HKSamplePredicate<Sample> where Sample: HKSample {
+    public let sampleType: HKSampleType
+    public let nsPredicate: NSPredicate?
+
+    public static func quantitySample(type quantityType: HKQuantityType, predicate: NSPredicate? = nil)
+        -> HKSamplePredicate<HKQuantitySample>
+    {
+        HKSamplePredicate<HKQuantitySample>(sampleType: quantityType, nsPredicate: predicate)
+    }
+
+    public static func sample(type sampleType: HKSampleType, predicate: NSPredicate? = nil)
+        -> HKSamplePredicate<HKSample>
+    {
+        HKSamplePredicate<HKSample>(sampleType: sampleType, nsPredicate: predicate)
+    }
+
+    var rule: SampleRule { SampleRule.rule(of: nsPredicate) }
+}
+
+public struct HKAnchoredObjectQueryDescriptor<Sample> where Sample: HKSample {
+    public var predicates: [HKSamplePredicate<Sample>]
+    public var anchor: HKQueryAnchor?
+    public var limit: Int?
+
+    public struct Result {
+        public let addedSamples: [Sample]
+        public let deletedObjects: [HKDeletedObject]
+        public let newAnchor: HKQueryAnchor
+    }
+
+    public init(predicates: [HKSamplePredicate<Sample>], anchor: HKQueryAnchor?, limit: Int? = nil) {
+        self.predicates = predicates
+        self.anchor = anchor
+        self.limit = limit
+    }
+
+    public func result(for healthStore: HKHealthStore) async throws -> Result {
+        let app = healthStore.app
+        let question = AnchoredQuestion(
+            types: predicates.map { ($0.sampleType, $0.rule) }, after: anchor?.sequence ?? 0, limit: limit ?? .max)
+        let answer = try app.device.changes(question, for: app)
+        return Result(
+            addedSamples: answer.added.compactMap { app.device.sample($0, for: app) as? Sample },
+            deletedObjects: answer.deleted.map { HKDeletedObject($0) }, newAnchor: HKQueryAnchor(answer.sequence))
+    }
+}
+
+public struct HKSampleQueryDescriptor<Sample> where Sample: HKSample {
+    public var predicates: [HKSamplePredicate<Sample>]
+    public var sortDescriptors: [SortDescriptor<Sample>]
+    public var limit: Int?
+
+    public init(
+        predicates: [HKSamplePredicate<Sample>], sortDescriptors: [SortDescriptor<Sample>], limit: Int? = nil
+    ) {
+        self.predicates = predicates
+        self.sortDescriptors = sortDescriptors
+        self.limit = limit
+    }
+
+    public func result(for healthStore: HKHealthStore) async throws -> [Sample] {
+        let app = healthStore.app
+        // A short list of the latest is what windows of a long history are read by.
+        let latest = sortDescriptors.first.map { $0.keyPath == \Sample.startDate && $0.order == .reverse } ?? false
+        var found: [Sample] = []
+        for predicate in predicates {
+            let records = try app.device.samples(
+                predicate.sampleType, predicate.rule, latest: latest ? limit : nil, for: app)
+            found += records.compactMap { app.device.sample($0, for: app) as? Sample }
+        }
+        found.sort(using: sortDescriptors)
+        return Array(found.prefix(limit ?? .max))
+    }
+}

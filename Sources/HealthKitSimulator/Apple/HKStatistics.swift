@@ -1,0 +1,148 @@
+import Foundation
+
+public struct HKStatisticsOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    public static let separateBySource = HKStatisticsOptions(rawValue: 1)
+    public static let discreteAverage = HKStatisticsOptions(rawValue: 2)
+    public static let discreteMin = HKStatisticsOptions(rawValue: 4)
+    public static let discreteMax = HKStatisticsOptions(rawValue: 8)
+    public static let cumulativeSum = HKStatisticsOptions(rawValue: 16)
+
+    static let discrete: HKStatisticsOptions = [.discreteAverage, .discreteMin, .discreteMax]
+}
+
+public class HKStatistics: NSObject {
+    public let quantityType: HKQuantityType
+    public let startDate: Date
+    public let endDate: Date
+    public private(set) var sources: [HKSource]?
+    private var sum: HKQuantity?
+    private var average: HKQuantity?
+    private var minimum: HKQuantity?
+    private var maximum: HKQuantity?
+    private var sums: [HKSource: HKQuantity] = [:]
+
+    /// Without any samples: no quantity (A21).
+    init(type: HKQuantityType, from start: Date, to end: Date) {
+        quantityType = type
+        startDate = start
+        endDate = end
+    }
+
+    public func sumQuantity() -> HKQuantity? { sum }
+    public func sumQuantity(for source: HKSource) -> HKQuantity? { sums[source] }
+    public func averageQuantity() -> HKQuantity? { average }
+    public func minimumQuantity() -> HKQuantity? { minimum }
+    public func maximumQuantity() -> HKQuantity? { maximum }
+
+    /// Of some samples that belong together, with no contest between their sources.
+    convenience init(type: HKQuantityType, from start: Date, to end: Date, records: [HealthRecord]) {
+        self.init(type: type, from: start, to: end)
+        guard case .quantity(let unit, let isCumulative) = type.known?.content else { return }
+        let amounts = records.compactMap(\.amount)
+        if isCumulative {
+            sum = HKQuantity(unit: unit, doubleValue: amounts.reduce(0, +))
+        } else {
+            setDiscrete(amounts, unit)
+        }
+    }
+
+    convenience init(_ bucket: StatisticsBucket, _ options: HKStatisticsOptions) {
+        self.init(type: bucket.type, from: bucket.start, to: bucket.end)
+        guard case .quantity(let unit, let isCumulative) = bucket.type.known?.content, !bucket.isEmpty else { return }
+        if isCumulative {
+            sum = HKQuantity(unit: unit, doubleValue: bucket.mergedSum)
+        } else {
+            setDiscrete(bucket.inside.compactMap(\.amount), unit)
+        }
+        guard options.contains(.separateBySource) else { return }
+        sources = bucket.sources
+        for source in bucket.sources where isCumulative {
+            sums[source] = HKQuantity(unit: unit, doubleValue: bucket.sum(of: source))
+        }
+    }
+
+    private func setDiscrete(_ amounts: [Double], _ unit: HKUnit) {
+        guard !amounts.isEmpty else { return }
+        average = HKQuantity(unit: unit, doubleValue: amounts.reduce(0, +) / Double(amounts.count))
+        minimum = amounts.min().map { HKQuantity(unit: unit, doubleValue: $0) }
+        maximum = amounts.max().map { HKQuantity(unit: unit, doubleValue: $0) }
+    }
+}
+
+public class HKStatisticsCollection: NSObject {
+    private let populated: [HKStatistics]
+    private let bucketOf: (Date) -> HKStatistics
+
+    init(_ populated: [HKStatistics], bucketOf: @escaping (Date) -> HKStatistics) {
+        self.populated = populated
+        self.bucketOf = bucketOf
+    }
+
+    /// The buckets that have samples, in order; the others are left out (A21).
+    public func statistics() -> [HKStatistics] { populated }
+
+    /// The bucket that a date lies in; without samples it has no quantity (A21).
+    public func statistics(for date: Date) -> HKStatistics? {
+        populated.first { $0.startDate <= date && date < $0.endDate } ?? bucketOf(date)
+    }
+}
+
+public struct HKStatisticsQueryDescriptor {
+    public var predicate: HKSamplePredicate<HKQuantitySample>
+    public var options: HKStatisticsOptions
+
+    public init(predicate: HKSamplePredicate<HKQuantitySample>, options: HKStatisticsOptions) {
+        self.predicate = predicate
+        self.options = options
+    }
+
+    /// One bucket over all samples; no data is an error (A21).
+    public func result(for healthStore: HKHealthStore) async throws -> HKStatistics? {
+        let question = StatisticsQuestion(predicate, options)
+        let bucket = try question.records(healthStore.app).flatMap { records in
+            question.bucket(records, from: .distantPast, to: .distantFuture, healthStore.app)
+        }
+        guard let bucket, !bucket.isEmpty else { throw HKError(.errorNoData, "No data for these statistics") }
+        return HKStatistics(bucket, options)
+    }
+}
+
+public struct HKStatisticsCollectionQueryDescriptor {
+    public var predicate: HKSamplePredicate<HKQuantitySample>
+    public var options: HKStatisticsOptions
+    public var anchorDate: Date
+    public var intervalComponents: DateComponents
+
+    public init(
+        predicate: HKSamplePredicate<HKQuantitySample>, options: HKStatisticsOptions, anchorDate: Date,
+        intervalComponents: DateComponents
+    ) {
+        self.predicate = predicate
+        self.options = options
+        self.anchorDate = anchorDate
+        self.intervalComponents = intervalComponents
+    }
+
+    public func result(for healthStore: HKHealthStore) async throws -> HKStatisticsCollection {
+        let question = StatisticsQuestion(predicate, options)
+        let tiles = CalendarTiles(anchor: anchorDate, step: intervalComponents)
+        let type = question.type
+        guard let records = try question.records(healthStore.app) else {
+            return HKStatisticsCollection([]) { date in
+                let tile = tiles.tile(around: date)
+                return HKStatistics(type: type, from: tile.start, to: tile.end)
+            }
+        }
+        let populated = tiles.covering(records).compactMap { tile -> HKStatistics? in
+            let bucket = question.bucket(records, from: tile.start, to: tile.end, healthStore.app)
+            return bucket.isEmpty ? nil : HKStatistics(bucket, options)
+        }
+        return HKStatisticsCollection(populated) { date in
+            let tile = tiles.tile(around: date)
+            return HKStatistics(type: type, from: tile.start, to: tile.end)
+        }
+    }
+}

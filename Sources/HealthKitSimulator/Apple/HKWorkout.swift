@@ -1,0 +1,109 @@
+import Foundation
+
+public enum HKWorkoutActivityType: UInt, Sendable {
+    case americanFootball = 1
+    case archery, australianFootball, badminton, baseball, basketball, bowling, boxing, climbing, cricket
+    case crossTraining, curling, cycling, dance, danceInspiredTraining, elliptical, equestrianSports, fencing, fishing
+    case functionalStrengthTraining, golf, gymnastics, handball, hiking, hockey, hunting, lacrosse, martialArts
+    case mindAndBody, mixedMetabolicCardioTraining, paddleSports, play, preparationAndRecovery, racquetball, rowing
+    case rugby, running, sailing, skatingSports, snowSports, soccer, softball, squash, stairClimbing, surfingSports
+    case swimming, tableTennis, tennis, trackAndField, traditionalStrengthTraining, volleyball, walking, waterFitness
+    case waterPolo, waterSports, wrestling, yoga, barre, coreTraining, crossCountrySkiing, downhillSkiing, flexibility
+    case highIntensityIntervalTraining, jumpRope, kickboxing, pilates, snowboarding, stairs, stepTraining
+    case wheelchairWalkPace, wheelchairRunPace, taiChi, mixedCardio, handCycling, discSports, fitnessGaming
+    case cardioDance, socialDance, pickleball, cooldown
+    case swimBikeRun = 82
+    case transition, underwaterDiving
+    case other = 3000
+}
+
+public enum HKWorkoutEventType: Int, Sendable {
+    case pause = 1
+    case resume, lap, marker, motionPaused, motionResumed, segment, pauseOrResumeRequest
+}
+
+public class HKWorkoutEvent: NSObject {
+    public let type: HKWorkoutEventType
+    public let dateInterval: DateInterval
+    let checked: CheckedMetadata
+
+    public var metadata: [String: Any]? { checked.values }
+
+    public init(type: HKWorkoutEventType, dateInterval: DateInterval, metadata: [String: Any]?) {
+        self.type = type
+        self.dateInterval = dateInterval
+        checked = CheckedMetadata(metadata)
+        if dateInterval.duration > 0, type != .lap, type != .segment {
+            SimulatedMisuse.found("A workout event of this kind has no duration")
+        }
+    }
+
+    init(_ content: WorkoutContent.Event) {
+        type = content.type
+        dateInterval = content.interval
+        checked = content.metadata
+    }
+}
+
+public class HKWorkoutConfiguration: NSObject {
+    public var activityType: HKWorkoutActivityType = .other
+}
+
+public class HKWorkout: HKSample {
+    private let workout: WorkoutContent
+    /// The samples that were added to it and can be read.
+    private let members: [HealthRecord]
+
+    init(_ record: HealthRecord, _ workout: WorkoutContent, members: [HealthRecord]) {
+        self.workout = workout
+        self.members = members
+        super.init(record)
+    }
+
+    public var workoutActivityType: HKWorkoutActivityType { workout.activity }
+    public var workoutEvents: [HKWorkoutEvent]? {
+        workout.events.isEmpty ? nil : workout.events.map { HKWorkoutEvent($0) }
+    }
+    /// Without the pauses.
+    public var duration: TimeInterval { workout.duration(from: startDate, to: endDate) }
+
+    public var allStatistics: [HKQuantityType: HKStatistics] {
+        let groups = Dictionary(grouping: members) { $0.type.identifier }
+        var all: [HKQuantityType: HKStatistics] = [:]
+        for records in groups.values {
+            guard let type = records[0].type as? HKQuantityType else { continue }
+            all[type] = HKStatistics(type: type, from: startDate, to: endDate, records: records)
+        }
+        return all
+    }
+
+    override var content: HealthRecord.Content { .workout(workout) }
+}
+
+/// What a workout is beside its span.
+struct WorkoutContent: Sendable {
+    struct Event: Sendable {
+        let type: HKWorkoutEventType
+        let interval: DateInterval
+        let metadata: CheckedMetadata
+    }
+
+    var activity = HKWorkoutActivityType.other
+    var events: [Event] = []
+    var members: [UUID] = []
+
+    func duration(from start: Date, to end: Date) -> TimeInterval {
+        var running: Date? = start
+        var total = 0.0
+        for event in events.sorted(by: { $0.interval.start < $1.interval.start }) {
+            switch event.type {
+            case .pause, .motionPaused:
+                if let from = running { total += event.interval.start.timeIntervalSince(from) }
+                running = nil
+            case .resume, .motionResumed: running = running ?? event.interval.start
+            default: break
+            }
+        }
+        return total + (running.map { end.timeIntervalSince($0) } ?? 0)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Synchronization
+
+// Its state stands behind a lock, as Apple marks it.
+public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
+    private struct State {
+        var content = WorkoutContent()
+        var metadata: [String: MetadataItem] = [:]
+        var members: [HealthRecord] = []
+        var start: Date?
+        var end: Date?
+    }
+
+    private let app: SimulatedApp
+    private let device: HKDevice?
+    private let state = Mutex(State())
+
+    public init(healthStore: HKHealthStore, configuration: HKWorkoutConfiguration, device: HKDevice?) {
+        app = healthStore.app
+        self.device = device
+        let activity = configuration.activityType
+        super.init()
+        state.withLock { $0.content.activity = activity }
+    }
+
+    public func beginCollection(at startDate: Date) async throws {
+        state.withLock { $0.start = startDate }
+    }
+
+    public func addSamples(_ samples: [HKSample]) async throws {
+        let records = samples.map { HealthRecord($0, by: app.revision) }
+        try app.device.authorizeSaving(records.map(\.type), by: app)
+        state.withLock { $0.members += records }
+    }
+
+    public func addWorkoutEvents(_ workoutEvents: [HKWorkoutEvent]) async throws {
+        let events = workoutEvents.map {
+            WorkoutContent.Event(type: $0.type, interval: $0.dateInterval, metadata: $0.checked)
+        }
+        state.withLock { $0.content.events += events }
+    }
+
+    public func addMetadata(_ metadata: [String: Any]) async throws {
+        let checked = CheckedMetadata(metadata)
+        state.withLock { $0.metadata.merge(checked.items) { $1 } }
+    }
+
+    public func endCollection(at endDate: Date) async throws {
+        state.withLock { $0.end = endDate }
+    }
+
+    /// Saves the workout with all that was added; without a beginning and an end it is an invalid argument.
+    public func finishWorkout() async throws -> HKWorkout? {
+        let built = state.withLock { $0 }
+        guard let start = built.start, let end = built.end, start <= end else {
+            throw HKError(.errorInvalidArgument, "A workout without beginning or end")
+        }
+        var content = built.content
+        content.members = built.members.map(\.uuid)
+        let record = HealthRecord(
+            uuid: UUID(), type: HKObjectType.workoutType(), start: start, end: end, content: .workout(content),
+            metadata: CheckedMetadata(built.metadata.mapValues(\.value)), revision: app.revision, device: device)
+        try app.device.save(built.members + [record], by: app)
+        return HKWorkout(record, content, members: built.members)
+    }
+}
+
+extension HealthRecord {
+    /// A sample that an app hands over, stamped with its source (A1).
+    init(_ sample: HKSample, by revision: HKSourceRevision) {
+        self.init(
+            uuid: sample.uuid, type: sample.sampleType, start: sample.startDate, end: sample.endDate,
+            content: sample.content, metadata: sample.checked, revision: revision, device: sample.device)
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+
+/// The samples of one device by HealthKit's rules A2 to A13 and A27: pure logic, without apps or clocks.
+struct HealthDatabase: Sendable {
+    var options = SimulationOptions()
+    private(set) var sequence: Int64 = 0
+    private(set) var tables: [String: TypeTable] = [:]
+    /// Where an object stands; a type's table knows the rest.
+    private var types: [UUID: String] = [:]
+    /// Correlations and workouts by the members that they hold.
+    private var owners: [UUID: UUID] = [:]
+    /// Sources in the order in which they were first seen (A20).
+    private(set) var firstSeen: [String] = []
+    /// What was done, for clouds that follow; kept only while there are any.
+    var journal: [JournalEntry]?
+
+    enum JournalEntry: Sendable {
+        case saved(HealthRecord)
+        case deleted(UUID)
+    }
+
+    /// Whether all of these may be saved; nothing is changed (A2).
+    func check(_ records: [HealthRecord], earliest: Date) throws {
+        var fresh = Set<UUID>()
+        for record in records {
+            if types[record.uuid] != nil || !fresh.insert(record.uuid).inserted {
+                throw HKError(.errorInvalidArgument, "The object was saved before")
+            }
+            if record.end < earliest {
+                throw HKError(.errorInvalidArgument, "The sample lies before the earliest permitted date")
+            }
+        }
+    }
+
+    /// Saves what was checked, in order. Answers the types that changed.
+    mutating func save(_ records: [HealthRecord]) -> Set<String> {
+        var changed = Set<String>()
+        var replacements: [UUID: UUID] = [:]
+        for var record in records {
+            if let key = record.syncKey, let older = tables[record.type.identifier]?.live(key) {
+                guard record.version > older.version || record.version == older.version && options.equalVersionReplaces
+                else {
+                    replacements[record.uuid] = older.uuid
+                    continue
+                }
+                insert(&record)
+                takePlace(of: older.uuid, by: record.uuid)
+                remove(older.uuid)
+            } else {
+                insert(&record)
+            }
+            changed.insert(record.type.identifier)
+        }
+        adopt(records, replacements)
+        return changed
+    }
+
+    /// Members of what was saved know their owner; where a member was not inserted, the live one takes its place.
+    private mutating func adopt(_ records: [HealthRecord], _ replacements: [UUID: UUID]) {
+        for record in records {
+            guard let members = record.content.members, types[record.uuid] != nil else { continue }
+            let live = members.map { replacements[$0] ?? $0 }
+            setMembers(of: record.uuid, live)
+            for member in live { owners[member] = record.uuid }
+        }
+    }
+
+    private mutating func setMembers(of owner: UUID, _ members: [UUID]) {
+        guard let type = types[owner] else { return }
+        tables[type]?.update(owner) { $0.content.members = members }
+    }
+
+    private mutating func insert(_ record: inout HealthRecord) {
+        sequence += 1
+        record.sequence = sequence
+        if !firstSeen.contains(record.source) { firstSeen.append(record.source) }
+        types[record.uuid] = record.type.identifier
+        tables[record.type.identifier, default: TypeTable()].append(record)
+        journal?.append(.saved(record))
+    }
+
+    /// The replacement takes the old one's place in correlations and workouts (A5).
+    private mutating func takePlace(of older: UUID, by newer: UUID) {
+        guard let owner = owners.removeValue(forKey: older), let record = record(owner) else { return }
+        owners[newer] = owner
+        setMembers(of: owner, (record.content.members ?? []).map { $0 == older ? newer : $0 })
+    }
+
+    func record(_ uuid: UUID) -> HealthRecord? { types[uuid].flatMap { tables[$0]?.record(uuid) } }
+
+    /// Deletes an object, where there is one. Answers its type.
+    @discardableResult
+    mutating func remove(_ uuid: UUID, at date: Date = .distantPast) -> String? {
+        guard let type = types.removeValue(forKey: uuid) else { return nil }
+        sequence += 1
+        guard let removed = tables[type]?.remove(uuid, sequence: sequence, at: date) else { return nil }
+        journal?.append(.deleted(uuid))
+        if let owner = owners.removeValue(forKey: uuid), let record = record(owner) {
+            setMembers(of: owner, (record.content.members ?? []).filter { $0 != uuid })
+        }
+        for member in removed.content.members ?? [] {
+            owners[member] = nil
+            if case .correlation = removed.content, options.deletingCorrelationDeletesMembers {
+                remove(member, at: date)
+            }
+        }
+        return type
+    }
+
+    /// Forgets deletions before a date (A11).
+    mutating func purgeDeletions(before date: Date) {
+        for type in tables.keys { tables[type]?.purgeDeletions(before: date) }
+    }
+
+    mutating func withTable<Answer>(_ type: HKSampleType, _ body: (inout TypeTable) -> Answer) -> Answer {
+        body(&tables[type.identifier, default: TypeTable()])
+    }
+
+    var all: [HealthRecord] { tables.values.flatMap(\.live).sorted { $0.sequence < $1.sequence } }
+}
+
+extension HealthRecord.Content {
+    var members: [UUID]? {
+        get {
+            switch self {
+            case .correlation(let members): members
+            case .workout(let workout): workout.members
+            default: nil
+            }
+        }
+        set {
+            switch self {
+            case .correlation: self = .correlation(newValue ?? [])
+            case .workout(var workout):
+                workout.members = newValue ?? []
+                self = .workout(workout)
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+
+/// Who observes what, what they have not heard of yet, and how they behaved (A14, A15).
+struct ObserverBook: Sendable {
+    struct Observation: Sendable {
+        let number: Int
+        let app: SimulatedApp
+        let query: HKObserverQuery
+    }
+
+    struct Key: Hashable, Sendable {
+        let bundle: String
+        let type: String
+    }
+
+    /// How a type is delivered to an app.
+    struct Delivery: Sendable {
+        var frequency: HKUpdateFrequency?
+        var hasNews = false
+        var lastDelivered: Date?
+        /// The background call that was not called back yet.
+        var awaited: Int?
+        var failures = 0
+        var resumes = Date.distantPast
+        var isStopped: Bool { failures >= 3 }
+    }
+
+    struct Call: Sendable {
+        let number: Int
+        let observation: Observation
+        let types: Set<HKSampleType>
+        let isBackground: Bool
+    }
+
+    private(set) var observations: [Observation] = []
+    private(set) var deliveries: [Key: Delivery] = [:]
+    private(set) var calls: [Int: Call] = [:]
+    private var number = 0
+    /// Calls that are swallowed, and by how much the others come late.
+    var toDrop = 0
+    var delay = 0.0
+    var repeats = 1
+    /// Wakes once an hour at best, whatever was asked for.
+    static let hourlyAtBest: Set<String> = ["HKQuantityTypeIdentifierStepCount"]
+    /// How long a background call may take until it counts as a failure.
+    static let deadline = 30.0
+
+    mutating func noteNews(of types: Set<String>, at date: Date) {
+        for observation in observations {
+            for type in observation.query.types where types.contains(type.identifier) {
+                deliveries[Key(bundle: observation.app.bundle, type: type.identifier), default: Delivery()].hasNews =
+                    true
+            }
+        }
+        for (key, delivery) in deliveries where delivery.frequency != nil && types.contains(key.type) {
+            deliveries[key]?.hasNews = true
+        }
+    }
+
+    mutating func execute(_ query: HKObserverQuery, of app: SimulatedApp, fires: Bool) {
+        number += 1
+        observations.append(Observation(number: number, app: app, query: query))
+        for type in query.types where fires {
+            deliveries[Key(bundle: app.bundle, type: type.identifier), default: Delivery()].hasNews = true
+        }
+    }
+
+    mutating func stop(_ query: HKObserverQuery) { observations.removeAll { $0.query === query } }
+    mutating func stopAll(of app: SimulatedApp) { observations.removeAll { $0.app === app } }
+    mutating func forgetDeliveries(of bundle: String) { deliveries = deliveries.filter { $0.key.bundle != bundle } }
+
+    mutating func enable(_ type: String, of bundle: String, frequency: HKUpdateFrequency?) {
+        let key = Key(bundle: bundle, type: type)
+        var delivery = deliveries[key] ?? Delivery()
+        delivery.frequency = frequency
+        delivery.failures = 0
+        delivery.resumes = .distantPast
+        deliveries[key] = delivery
+    }
+
+    /// The calls that are due, and when to look again.
+    mutating func due(at now: Date) -> (calls: [Call], next: Date?) {
+        var due: [Call] = []
+        var next: Date?
+        for observation in observations where observation.app.isRunning {
+            var types = Set<HKSampleType>()
+            for type in observation.query.types {
+                let key = Key(bundle: observation.app.bundle, type: type.identifier)
+                guard let delivery = deliveries[key], delivery.hasNews else { continue }
+                if !observation.app.isForeground {
+                    guard let date = delivery.next(key) else { continue }
+                    if date > now {
+                        next = min(next ?? date, date)
+                        continue
+                    }
+                }
+                types.insert(type)
+            }
+            if !types.isEmpty { due.append(call(observation, types, at: now)) }
+        }
+        return (due, next)
+    }
+
+    private mutating func call(_ observation: Observation, _ types: Set<HKSampleType>, at now: Date) -> Call {
+        number += 1
+        let call = Call(
+            number: number, observation: observation, types: types, isBackground: !observation.app.isForeground)
+        for type in types {
+            let key = Key(bundle: observation.app.bundle, type: type.identifier)
+            deliveries[key]?.hasNews = false
+            deliveries[key]?.lastDelivered = now
+            if call.isBackground { deliveries[key]?.awaited = number }
+        }
+        calls[number] = call
+        return call
+    }
+
+    mutating func complete(_ number: Int) {
+        guard let call = calls.removeValue(forKey: number) else { return }
+        for type in call.types {
+            let key = Key(bundle: call.observation.app.bundle, type: type.identifier)
+            guard deliveries[key]?.awaited == number else { continue }
+            deliveries[key]?.awaited = nil
+            deliveries[key]?.failures = 0
+        }
+    }
+
+    /// A background call was not called back in time: HealthKit backs off, and stops after three.
+    mutating func missDeadline(_ number: Int, at now: Date) {
+        guard let call = calls[number] else { return }
+        for type in call.types {
+            let key = Key(bundle: call.observation.app.bundle, type: type.identifier)
+            guard var delivery = deliveries[key], delivery.awaited == number else { continue }
+            delivery.awaited = nil
+            delivery.failures += 1
+            delivery.resumes = now.addingTimeInterval(max(delivery.period(key), 60) * pow(2, Double(delivery.failures)))
+            deliveries[key] = delivery
+        }
+    }
+}
+
+extension ObserverBook.Delivery {
+    func period(_ key: ObserverBook.Key) -> TimeInterval {
+        let asked: TimeInterval =
+            switch frequency {
+            case .hourly: 3_600
+            case .daily: 86_400
+            case .weekly: 7 * 86_400
+            case .immediate, nil: 0
+            }
+        return ObserverBook.hourlyAtBest.contains(key.type) ? max(asked, 3_600) : asked
+    }
+
+    /// When a background delivery may come; `nil` where none does.
+    func next(_ key: ObserverBook.Key) -> Date? {
+        guard frequency != nil, !isStopped, awaited == nil else { return nil }
+        let since = lastDelivered?.addingTimeInterval(period(key)) ?? .distantPast
+        return max(since, resumes)
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// What a predicate of `HKQuery` asks for. The predicate is an `NSPredicate` that tells it to whoever asks by a probe.
+struct SampleRule: Sendable {
+    var from = Date.distantPast
+    var to = Date.distantFuture
+    /// Whether `from` and `to` bound starts; otherwise every sample that shares an instant with them is picked.
+    var picks: @Sendable (HealthRecord) -> Bool = { _ in true }
+
+    final class Probe {
+        var rule: SampleRule?
+    }
+
+    var predicate: NSPredicate {
+        let rule = self
+        return NSPredicate { object, _ in
+            if let probe = object as? Probe {
+                probe.rule = rule
+                return true
+            }
+            return (object as? HKSample).map { rule.picks(HealthRecord($0, by: $0.sourceRevision)) } ?? false
+        }
+    }
+
+    /// The rule of a predicate; all rules of a compound one must hold.
+    static func rule(of predicate: NSPredicate?) -> SampleRule {
+        guard let predicate else { return SampleRule() }
+        if let compound = predicate as? NSCompoundPredicate {
+            let rules = (compound.subpredicates as [Any]).compactMap { ($0 as? NSPredicate).map(rule(of:)) }
+            return SampleRule(
+                from: rules.map(\.from).max() ?? .distantPast, to: rules.map(\.to).min() ?? .distantFuture,
+                picks: { record in rules.allSatisfy { $0.picks(record) } })
+        }
+        let probe = Probe()
+        _ = predicate.evaluate(with: probe)
+        guard let rule = probe.rule else {
+            SimulatedMisuse.found("A predicate that HealthKit did not make")
+            return SampleRule()
+        }
+        return rule
+    }
+}

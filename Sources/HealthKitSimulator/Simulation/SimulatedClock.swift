@@ -1,0 +1,43 @@
+import Foundation
+import Synchronization
+
+/// Virtual time. Nothing happens by itself: whatever waits for a time is run by ``advance(by:)``.
+public final class SimulatedClock: Sendable {
+    private struct State {
+        var now: Date
+        var waiting: [(date: Date, order: Int, action: @Sendable () -> Void)] = []
+        var order = 0
+    }
+
+    private let state: Mutex<State>
+
+    /// A clock that stands at a date: 2026-01-01 UTC unless given.
+    public init(_ now: Date = Date(timeIntervalSinceReferenceDate: 788_918_400)) { state = Mutex(State(now: now)) }
+
+    public var now: Date { state.withLock { $0.now } }
+
+    /// Lets time pass, and on the way runs what was to happen, in order.
+    public func advance(by interval: TimeInterval) {
+        let goal = now.addingTimeInterval(interval)
+        while let action = next(until: goal) { action() }
+        state.withLock { $0.now = max($0.now, goal) }
+    }
+
+    private func next(until goal: Date) -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            let due = state.waiting.enumerated().filter { $0.element.date <= goal }
+            guard let first = due.min(by: { ($0.element.date, $0.element.order) < ($1.element.date, $1.element.order) })
+            else { return nil }
+            state.waiting.remove(at: first.offset)
+            state.now = max(state.now, first.element.date)
+            return first.element.action
+        }
+    }
+
+    func schedule(at date: Date, _ action: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.order += 1
+            state.waiting.append((date, state.order, action))
+        }
+    }
+}

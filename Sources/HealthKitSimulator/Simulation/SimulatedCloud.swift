@@ -1,0 +1,75 @@
+import Foundation
+import Synchronization
+
+/// Carries samples and deletions between devices of one person; the same app may run on several of them.
+public final class SimulatedCloud: Sendable {
+    private struct Member: Sendable {
+        let device: SimulatedDevice
+        /// Objects that came from elsewhere, and are not carried on.
+        var foreign: Set<UUID> = []
+    }
+
+    private let members = Mutex<[Member]>([])
+
+    /// Links devices; what they hold already is carried by the next ``sync()``.
+    public init(_ devices: [SimulatedDevice]) {
+        for device in devices {
+            device.state.withLock { state in
+                state.database.journal = state.database.all.map { .saved($0) }
+            }
+        }
+        members.withLock { $0 = devices.map { Member(device: $0) } }
+    }
+
+    /// Carries everything once to everybody, in the order in which it was written. UUIDs and sources stay.
+    public func sync() {
+        members.withLock { members in
+            for index in members.indices {
+                let device = members[index].device
+                let entries = device.state.withLock { state in
+                    defer { state.database.journal = [] }
+                    return state.database.journal ?? []
+                }
+                for entry in entries {
+                    guard !members[index].foreign.contains(entry.uuid) || entry.isDeletion else { continue }
+                    for other in members.indices where other != index {
+                        if members[other].device.receive(entry), !entry.isDeletion {
+                            members[other].foreign.insert(entry.uuid)
+                        }
+                    }
+                }
+            }
+        }
+        for member in members.withLock({ $0 }) { member.device.deliver() }
+    }
+}
+
+extension HealthDatabase.JournalEntry {
+    var uuid: UUID {
+        switch self {
+        case .saved(let record): record.uuid
+        case .deleted(let uuid): uuid
+        }
+    }
+    var isDeletion: Bool { if case .deleted = self { true } else { false } }
+}
+
+extension SimulatedDevice {
+    /// Takes what a cloud brings, by the rules of sync versions. Answers whether anything changed.
+    func receive(_ entry: HealthDatabase.JournalEntry) -> Bool {
+        let now = clock.now
+        return state.withLock { state in
+            switch entry {
+            case .deleted(let uuid):
+                guard state.database.record(uuid) != nil else { return false }
+                state.remove([uuid], at: now)
+                return true
+            case .saved(let record):
+                guard state.database.record(record.uuid) == nil else { return false }
+                let changed = state.database.save([record])
+                state.observers.noteNews(of: changed, at: now)
+                return !changed.isEmpty
+            }
+        }
+    }
+}

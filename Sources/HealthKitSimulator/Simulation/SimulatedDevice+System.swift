@@ -1,0 +1,115 @@
+import Foundation
+
+/// What the system and the user do with health data, beside apps.
+extension SimulatedDevice {
+    /// The user deletes a sample in the Health app, whoever wrote it.
+    public func userDeletes(_ uuid: UUID) {
+        let now = clock.now
+        state.withLock { $0.remove([uuid], at: now) }
+        deliver()
+    }
+
+    /// The user deletes all data of a type, or all of one source, in the Health app. Answers how many.
+    @discardableResult
+    public func userDeletesAll(of type: String, from source: String? = nil) -> Int {
+        let now = clock.now
+        let count = state.withLock { state in
+            let records = state.database.all.filter {
+                $0.type.identifier == type && (source == nil || $0.source == source)
+            }
+            state.remove(records.map(\.uuid), at: now)
+            return records.count
+        }
+        deliver()
+        return count
+    }
+
+    /// The system forgets deletions that are older than an age (A11).
+    public func purgeDeletions(olderThan age: TimeInterval = 0) {
+        let date = clock.now.addingTimeInterval(-age)
+        state.withLock { $0.database.purgeDeletions(before: age == 0 ? .distantFuture : date) }
+    }
+
+    /// The system condenses the samples of a source in a span into one: many deletions, one addition (A27). Answers how many it
+    /// took together.
+    @discardableResult
+    public func condense(_ type: String, of source: String, from start: Date, to end: Date) -> Int {
+        let now = clock.now
+        let count = state.withLock { state -> Int in
+            let records = state.database.all.filter {
+                $0.type.identifier == type && $0.source == source && $0.start >= start && $0.end <= end
+            }
+            guard let condensed = HealthRecord(condensing: records) else { return 0 }
+            state.remove(records.map(\.uuid), at: now)
+            state.observers.noteNews(of: state.database.save([condensed]), at: now)
+            return records.count
+        }
+        deliver()
+        return count
+    }
+
+    /// The user orders the sources of a type; sources that are not named come behind (A20).
+    public func setPriority(of sources: [String], for type: String) {
+        state.withLock { $0.priorities[type] = sources }
+    }
+
+    /// All live samples of a type: value in the type's unit, source, sync identifier and version. For tests to judge by.
+    public func contents(of type: String) -> [SimulatedSample] {
+        state.withLock { $0.database.all }.filter { $0.type.identifier == type }.map { SimulatedSample($0) }
+    }
+}
+
+/// A sample as the device holds it, whoever may see it.
+public struct SimulatedSample: Sendable, Hashable {
+    public let uuid: UUID
+    public let start: Date
+    public let end: Date
+    /// The value in the type's own unit, the number of a category's case, a workout's duration; the members of a correlation.
+    public let value: Double
+    public let source: String
+    public let syncIdentifier: String?
+    public let version: Double?
+    public let metadataKeys: Set<String>
+
+    init(_ record: HealthRecord) {
+        uuid = record.uuid
+        start = record.start
+        end = record.end
+        source = record.source
+        syncIdentifier = record.metadata.syncIdentifier
+        version = record.metadata.syncVersion
+        metadataKeys = Set(record.metadata.items.keys)
+        switch record.content {
+        case .quantity: value = record.amount ?? .nan
+        case .category(let number): value = Double(number)
+        case .workout(let workout): value = workout.duration(from: record.start, to: record.end)
+        case .correlation(let members): value = Double(members.count)
+        case .none: value = .nan
+        }
+    }
+}
+
+extension HealthRecord {
+    /// The value in the unit of the type.
+    var amount: Double? {
+        guard case .quantity(let quantity) = content, case .quantity(let unit, _) = type.known?.content else {
+            return nil
+        }
+        return quantity.doubleValue(for: unit)
+    }
+
+    /// One sample in place of several: the sum, or the mean where sums make no sense.
+    init?(condensing records: [HealthRecord]) {
+        guard let first = records.first, records.count > 1,
+            case .quantity(let unit, let isCumulative) = first.type.known?.content
+        else { return nil }
+        let count = records.map(\.count).reduce(0, +)
+        let sum = records.compactMap(\.amount).reduce(0, +)
+        self.init(
+            uuid: UUID(), type: first.type, start: records.map(\.start).min() ?? first.start,
+            end: records.map(\.end).max() ?? first.end,
+            content: .quantity(HKQuantity(unit: unit, doubleValue: isCumulative ? sum : sum / Double(records.count))),
+            metadata: CheckedMetadata(), revision: first.revision, device: first.device)
+        self.count = count
+    }
+}

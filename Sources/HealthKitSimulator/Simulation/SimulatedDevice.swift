@@ -1,0 +1,140 @@
+import Foundation
+import Synchronization
+
+/// One device with its HealthKit. Its functions are the controls; apps see it through `HKHealthStore`.
+public final class SimulatedDevice: Sendable {
+    struct State {
+        var database = HealthDatabase()
+        var apps: [String: SimulatedApp] = [:]
+        var grants: [String: [String: Grant]] = [:]
+        var answer = Answer.allow
+        var isLocked = false
+        var isAvailable = true
+        var isRestricted = false
+        var earliest = Date.distantPast
+        var failures: [PlannedFailure] = []
+        var calls: [SimulatedCall: Int] = [:]
+        var observers = ObserverBook()
+        var priorities: [String: [String]] = [:]
+    }
+
+    public let clock: SimulatedClock
+    let state: Mutex<State>
+
+    public init(clock: SimulatedClock = SimulatedClock(), options: SimulationOptions = SimulationOptions()) {
+        self.clock = clock
+        var state = State()
+        state.database.options = options
+        self.state = Mutex(state)
+    }
+
+    /// Installs an app; one with the same bundle takes the old one's place and keeps its samples, but no grants.
+    public func install(
+        bundle: String, name: String, version: String = "1.0", kind: SimulatedApp.Kind = .app,
+        product: String = "iPhone17,1"
+    ) -> SimulatedApp {
+        let system = OperatingSystemVersion(majorVersion: 18, minorVersion: 0, patchVersion: 0)
+        let revision = HKSourceRevision(
+            source: HKSource(name: name, bundleIdentifier: bundle), version: version, productType: product,
+            operatingSystemVersion: system)
+        let app = SimulatedApp(self, kind: kind, revision: revision)
+        let older = state.withLock { state in
+            state.grants[bundle] = nil
+            return state.apps.updateValue(app, forKey: bundle)
+        }
+        older?.terminate()
+        state.withLock { $0.observers.forgetDeliveries(of: bundle) }
+        return app
+    }
+
+    public var options: SimulationOptions {
+        get { state.withLock { $0.database.options } }
+        set { state.withLock { $0.database.options = newValue } }
+    }
+
+    /// While it is locked queries fail, but saves succeed (A16).
+    public func lock() { state.withLock { $0.isLocked = true } }
+
+    public func unlock() {
+        state.withLock { $0.isLocked = false }
+        deliver()
+    }
+
+    /// HealthKit is not there at all, as on some devices.
+    public func setAvailable(_ isAvailable: Bool) { state.withLock { $0.isAvailable = isAvailable } }
+    var isAvailable: Bool { state.withLock { $0.isAvailable } }
+
+    /// A profile forbids health data.
+    public func setRestricted(_ isRestricted: Bool) { state.withLock { $0.isRestricted = isRestricted } }
+
+    /// Samples that end before this can be neither saved nor read.
+    public var earliestPermittedDate: Date {
+        get { state.withLock { $0.earliest } }
+        set { state.withLock { $0.earliest = newValue } }
+    }
+
+    /// Runs a call of an app: counted, and failing where that is planned. What it stirred up is delivered afterwards.
+    func perform<Answer>(_ call: SimulatedCall, _ body: (inout State) throws -> Answer) throws -> Answer {
+        defer { deliver() }
+        return try state.withLock { state in
+            let failure = state.begin(call)
+            if !state.isAvailable { throw HKError(.errorHealthDataUnavailable, "Health data is unavailable here") }
+            if state.isRestricted { throw HKError(.errorHealthDataRestricted, "Health data is restricted") }
+            if let failure, !failure.afterEffect { throw HKError(failure.code, "A planned failure") }
+            let answer = try body(&state)
+            if let failure { throw HKError(failure.code, "A planned failure after the effect") }
+            return answer
+        }
+    }
+
+    func save(_ records: [HealthRecord], by app: SimulatedApp, asked: Bool = true) throws {
+        let now = clock.now
+        try perform(asked ? .save : .record) { state in
+            if records.isEmpty { throw HKError(.errorInvalidArgument, "No objects to save") }
+            for record in records where asked && !(record.type.known?.isShareable ?? false) {
+                SimulatedMisuse.found("\(record.type) cannot be shared")
+            }
+            if asked { try state.authorizeSaving(records.map(\.type), by: app) }
+            try state.database.check(records, earliest: state.earliest)
+            state.observers.noteNews(of: state.database.save(records), at: now)
+        }
+    }
+
+    /// Deletes an app's own objects; nothing where one of them is not its own or not there (A10).
+    func delete(_ uuids: [UUID], by app: SimulatedApp) throws {
+        let now = clock.now
+        try perform(.delete) { state in
+            if state.isLocked { throw HKError.locked }
+            if uuids.isEmpty { throw HKError(.errorInvalidArgument, "No objects to delete") }
+            for uuid in uuids {
+                guard let record = state.database.record(uuid), record.source == app.bundle else {
+                    throw HKError(.errorInvalidArgument, "Some objects are not there or not of this app")
+                }
+            }
+            state.remove(uuids, at: now)
+        }
+    }
+
+    func deleteAll(_ type: HKSampleType, _ rule: SampleRule, by app: SimulatedApp) throws -> Int {
+        let now = clock.now
+        return try perform(.delete) { state in
+            if state.isLocked { throw HKError.locked }
+            let records = state.database.withTable(type) { $0.overlapping(rule.from, rule.to) }
+            let uuids = records.filter { $0.source == app.bundle && rule.picks($0) }.map(\.uuid)
+            state.remove(uuids, at: now)
+            return uuids.count
+        }
+    }
+}
+
+extension SimulatedDevice.State {
+    mutating func remove(_ uuids: [UUID], at date: Date) {
+        var types = Set<String>()
+        for uuid in uuids { if let type = database.remove(uuid, at: date) { types.insert(type) } }
+        observers.noteNews(of: types, at: date)
+    }
+}
+
+extension HKError {
+    static var locked: HKError { HKError(.errorDatabaseInaccessible, "Protected health data is inaccessible") }
+}

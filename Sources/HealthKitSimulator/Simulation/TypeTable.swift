@@ -1,0 +1,107 @@
+import Foundation
+
+/// The samples and deletions of one type, in the order of writing and by start.
+struct TypeTable: Sendable {
+    private var rows: [HealthRecord] = []
+    private var isLive: [Bool] = []
+    private var places: [UUID: Int] = [:]
+    private var synced: [SyncKey: Int] = [:]
+    private var deletions: [DeletedRecord] = []
+    private var byStart: [Int] = []
+    private var isSorted = true
+    private var longest = 0.0
+
+    var live: [HealthRecord] { rows.indices.filter { isLive[$0] }.map { rows[$0] } }
+
+    func live(_ key: SyncKey) -> HealthRecord? { synced[key].map { rows[$0] } }
+    func record(_ uuid: UUID) -> HealthRecord? { places[uuid].map { rows[$0] } }
+
+    mutating func append(_ record: HealthRecord) {
+        let place = rows.count
+        rows.append(record)
+        isLive.append(true)
+        places[record.uuid] = place
+        if let key = record.syncKey { synced[key] = place }
+        if let last = byStart.last, rows[last].start > record.start { isSorted = false }
+        byStart.append(place)
+        longest = max(longest, record.end.timeIntervalSince(record.start))
+    }
+
+    mutating func update(_ uuid: UUID, _ change: (inout HealthRecord) -> Void) {
+        guard let place = places[uuid] else { return }
+        change(&rows[place])
+    }
+
+    mutating func remove(_ uuid: UUID, sequence: Int64, at date: Date) -> HealthRecord? {
+        guard let place = places.removeValue(forKey: uuid) else { return nil }
+        let record = rows[place]
+        isLive[place] = false
+        if let key = record.syncKey, synced[key] == place { synced[key] = nil }
+        deletions.append(DeletedRecord(record: record, sequence: sequence, date: date))
+        return record
+    }
+
+    mutating func purgeDeletions(before date: Date) { deletions.removeAll { $0.date < date } }
+
+    /// Live samples behind a place in the order of writing, in that order, until `isEnough`.
+    func additions(after sequence: Int64, until isEnough: (HealthRecord) -> Bool) {
+        var place = rows.partitioningIndex { $0.sequence > sequence }
+        while place < rows.count {
+            if isLive[place], isEnough(rows[place]) { return }
+            place += 1
+        }
+    }
+
+    func deletions(after sequence: Int64, until isEnough: (DeletedRecord) -> Bool) {
+        var place = deletions.partitioningIndex { $0.sequence > sequence }
+        while place < deletions.count {
+            if isEnough(deletions[place]) { return }
+            place += 1
+        }
+    }
+
+    /// Live samples that may share an instant with a span, by start.
+    mutating func overlapping(_ start: Date, _ end: Date) -> [HealthRecord] {
+        sort()
+        let reach = reach(start)
+        var found: [HealthRecord] = []
+        var place = byStart.partitioningIndex { rows[$0].start >= reach }
+        while place < byStart.count, rows[byStart[place]].start <= end {
+            if isLive[byStart[place]] { found.append(rows[byStart[place]]) }
+            place += 1
+        }
+        return found
+    }
+
+    /// Live samples by start, the latest first, from those that start at `end` or before down to `start`, until `isEnough`.
+    mutating func latestFirst(from start: Date, to end: Date, until isEnough: (HealthRecord) -> Bool) {
+        sort()
+        var place = byStart.partitioningIndex { rows[$0].start > end } - 1
+        while place >= 0, rows[byStart[place]].start >= start {
+            if isLive[byStart[place]], isEnough(rows[byStart[place]]) { return }
+            place -= 1
+        }
+    }
+
+    /// No sample that starts before this reaches into what begins at `start`.
+    func reach(_ start: Date) -> Date { start == .distantPast ? start : start.addingTimeInterval(-longest) }
+
+    private mutating func sort() {
+        if isSorted { return }
+        let rows = rows
+        byStart.sort { (rows[$0].start, $0) < (rows[$1].start, $1) }
+        isSorted = true
+    }
+}
+
+extension Array {
+    /// The first index whose element fulfils what all behind it fulfil too.
+    func partitioningIndex(where isBehind: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -1,0 +1,96 @@
+import HealthKVSync
+import PeerConformance
+import Testing
+
+/// A store, a health database and an engine between them, on one clock.
+struct Bench {
+    let clock: ManualClock
+    let health: MemoryHealth
+    let store: SampleStore
+    let engine: SyncEngine
+
+    init(
+        _ plan: SyncPlan = .weightTracker, store: SampleStore? = nil, change: (inout SyncOptions) -> Void = { _ in }
+    ) throws {
+        self = try Bench(plan, health: MemoryHealth(), clock: ManualClock(), store: store, change: change)
+    }
+
+    init(
+        _ plan: SyncPlan, health: MemoryHealth, clock: ManualClock, store: SampleStore? = nil,
+        change: (inout SyncOptions) -> Void = { _ in }
+    ) throws {
+        let store = try store ?? Bench.makeStore(clock)
+        self.init(
+            health: health, clock: clock, store: store,
+            engine: Bench.makeEngine(store, [SyncPeer(MemoryHealthPeer(health), plan: plan)], clock, change))
+    }
+
+    private init(health: MemoryHealth, clock: ManualClock, store: SampleStore, engine: SyncEngine) {
+        (self.health, self.clock, self.store, self.engine) = (health, clock, store, engine)
+    }
+
+    static func makeStore(_ clock: ManualClock, app: String = "app") throws -> SampleStore {
+        var options = SampleStore.Options()
+        options.clock = { clock.now }
+        options.source = Source(bundle: "app", name: app)
+        // What is tried here is the order of commits, not what a disk does.
+        options.limits.skipsSync = true
+        return try .temporary(options: options)
+    }
+
+    static func makeEngine(
+        _ store: SampleStore, _ peers: [SyncPeer], _ clock: ManualClock,
+        _ change: (inout SyncOptions) -> Void = { _ in }
+    ) -> SyncEngine {
+        var options = SyncOptions()
+        options.clock = clock.sync
+        options.random = { 0.5 }
+        change(&options)
+        return SyncEngine(store: store, peers: peers, options: options)
+    }
+
+    var peer: String { "health" }
+
+    /// An app that starts anew on the same store.
+    func restarted(_ plan: SyncPlan = .weightTracker) throws -> Bench {
+        try Bench(plan, health: health, clock: clock, store: store)
+    }
+
+    /// Blocks: a test asks for the state right after it.
+    func write(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws { try store.write(body) }
+
+    @discardableResult
+    func sync() async throws -> SyncReport { try await engine.sync()[peer]! }
+
+    func save(_ kilograms: Double, id: SampleID = SampleID(), hour: Int = 0) throws -> Sample {
+        let sample = Sample(.bodyMass, kilograms, .kilogram, at: time(hour), id: id)
+        try store.write { _ = try $0.save(sample) }
+        return sample
+    }
+
+    func time(_ hour: Int) -> Instant {
+        Instant(nanoseconds: 799_000_000_000_000_000 + Int64(hour) * 3_600 * Instant.nanosecondsPerSecond)
+    }
+
+    /// A sample of another app.
+    func scale(_ kilograms: Double, hour: Int, sync: String? = nil, version: Int64 = 0) -> Sample {
+        Sample(
+            .bodyMass, kilograms, .kilogram, from: time(hour), to: time(hour),
+            source: Source(bundle: "scale", name: "Scale"), syncIdentifier: sync, version: version, origin: .imported)
+    }
+
+    var weights: [Double] {
+        get throws { try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.quantity.value) }
+    }
+
+    var pending: [PendingOperation] { get throws { try store.read { try $0.pending(for: "health") } } }
+    var held: [Double] { health.live.map(\.sample.quantity.value).sorted() }
+
+    func status() throws -> PeerStatus { try engine.status().peers[peer]! }
+
+    func finish(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let report = try store.check()
+        #expect(report.findings.isEmpty, "\(report.findings)", sourceLocation: sourceLocation)
+        try store.close()
+    }
+}

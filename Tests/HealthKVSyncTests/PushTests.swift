@@ -1,0 +1,209 @@
+import PeerConformance
+import Synchronization
+import Testing
+
+@testable import HealthKVSync
+
+@Suite("Pushing what waits")
+struct PushTests {
+    @Test("An entry, its edit and its deletion reach the peer") func roundTrip() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        try await bench.sync()
+        #expect(bench.held == [72])
+        #expect(try bench.pending.isEmpty)
+        _ = try bench.save(71, id: sample.id)
+        #expect(try bench.status().pending == 1)
+        try await bench.sync()
+        #expect(bench.held == [71] && bench.health.live.first?.sample.version == 2)
+        try bench.write { _ = try $0.delete(id: sample.id) }
+        try await bench.sync()
+        #expect(bench.held.isEmpty)
+        // The echoes of all that change nothing here.
+        try await bench.sync()
+        #expect(try bench.weights.isEmpty)
+        try bench.finish()
+    }
+
+    @Test("What was written before the sync was enabled is sent too") func earlier() async throws {
+        let bench = try Bench()
+        for hour in 0..<5 { _ = try bench.save(70 + Double(hour), hour: hour) }
+        try await bench.engine.enable(bench.peer)
+        #expect(try bench.pending.isEmpty)
+        try await bench.sync()
+        #expect(bench.held == [70, 71, 72, 73, 74])
+        let pushes = bench.health.pushes
+        try await bench.sync()
+        #expect(bench.health.pushes == pushes)
+        try bench.finish()
+    }
+
+    @Test(
+        "C12: without access an entry is saved, its operation parked without an attempt, and sent once access is granted"
+    )
+    func unauthorized() async throws {
+        let bench = try Bench()
+        bench.health.set(writing: .denied, of: .bodyMass)
+        try await bench.engine.enable(bench.peer)
+        _ = try bench.save(72)
+        let report = try await bench.sync()
+        #expect(report.pushed.parked == 1)
+        let waiting = try #require(try bench.pending.first)
+        #expect(waiting.state == .parked && waiting.attempts == 0 && !waiting.isSent)
+        #expect(try bench.status().advisesSwitchingOff)
+        bench.health.set(writing: .granted, of: .bodyMass)
+        try await bench.engine.enterForeground()
+        #expect(bench.held == [72])
+        #expect(try !bench.status().advisesSwitchingOff)
+        try bench.finish()
+    }
+
+    @Test("C13: three quick attempts with growing delays, then slow ones, and nothing blocks what stands behind")
+    func retries() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let bad = try bench.save(72)
+        _ = try bench.save(80, hour: 1)
+        bench.health.set(refusal: { operation in
+            guard case .save(let sample) = operation.kind, sample.id == bad.id else { return nil }
+            return .failed(reason: "busy")
+        })
+        var delays: [Int64] = []
+        for attempt in 1...5 {
+            _ = try await bench.engine.session("health").inTurn { try await $0.pass(PassRequest()) }
+            let waiting = try #require(try bench.pending.first)
+            #expect(waiting.attempts == attempt)
+            #expect(waiting.state == (attempt >= 3 ? .parked : .waiting))
+            let delay = (waiting.nextTry.nanoseconds - bench.clock.now.nanoseconds) / 1_000_000_000
+            delays.append(delay)
+            // Before its time nothing is tried.
+            let pushes = bench.health.pushes
+            _ = try await bench.engine.session("health").inTurn { try await $0.pass(PassRequest()) }
+            #expect(bench.health.pushes == pushes)
+            bench.clock.advance(seconds: Int(delay))
+        }
+        #expect(delays == [2, 4, 8, 3_600, 3_600])
+        #expect(bench.held == [80])
+        bench.health.set(refusal: nil)
+        try await bench.sync()
+        #expect(bench.held == [72, 80])
+        try bench.finish()
+    }
+
+    @Test(
+        "C13: what is refused for good is quarantined with its reason, can be tried again, and a new edit replaces it")
+    func quarantine() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        bench.health.set(refusal: { _ in .refused(reason: "start lies in the future") })
+        try await bench.sync()
+        let stuck = try #require(try bench.pending.first)
+        #expect(stuck.state == .quarantined && stuck.reason == "start lies in the future")
+        #expect(try bench.status().quarantined == 1)
+        try await bench.sync()
+        #expect(bench.health.pushes == 1)
+        #expect(try await bench.engine.retry(stuck.id))
+        try await bench.sync()
+        #expect(bench.health.pushes == 2)
+        bench.health.set(refusal: nil)
+        _ = try bench.save(71, id: sample.id)
+        try await bench.sync()
+        #expect(bench.held == [71])
+        #expect(try bench.pending.isEmpty)
+        #expect(try await !bench.engine.discard(stuck.id))
+        try bench.finish()
+    }
+
+    @Test("An unknown outcome is tried again, and a delete behind it is still sent") func unknownOutcome() async throws
+    {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        let calls = Mutex(0)
+        bench.health.set(refusal: { _ in
+            calls.withLock { calls in
+                calls += 1
+                return calls == 1 ? .unknown(reason: "timed out") : nil
+            }
+        })
+        try await bench.sync()
+        #expect(try bench.pending.first?.isSent == true)
+        try bench.write { _ = try $0.delete(id: sample.id) }
+        #expect(try bench.pending.map(\.kind) == [.delete])
+        try await bench.sync()
+        #expect(try bench.pending.isEmpty)
+        // Deleted before it was ever sent: nothing is sent at all.
+        let pushes = bench.health.pushes
+        let other = try bench.save(60)
+        try bench.write { _ = try $0.delete(id: other.id) }
+        try await bench.sync()
+        #expect(bench.health.pushes == pushes)
+        try bench.finish()
+    }
+
+    @Test("A crash at any step of a push loses nothing and doubles nothing", arguments: SyncStep.allCases)
+    func crash(at step: SyncStep) async throws {
+        let crashes = Atomic(true)
+        let bench = try Bench { options in
+            options.atStep = { reached in
+                if reached == step, crashes.load(ordering: .relaxed) { throw CancellationError() }
+            }
+        }
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        bench.health.save(bench.scale(80, hour: 3))
+        _ = try? await bench.sync()
+        _ = try bench.save(71, id: sample.id)
+        _ = try? await bench.sync()
+        crashes.store(false, ordering: .relaxed)
+        let again = try bench.restarted()
+        try await again.sync()
+        try await again.sync()
+        #expect(bench.held == [71, 80])
+        #expect(try bench.weights.sorted() == [71, 80])
+        #expect(try bench.pending.isEmpty)
+        try bench.finish()
+    }
+
+    @Test("An edit made while its sample is on the way is sent afterwards") func editMeanwhile() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        let store = bench.store
+        let edit = Sample(.bodyMass, 71, .kilogram, at: sample.start, id: sample.id)
+        bench.health.set(afterPush: { _ = try? store.write { try $0.save(edit) } })
+        try await bench.sync()
+        bench.health.set(afterPush: nil)
+        try await bench.sync()
+        #expect(bench.held == [71])
+        #expect(try bench.weights == [71])
+        try bench.finish()
+    }
+
+    @Test("The members of a meal are sent together, and C5: deleted together") func meal() async throws {
+        let bench = try Bench(.dietApp)
+        try await bench.engine.enable(bench.peer)
+        let groups = Mutex<[Int]>([])
+        bench.health.set(refusal: { operation in
+            groups.withLock { $0.append(operation.group.count) }
+            return nil
+        })
+        let samples = [SampleType.dietaryProtein, .dietaryFatTotal].map { type in
+            Sample(type, 20, .gram, at: bench.time(1), syncIdentifier: "app.log.1.\(type)")
+        }
+        try bench.write { _ = try $0.save(group: "log.1", samples) }
+        try await bench.sync()
+        #expect(groups.withLock { $0 } == [2, 2])
+        #expect(bench.health.live.count == 2)
+        // Saving the same meal again doubles nothing.
+        try bench.write { _ = try $0.save(group: "log.1", samples) }
+        try await bench.sync()
+        #expect(bench.health.live.count == 2)
+        try bench.write { _ = try $0.deleteGroup("log.1") }
+        try await bench.sync()
+        #expect(bench.health.live.isEmpty)
+        try bench.finish()
+    }
+}

@@ -1,0 +1,228 @@
+import HealthKV
+import TestSupport
+import Testing
+
+/// Changes that peers are to hear of are queued in the transaction that makes them.
+@Suite("Queues of peers")
+struct PeerQueueTests {
+    private func register(_ store: SampleStore, _ name: String, _ types: Set<SampleType>?, imports: Bool = false) throws
+    {
+        try store.write { txn in
+            try txn.setPeer(
+                RegisteredPeer(
+                    name: name, registered: .day(0), lastSeen: .day(0),
+                    queue: QueueRule(types: types, takesImports: imports)))
+        }
+    }
+
+    private func pending(_ store: SampleStore, _ peer: String) throws -> [PendingOperation] {
+        try store.read { try $0.pending(for: peer) }
+    }
+
+    @Test("A plain save queues its operation in the same transaction, for the peers that want the type")
+    func plainSave() throws {
+        try withStore { store throws in
+            try register(store, "health", [.bodyMass])
+            try register(store, "steps", [.stepCount])
+            let sample = Sample(.bodyMass, 72, .kilogram, at: .day(1))
+            try store.save(sample)
+            let queued = try pending(store, "health")
+            #expect(queued.map(\.sample) == [sample.id])
+            #expect(queued.first?.kind == .save && queued.first?.version == 1)
+            #expect(try pending(store, "steps").isEmpty)
+            #expect(throws: CancellationError.self) {
+                try store.write { txn in
+                    try txn.save(Sample(.bodyMass, 80, .kilogram, at: .day(2)))
+                    throw CancellationError()
+                }
+            }
+            #expect(try pending(store, "health").count == 1)
+        }
+    }
+
+    @Test("C20: what happens to one sample while it waits becomes one operation") func coalescing() throws {
+        try withStore { store throws in
+            try register(store, "health", nil)
+            var sample = Sample(.bodyMass, 72, .kilogram, at: .day(1))
+            for value in [72.0, 73, 74] {
+                sample.quantity = Quantity(value, .kilogram)
+                try store.save(sample)
+            }
+            let first = try #require(try pending(store, "health").first)
+            #expect(try pending(store, "health").count == 1)
+            // It was never sent, so the peer need not hear of the versions between, nor of a sample that is gone again.
+            let id = sample.id
+            try store.write { try $0.delete(id: id) }
+            #expect(try pending(store, "health").isEmpty)
+            sample.version = first.version + 1
+            try store.save(sample)
+            let again = try #require(try pending(store, "health").first)
+            #expect(again.kind == .save && again.version == first.version + 1)
+            #expect(try store.read { try $0.pending(peer: "health", sample: id) } == again)
+        }
+    }
+
+    @Test("A delete whose save may have reached the peer is still sent, and no version is used twice") func sent()
+        throws
+    {
+        try withStore { store throws in
+            try register(store, "health", nil)
+            var sample = Sample(.bodyMass, 72, .kilogram, at: .day(1))
+            try store.save(sample)
+            var operation = try #require(try pending(store, "health").first)
+            operation.isSent = true
+            operation.version = 7
+            let sent = operation
+            try store.write { try $0.updatePending(sent) }
+            sample.quantity = Quantity(71, .kilogram)
+            try store.save(sample)
+            let next = try #require(try pending(store, "health").first)
+            #expect(next.version == 8 && next.isSent)
+            let id = sample.id
+            try store.write { try $0.delete(id: id) }
+            #expect(try pending(store, "health").map(\.kind) == [.delete])
+        }
+    }
+
+    @Test("C25: what comes from a peer is queued for the others, and imports for those only that take them")
+    func received() throws {
+        try withStore { store throws in
+            for name in ["health", "phone"] { try register(store, name, nil) }
+            try register(store, "server", nil, imports: true)
+            try store.write { txn in
+                try txn.receiving(from: "phone") { txn in
+                    try txn.save(Sample(.bodyMass, 72, .kilogram, at: .day(1)))
+                    try txn.save(
+                        Sample(
+                            .bodyMass, 72, .kilogram, from: .day(2), to: .day(2), source: Source(name: "Scale"),
+                            origin: .imported))
+                }
+            }
+            #expect(try pending(store, "phone").isEmpty)
+            #expect(try pending(store, "health").count == 1)
+            #expect(try pending(store, "server").count == 2)
+        }
+    }
+
+    @Test("Import and mass deletion queue what was written here") func bulk() throws {
+        try withStore(options: tightOptions()) { store throws in
+            try register(store, "health", nil)
+            let samples = (0..<300).map { Sample(.bodyMass, 70, .kilogram, at: .day(1, $0)) }
+            try store.write { txn in
+                var batch = SampleBatch()
+                for sample in samples { batch.append(sample) }
+                try txn.importBatch(batch)
+            }
+            #expect(try pending(store, "health").count == 300)
+            try store.write { txn in
+                for operation in try txn.pending(for: "health") {
+                    try txn.setLink(
+                        PeerLink(peer: "health", sample: operation.sample, peerID: SampleID(), version: 1))
+                    try txn.removePending(operation)
+                }
+                try txn.deleteRange(of: .bodyMass, from: .day(1, 100))
+            }
+            let deletions = try pending(store, "health")
+            #expect(deletions.count == 200 && deletions.allSatisfy { $0.kind == .delete })
+        }
+    }
+
+    @Test(
+        "C1: of a deletion and a save the greater version wins, then the later clock, then the deletion, in any order")
+    func mergedDeletions() throws {
+        var generator = SeededGenerator()
+        for _ in 0..<40 {
+            let id = SampleID(using: &generator)
+            var sample = Sample(.bodyMass, 72, .kilogram, at: .day(1), source: Source(name: "App"), id: id)
+            var events: [Either] = []
+            for version in [Int64(1), 2, 2] {
+                let clock = ChangeClock(time: .day(generator.number(1..<4)), replica: UInt32(generator.number(1..<3)))
+                sample.version = version
+                sample.modified = clock
+                sample.quantity = Quantity(Double(generator.number(60..<63)), .kilogram)
+                events.append(.save(sample))
+                events.append(
+                    .delete(
+                        DeletedSample(
+                            id: id, type: .bodyMass, source: sample.source.identity, syncIdentifier: id.description,
+                            version: version, modified: clock)))
+            }
+            var outcomes: Set<[UInt8]> = []
+            for _ in 0..<4 {
+                events.shuffle(using: &generator)
+                let order = events
+                try withStore { store throws in
+                    try store.write { txn in for event in order { try event.apply(&txn) } }
+                    outcomes.insert(
+                        try store.read { txn in
+                            var encoder = CanonicalEncoder()
+                            if let live = try txn.sample(id: id) { encoder.encode(live) }
+                            encoder.append(try txn.deletedSample(id: id).map { "\($0)" })
+                            return encoder.bytes
+                        })
+                }
+            }
+            #expect(outcomes.count == 1)
+        }
+    }
+
+    private enum Either {
+        case save(Sample)
+        case delete(DeletedSample)
+
+        func apply(_ txn: inout WriteTransaction) throws {
+            switch self {
+            case .save(let sample): try txn.merge(sample)
+            case .delete(let deletion): try txn.merge(deletion)
+            }
+        }
+    }
+
+    @Test("A merged deletion of what is not here is remembered, and told to those who follow") func unknownDeletion()
+        throws
+    {
+        try withStore { store throws in
+            let (sample, token) = (
+                Sample(.bodyMass, 72, .kilogram, at: .day(1), source: Source(name: "App")),
+                try store.read { $0.currentToken }
+            )
+            let deletion = DeletedSample(
+                id: sample.id, type: .bodyMass, source: sample.source.identity, syncIdentifier: nil, version: 3,
+                modified: ChangeClock(time: .day(2), replica: 9))
+            #expect(try store.write { try $0.merge(deletion) })
+            #expect(try !store.write { try $0.merge(deletion) })
+            #expect(try store.save(sample) == .vetoed)
+            let changes = try store.read { try $0.changes(since: token) }.changes
+            #expect(changes.map(\.kind) == [.deleted(deletion)])
+        }
+    }
+
+    @Test("A purge leaves no trace: nothing is queued, and the sample may come again") func purge() throws {
+        try withStore { store throws in
+            try register(store, "health", nil, imports: true)
+            let sample = Sample(
+                .bodyMass, 72, .kilogram, from: .day(1), to: .day(1), source: Source(name: "Scale"), origin: .imported)
+            try store.save(sample)
+            try store.write { txn in
+                for operation in try txn.pending() { try txn.removePending(operation) }
+                #expect(try txn.purge(id: sample.id))
+                #expect(try !txn.purge(id: sample.id))
+            }
+            #expect(try pending(store, "health").isEmpty)
+            #expect(try store.save(sample) == .inserted)
+        }
+    }
+
+    @Test("Notes are kept, replaced and removed") func notes() throws {
+        try withStore { store throws in
+            #expect(try store.read { try $0.syncNote("state") } == nil)
+            try store.write { try $0.setSyncNote("state", [1, 2]) }
+            try store.write { try $0.setSyncNote("other", [3]) }
+            try store.write { try $0.setSyncNote("state", [4]) }
+            #expect(try store.read { try $0.syncNote("state") } == [4])
+            try store.write { try $0.setSyncNote("state", nil) }
+            #expect(try store.read { try $0.syncNote("state") } == nil)
+            #expect(try store.read { try $0.syncNote("other") } == [3])
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import HealthKVSync
+import HealthKitPeer
+import HealthKitSimulator
+import Testing
+
+/// Meals, workouts and categories, which go both ways (SEMANTICS A5, A25, C5).
+@Suite struct CompoundTests {
+    private func porridge(_ bench: PeerBench) throws -> [Sample] {
+        let meal = Meal(
+            id: "log-17", at: try bench.instant(0), name: "Porridge", energy: Quantity(310, .kilocalorie), protein: 11,
+            fiber: 8.2)
+        return meal.samples().map { sample in
+            var sample = sample
+            sample.version = 1
+            return sample
+        }
+    }
+
+    private func meals(_ bench: PeerBench) -> [Double] { bench.contents(.food).map(\.value) }
+
+    @Test("A25: a meal is saved as one correlation, in one save; an edit takes the old one's place in it")
+    func meal() async throws {
+        let bench = try await PeerBench()
+        var samples = try porridge(bench)
+        #expect(await bench.save(samples, group: samples).allSatisfy(\.isDone))
+        #expect(meals(bench) == [3])
+        #expect(bench.device.count(of: .save) == 1)
+        (samples[0].quantity.value, samples[0].version) = (12, 2)
+        #expect(await bench.save([samples[0]], group: samples).allSatisfy(\.isDone))
+        #expect(meals(bench) == [3])
+        #expect(await bench.save(samples, group: samples).allSatisfy(\.isDone))
+        #expect(meals(bench) == [3])
+        let pulled = try await bench.pullAll(samples[0].type).added
+        #expect(pulled.map(\.sample.group) == ["log-17"])
+        #expect(try await bench.pullAll(.food).added.isEmpty)
+    }
+
+    @Test("C5: deleting all nutrients of a meal leaves no empty meal behind")
+    func deletedMeal() async throws {
+        let bench = try await PeerBench()
+        let samples = try porridge(bench)
+        _ = await bench.save(samples, group: samples)
+        for sample in samples { #expect(await bench.delete(sample)?.isDone == true) }
+        #expect(meals(bench) == [])
+        for sample in samples { #expect(bench.contents(sample.type).isEmpty) }
+    }
+
+    @Test("What is added to a meal later makes a correlation of its own; what was there is not saved again")
+    func grownMeal() async throws {
+        let bench = try await PeerBench()
+        let samples = try porridge(bench)
+        _ = await bench.save(Array(samples.dropLast()), group: Array(samples.dropLast()))
+        #expect(await bench.save([samples[2]], group: samples).allSatisfy(\.isDone))
+        #expect(meals(bench).sorted() == [1, 2])
+        for sample in samples { #expect(bench.contents(sample.type).count == 1) }
+    }
+
+    @Test("A foreign meal comes with its members in one group")
+    func foreignMeal() async throws {
+        let bench = try await PeerBench()
+        let other = bench.device.install(bundle: "app.other", name: "Other")
+        let types = ["DietaryProtein", "DietaryFiber"].map {
+            HKQuantityType(HKQuantityTypeIdentifier(rawValue: "HKQuantityTypeIdentifier\($0)"))
+        }
+        let members = types.map {
+            HKQuantitySample(
+                type: $0, quantity: HKQuantity(unit: HKUnit(from: "mg"), doubleValue: 8_000), start: bench.clock.now,
+                end: bench.clock.now, device: nil, metadata: nil)
+        }
+        let food = HKCorrelation(
+            type: HKCorrelationType(HKCorrelationTypeIdentifier(rawValue: "HKCorrelationTypeIdentifierFood")),
+            start: bench.clock.now, end: bench.clock.now, objects: Set(members), device: nil,
+            metadata: ["HKFoodType": "Soup"])
+        try other.write([food])
+        let protein = try #require(try await bench.pullAll(.dietaryProtein).added.first?.sample)
+        let fiber = try #require(try await bench.pullAll(.dietaryFiber).added.first?.sample)
+        let whole = try #require(try await bench.pullAll(.food).added.first?.sample)
+        #expect(protein.quantity == Quantity(8, .gram))
+        #expect(Set([protein, fiber, whole].map(\.group)) == [food.uuid.uuidString])
+        #expect(whole.metadata["HKFoodType"] == .string("Soup"))
+    }
+
+    @Test("Both blood pressures of a measurement make one correlation")
+    func bloodPressure() async throws {
+        let bench = try await PeerBench()
+        let samples = try [(SampleType.bloodPressureSystolic, 120.0), (.bloodPressureDiastolic, 80)].map {
+            type, value in
+            var sample = Sample(
+                type, value, .millimeterOfMercury, at: try bench.instant(0), syncIdentifier: "bp-\(value)", group: "bp")
+            sample.version = 1
+            return sample
+        }
+        #expect(await bench.save(samples, group: samples).allSatisfy(\.isDone))
+        #expect(bench.contents(.bloodPressure).map(\.value) == [2])
+    }
+
+    @Test(
+        "A workout goes out with its totals and pauses, comes back the same, and takes its totals along when it is deleted"
+    )
+    func workout() async throws {
+        let bench = try await PeerBench()
+        let (from, to) = (try bench.instant(0), try bench.instant(1_800))
+        var run = Sample.workout(
+            .running, from: from, to: to, duration: 1_740, energy: Quantity(312, .kilocalorie),
+            distance: Quantity(5.2, .kilometer))
+        (run.syncIdentifier, run.version) = ("run", 1)
+        run.workout?.events = [
+            WorkoutEvent(.pause, from: try bench.instant(600), to: try bench.instant(600)),
+            WorkoutEvent(.resume, from: try bench.instant(660), to: try bench.instant(660)),
+        ]
+        #expect(await bench.save([run]).allSatisfy(\.isDone))
+        let pulled = try #require(try await bench.pullAll(.workout).added.first)
+        #expect(pulled.isOwn)
+        #expect(pulled.sample.duration == 1_740)
+        #expect(pulled.sample.workout?.activityType == .running)
+        #expect(pulled.sample.workout?.energy == Quantity(312, .kilocalorie))
+        #expect(pulled.sample.workout?.distance == Quantity(5_200, .meter))
+        #expect(pulled.sample.workout?.events == run.workout?.events)
+        #expect(try await bench.pullAll(.activeEnergyBurned).added.isEmpty)
+        #expect(bench.contents(.activeEnergyBurned).count == 1)
+        #expect(await bench.delete(run)?.isDone == true)
+        for type in [SampleType.workout, .activeEnergyBurned, .distanceWalkingRunning] {
+            #expect(bench.contents(type).isEmpty)
+        }
+    }
+
+    @Test("A workout that is saved again at a greater version replaces itself and its totals")
+    func editedWorkout() async throws {
+        let bench = try await PeerBench()
+        var run = Sample.workout(
+            .running, from: try bench.instant(0), to: try bench.instant(1_800), energy: Quantity(312, .kilocalorie))
+        (run.syncIdentifier, run.version) = ("run", 1)
+        _ = await bench.save([run])
+        run.version = 2
+        run.workout?.energy = Quantity(400, .kilocalorie)
+        #expect(await bench.save([run]).allSatisfy(\.isDone))
+        #expect(bench.contents(.workout).count == 1)
+        #expect(bench.contents(.activeEnergyBurned).map(\.value) == [400])
+    }
+
+    @Test("A phase of sleep goes both ways")
+    func category() async throws {
+        let bench = try await PeerBench()
+        var sleep = Sample(category: .sleepAnalysis, 3, from: try bench.instant(0), to: try bench.instant(3_600))
+        (sleep.syncIdentifier, sleep.version) = ("sleep", 1)
+        #expect(await bench.save([sleep]).allSatisfy(\.isDone))
+        let pulled = try #require(try await bench.pullAll(.sleepAnalysis).added.first?.sample)
+        #expect(pulled.categoryValue == 3)
+        #expect(pulled.end == sleep.end)
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import HealthKitSimulator
+import Testing
+
+/// The controls beside HealthKit's rules.
+@Suite struct DeviceTests {
+    @Test(
+        "Health data can be unavailable or restricted, and calls can fail at the nth time, before or after their effect"
+    )
+    func failures() async throws {
+        let bench = try await Bench()
+        bench.device.setAvailable(false)
+        #expect(await code { _ = try await bench.changes() } == .errorHealthDataUnavailable)
+        SimulatedApp.$current.withValue(bench.app) { #expect(!HKHealthStore.isHealthDataAvailable()) }
+        bench.device.setAvailable(true)
+        bench.device.setRestricted(true)
+        #expect(await code { try await bench.store.save([bench.sample(70)]) } == .errorHealthDataRestricted)
+        bench.device.setRestricted(false)
+        bench.device.fail(.save, number: 2)
+        bench.device.fail(.save, number: 3, code: .unknownError, afterEffect: true)
+        try await bench.store.save([bench.sample(70)])
+        #expect(await code { try await bench.store.save([bench.sample(71, at: 1)]) } == .unknownError)
+        #expect(await code { try await bench.store.save([bench.sample(72, at: 2)]) } == .unknownError)
+        #expect(try await bench.values() == [70, 72])
+        #expect(bench.device.count(of: .save) == 4)
+    }
+
+    @Test("Two devices under one cloud come to hold the same, with UUIDs and sources; a greater version wins on both")
+    func cloud() async throws {
+        let here = try await Bench()
+        let there = try await Bench()
+        try await here.store.save([here.sample(70, sync: "a")])
+        let cloud = SimulatedCloud([here.device, there.device])
+        cloud.sync()
+        #expect(try await there.values() == [70])
+        try await there.store.save([there.sample(71, sync: "a", version: 2)])
+        try await here.store.save([here.sample(60, at: 5)])
+        cloud.sync()
+        cloud.sync()
+        func contents(_ bench: Bench) -> Set<SimulatedSample> { Set(bench.device.contents(of: Bench.weight)) }
+        #expect(contents(here) == contents(there))
+        #expect(try await here.values() == [71, 60])
+        let mine = try #require(here.device.contents(of: Bench.weight).first { $0.value == 60 })
+        there.device.userDeletes(mine.uuid)
+        cloud.sync()
+        #expect(try await here.values() == [71])
+        #expect(contents(here) == contents(there))
+    }
+
+    @Test("An app that is installed anew keeps its samples and loses its grants")
+    func reinstall() async throws {
+        let bench = try await Bench()
+        try await bench.store.save([bench.sample(70)])
+        let again = bench.device.install(bundle: "app.weights", name: "Weights", version: "2.0").healthStore
+        #expect(again.authorizationStatus(for: bench.weight) == .notDetermined)
+        try await again.requestAuthorization(toShare: [bench.weight], read: [bench.weight])
+        let all = HKQuery.predicateForSamples(withStart: nil, end: nil)
+        #expect(try await again.deleteObjects(of: bench.weight, predicate: all) == 1)
+    }
+
+    @Test("A workout counts without its pauses, and its statistics are those of the samples that were added")
+    func workout() async throws {
+        let bench = try await Bench()
+        let energy = HKQuantityType(HKQuantityTypeIdentifier(rawValue: "HKQuantityTypeIdentifierActiveEnergyBurned"))
+        try await bench.store.requestAuthorization(toShare: [HKObjectType.workoutType(), energy], read: [])
+        let configuration = HKWorkoutConfiguration()
+        configuration.activityType = .running
+        let builder = HKWorkoutBuilder(healthStore: bench.store, configuration: configuration, device: nil)
+        try await builder.beginCollection(at: bench.at(0))
+        let burned = HKQuantitySample(
+            type: energy, quantity: HKQuantity(unit: HKUnit(from: "kcal"), doubleValue: 312), start: bench.at(0),
+            end: bench.at(1_800), device: nil, metadata: nil)
+        try await builder.addSamples([burned])
+        let pause = [(HKWorkoutEventType.pause, 600.0), (.resume, 660)].map { type, second in
+            HKWorkoutEvent(
+                type: type, dateInterval: DateInterval(start: bench.at(second), duration: 0), metadata: nil)
+        }
+        try await builder.addWorkoutEvents(pause)
+        try await builder.endCollection(at: bench.at(1_800))
+        let finished = try #require(try await builder.finishWorkout())
+        let read = try await bench.changes(of: HKObjectType.workoutType()).addedSamples.first as? HKWorkout
+        #expect(read?.uuid == finished.uuid)
+        #expect(read?.duration == 1_740)
+        #expect(read?.workoutActivityType == .running)
+        let sum = read?.allStatistics[energy]?.sumQuantity()
+        #expect(sum?.doubleValue(for: HKUnit(from: "kcal")) == 312)
+    }
+}
