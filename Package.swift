@@ -42,6 +42,16 @@ let package = Package(
             ], swiftSettings: shared),
         .executableTarget(
             name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
+        // Three small apps as their developers would write them, on a simulated Apple Health.
+        .executableTarget(
+            name: "W8Trackr", dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator"],
+            path: "Examples/W8Trackr", swiftSettings: shared),
+        .executableTarget(
+            name: "Walking", dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator"],
+            path: "Examples/Walking", swiftSettings: shared),
+        .executableTarget(
+            name: "Diet", dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator"],
+            path: "Examples/Diet", swiftSettings: shared),
         // What tests share. No product holds it, so whoever depends on this package does not build it.
         .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/Support", swiftSettings: shared),
         // What every peer must hold to, and a peer in memory to try the engine with.
@@ -76,6 +86,12 @@ let package = Package(
             swiftSettings: shared),
         .testTarget(
             name: "HealthKVSyncTests", dependencies: ["HealthKVSync", "HealthKV", "PeerConformance", "TestSupport"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "SeedAppTests",
+            dependencies: [
+                "HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport", "W8Trackr", "Walking", "Diet",
+            ],
             swiftSettings: shared),
         .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
     ],

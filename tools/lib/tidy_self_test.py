@@ -166,6 +166,8 @@ PLANTS = [
     ("Sources/Extra/Extra.swift", "let a = 1\n", "imports"),
     ("Sources/HealthModel/Upwards.swift", "import HealthKV\n", "imports"),
     ("Sources/HealthKV/Kind.swift", "@preconcurrency import struct CLMDB.MDB_val\n", "imports"),
+    ("Examples/Diet/Deep.swift", "import HealthKV\n", "imports"),
+    ("Examples/Diet/Deep.swift", "import HealthKV\n", "orphan"),
     ("tools/kvinspect/Deep.swift", "import LMDB\n", "imports"),
     ("Sources/LMDB/Foundation.swift", FOUNDATION, "foundation"),
     ("Sources/LMDB/Foundation.swift", FOUNDATION, "foundation"),

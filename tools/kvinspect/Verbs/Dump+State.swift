@@ -3,7 +3,7 @@ import HealthKV
 /// Sync state as lines of a dump: `{"state":{"kind":"anchor",…}}`. They are there to be looked at: a store that is loaded
 /// is new to its peers, so `load` passes them over.
 struct StateLines {
-    private let zone = Zone.utc
+    private let sync = SyncFields(zone: .utc)
     private let print: (JSONValue) throws -> Void
 
     init(_ print: @escaping (JSONValue) throws -> Void) { self.print = print }
@@ -11,8 +11,8 @@ struct StateLines {
     func printAll(_ transaction: borrowing ReadTransaction) throws {
         let peers = try transaction.peers()
         for peer in peers { try line("peer", fields(of: peer)) }
-        for anchor in try transaction.anchors() { try line("anchor", fields(of: anchor)) }
-        for operation in try transaction.pending() { try line("pending", fields(of: operation)) }
+        for anchor in try transaction.anchors() { try line("anchor", sync.fields(of: anchor)) }
+        for operation in try transaction.pending() { try line("pending", sync.fields(of: operation)) }
         if !peers.isEmpty {
             try transaction.forEachLiveSample { sample in
                 for peer in peers {
@@ -21,7 +21,9 @@ struct StateLines {
                 }
             }
         }
-        for entry in try transaction.audit() { try line("audit", fields(of: entry)) }
+        for entry in try transaction.audit() {
+            try line("audit", sync.fields(of: entry) + [.init("displaced", SyncFields.hex(entry.displaced))])
+        }
         try printDeletions(transaction)
     }
 
@@ -49,27 +51,9 @@ struct StateLines {
 
     private func fields(of peer: RegisteredPeer) -> [JSONValue.Field] {
         [
-            .init("peer", .string(peer.name)), .init("registered", date(peer.registered)),
-            .init("lastSeen", date(peer.lastSeen)),
+            .init("peer", .string(peer.name)), .init("registered", sync.date(peer.registered)),
+            .init("lastSeen", sync.date(peer.lastSeen)),
             .init("acknowledged", .optional(peer.acknowledged?.description)),
-        ]
-    }
-
-    private func fields(of anchor: Anchor) -> [JSONValue.Field] {
-        [
-            .init("peer", .string(anchor.peer)), .init("type", .string(anchor.type.identifier)),
-            .init("scope", .string(anchor.scope)), .init("token", hex(anchor.token)), .init("time", date(anchor.time)),
-            .init("outcome", .string(anchor.outcome)),
-        ]
-    }
-
-    private func fields(of operation: PendingOperation) -> [JSONValue.Field] {
-        [
-            .init("id", .string(operation.id)), .init("peer", .string(operation.peer)),
-            .init("operation", .string("\(operation.kind)")), .init("sample", .string(operation.sample.description)),
-            .init("version", .integer(operation.version)), .init("attempts", .count(operation.attempts)),
-            .init("nextTry", date(operation.nextTry)), .init("status", .string("\(operation.state)")),
-            .init("reason", .string(operation.reason)),
         ]
     }
 
@@ -81,36 +65,21 @@ struct StateLines {
         ]
     }
 
-    private func fields(of entry: AuditEntry) -> [JSONValue.Field] {
-        [
-            .init("event", .string(entry.event)), .init("sample", .string(entry.sample.description)),
-            .init("time", date(entry.time)), .init("displaced", hex(entry.displaced)),
-        ]
-    }
-
     private func fields(of sample: DeletedSample) -> [JSONValue.Field] {
         [
             .init("id", .string(sample.id.description)), .init("type", .string(sample.type.identifier)),
             .init("source", .string(sample.source.name)), .init("bundle", .string(sample.source.bundle)),
             .init("syncIdentifier", .optional(sample.syncIdentifier)), .init("syncVersion", .integer(sample.version)),
-            .init("modified", date(sample.modified.time)), .init("replica", .integer(Int64(sample.modified.replica))),
+            .init("modified", sync.date(sample.modified.time)),
+            .init("replica", .integer(Int64(sample.modified.replica))),
         ]
     }
 
     private func fields(of range: RangeRemoval) -> [JSONValue.Field] {
         [
             .init("type", .optional(range.type?.identifier)), .init("source", .optional(range.source?.name)),
-            .init("bundle", .optional(range.source?.bundle)), .init("from", date(range.from)),
-            .init("to", date(range.to)),
+            .init("bundle", .optional(range.source?.bundle)), .init("from", sync.date(range.from)),
+            .init("to", sync.date(range.to)),
         ]
-    }
-
-    /// A date; null where none is meant.
-    private func date(_ instant: Instant) -> JSONValue {
-        .optional(instant == .distantPast || instant == .distantFuture ? nil : instant, in: zone)
-    }
-
-    private func hex(_ bytes: [UInt8]) -> JSONValue {
-        .string(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
     }
 }

@@ -30,6 +30,14 @@ enum StoreAccess {
         )
     }
 
+    /// Opens a store that is there, for changing something in it.
+    static func openForChanging(_ folder: String) throws -> SampleStore {
+        guard holdsStore(folder) else { throw noStore(in: folder) }
+        var options = SampleStore.Options()
+        options.createIfMissing = false
+        return try SampleStore.open(at: folder, options: options)
+    }
+
     /// Opens a store for writing, and makes it where there is none.
     static func openForLoading(_ folder: String) throws -> SampleStore {
         var options = SampleStore.Options()

@@ -1,0 +1,118 @@
+import Foundation
+import HealthKVSync
+import HealthKitPeer
+import HealthKitSimulator
+import Testing
+
+/// What the Diet App asks for, when, and what follows (document 004).
+@Suite struct DietAccessTests {
+    private let nutrients: Set<SampleType> = [
+        .dietaryEnergyConsumed, .dietaryProtein, .dietaryCarbohydrates, .dietaryFatTotal, .dietaryFiber, .dietarySugar,
+        .dietarySodium, .dietaryCholesterol, .dietaryFatSaturated,
+    ]
+
+    @Test("All types are asked for as the document lists them")
+    func fullRequest() {
+        let request = SyncPlan.dietApp.request(.all)
+        #expect(
+            request.read == [
+                .bodyMass, .bodyFatPercentage, .leanBodyMass, .activeEnergyBurned, .basalEnergyBurned, .stepCount,
+                .workout, .dietaryWater,
+            ])
+        #expect(request.write == nutrients.union([.dietaryWater, .bodyMass]))
+    }
+
+    @Test("The onboarding asks for the few types that the document names, and for weight both ways at once")
+    func onboardingRequest() {
+        let request = SyncPlan.dietApp.request(.onboarding)
+        #expect(request.read == [.bodyMass, .activeEnergyBurned, .workout])
+        let written: Set<SampleType> = [
+            .dietaryEnergyConsumed, .dietaryProtein, .dietaryCarbohydrates, .dietaryFatTotal,
+        ]
+        #expect(request.write.subtracting([.bodyMass]) == written)
+    }
+
+    @Test("Asked in two stages: what was not asked for yet waits, and follows once it is granted")
+    func stages() async throws {
+        try await withApp(.dietApp, answer: nil) { bench in
+            try await bench.sync.enable(AppBench.health)
+            try await bench.sync.authorize(AppBench.health, .onboarding)
+            let meal = Meal(
+                id: "1", at: try bench.now, name: "Apple", energy: Quantity(95, .kilocalorie), fiber: 4.4)
+            try await bench.store.write { _ = try $0.save(meal) }
+            try bench.save(.water(250, at: try bench.now))
+            try await bench.refresh()
+            #expect(bench.inHealth(.dietaryWater).isEmpty)
+            #expect(try bench.status.authorization[.dietaryWater]?.writing == .notDetermined)
+            try await bench.sync.authorize(AppBench.health, .all)
+            try await bench.refresh()
+            #expect(bench.inHealth(.dietaryWater).count == 1)
+            #expect(bench.inHealth(.dietaryEnergyConsumed).count == 1 && bench.inHealth(.dietaryFiber).count == 1)
+            #expect(try bench.status.authorization[.dietaryWater]?.writing == .granted)
+            #expect(try bench.status.parked == 0)
+        }
+    }
+
+    @Test("The status tells not determined, authorized, denied and unavailable apart, and when the last sync was")
+    func statuses() async throws {
+        try await withApp(.dietApp, answer: nil) { bench in
+            let energy = SampleType.dietaryEnergyConsumed
+            try await bench.sync.enable(AppBench.health)
+            try await bench.refresh()
+            #expect(try bench.status.authorization[energy]?.writing == .notDetermined)
+            try await bench.sync.authorize(AppBench.health)
+            try await bench.refresh()
+            #expect(try bench.status.authorization[energy]?.writing == .granted)
+            #expect(try bench.status.lastSync == bench.now)
+            bench.device.setAccess(of: bench.app, to: energy.identifier, sharing: .denied)
+            try await bench.refresh()
+            #expect(try bench.status.authorization[energy]?.writing == .denied)
+            bench.device.setAvailable(false)
+            try await bench.refresh()
+            #expect(try bench.status.availability == .unavailable)
+        }
+    }
+
+    @Test("Errors say what happened and what to do, and never a value")
+    func errors() async throws {
+        try await withApp(.dietApp, answer: nil) { bench in
+            bench.device.setAvailable(false)
+            try await bench.sync.enable(AppBench.health)
+            let unavailable = await #expect(throws: SyncIssue.self) { try await bench.sync.authorize(AppBench.health) }
+            #expect(unavailable?.code == .unavailable)
+            #expect(unavailable?.message == "Health data is not available on this device")
+            bench.device.setAvailable(true)
+            #expect(try await bench.refresh().issue?.code == .accessNotDetermined)
+            try await bench.sync.authorize(AppBench.health)
+            try bench.scale.record("BodyMass", 83.25, "kg", from: bench.date(-60))
+            bench.device.fail(.changes)
+            let failed = try #require(try await bench.refresh().issue)
+            #expect(failed.code == .delayed && !"\(failed)".contains("83.25"))
+        }
+    }
+
+    @Test("Each type has the direction and the triggers that the document's table gives it")
+    func table() throws {
+        let types = SyncPlan.dietApp.types
+        for type in [SampleType.bodyMass, .dietaryWater] {
+            #expect(types[type]?.direction == .both && types[type]?.triggers.contains(.onChange) == true)
+        }
+        let energy = try #require(types[.activeEnergyBurned])
+        #expect(energy.direction == .pull && energy.triggers.isSuperset(of: [.hourly, .foreground]))
+        #expect(types[.workout]?.direction == .pull && types[.workout]?.triggers == .foreground)
+        for nutrient in nutrients {
+            #expect(types[nutrient]?.direction == .push && types[nutrient]?.triggers.contains(.onChange) == true)
+        }
+    }
+
+    @Test("A background task syncs until its time is over, and says whether all was done")
+    func backgroundTask() async throws {
+        try await withApp(.dietApp) { bench in
+            try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-60))
+            #expect(try await bench.sync.run(until: bench.at(30)))
+            #expect(try bench.samples(.bodyMass).count == 1)
+            bench.device.fail(.changes)
+            #expect(try await bench.sync.run(until: bench.at(30)) == false)
+        }
+    }
+}

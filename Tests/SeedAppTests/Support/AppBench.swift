@@ -1,0 +1,125 @@
+import Foundation
+import HealthKVSync
+import HealthKitPeer
+import HealthKitSimulator
+import TestSupport
+import Testing
+
+/// A person's phone: an app with its store and its sync, Apple Health, and others that write to it. Time stands until it is told to
+/// go on.
+final class AppBench {
+    static let health = "HealthKit"
+
+    let clock = SimulatedClock()
+    let device: SimulatedDevice
+    let app: SimulatedApp
+    let scale: SimulatedApp
+    let watch: SimulatedApp
+    let phone: SimulatedApp
+    private let plan: SyncPlan
+    private let folder = TemporaryFolder()
+    private(set) var store: SampleStore
+    private(set) var sync: SyncEngine
+
+    init(_ plan: SyncPlan) throws {
+        self.plan = plan
+        device = SimulatedDevice(clock: clock)
+        app = device.install(bundle: "com.example.app", name: "The App")
+        scale = device.install(bundle: "com.example.scale", name: "Smart Scale")
+        watch = device.install(bundle: "com.apple.health.watch", name: "Watch", kind: .watch, product: "Watch7,1")
+        phone = device.install(bundle: "com.apple.health.phone", name: "Phone", kind: .phone)
+        (store, sync) = try AppBench.launch(app, clock, plan, folder.path)
+    }
+
+    private static func launch(
+        _ app: SimulatedApp, _ clock: SimulatedClock, _ plan: SyncPlan, _ folder: String
+    ) throws -> (SampleStore, SyncEngine) {
+        let now: @Sendable () -> Instant = { (try? Instant(clock.now)) ?? .distantPast }
+        var options = SampleStore.Options()
+        options.source = Source(bundle: app.bundle, name: "The App")
+        options.clock = now
+        let store = try SampleStore.open(at: folder, options: options)
+        let peer = HealthKitPeer(
+            store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) },
+            deadline: { try? await Task.sleep(for: .seconds(3_600)) })
+        var syncing = SyncOptions()
+        syncing.clock = SyncClock(
+            now: now,
+            sleep: { time in while now() < time { try await Task.sleep(for: .milliseconds(1)) } })
+        syncing.random = { 0.5 }
+        return (store, SyncEngine(store: store, peers: [SyncPeer(peer, plan: plan)], options: syncing))
+    }
+
+    /// The app ends and is started again; the store is all that is left of it.
+    func restart() async throws {
+        await sync.stop()
+        app.terminate()
+        try store.close()
+        app.launch()
+        (store, sync) = try AppBench.launch(app, clock, plan, folder.path)
+    }
+
+    var now: Instant { get throws { try Instant(clock.now) } }
+
+    /// An instant so many seconds from now.
+    func at(_ seconds: Int) throws -> Instant { try now + Int64(seconds) * Instant.nanosecondsPerSecond }
+
+    func date(_ seconds: Int) -> Date { clock.now.addingTimeInterval(Double(seconds)) }
+
+    @discardableResult
+    func save(_ sample: Sample) throws -> SaveOutcome { try store.write { try $0.save(sample) } }
+
+    func samples(_ type: SampleType) throws -> [Sample] { try store.read { try $0.samples(of: type) } }
+
+    /// What Apple Health holds of a type, whoever wrote it.
+    func inHealth(_ type: SampleType) -> [SimulatedSample] {
+        device.contents(of: type.identifier).sorted { $0.start < $1.start }
+    }
+
+    /// One sync, as when the user pulls to refresh.
+    @discardableResult
+    func refresh() async throws -> SyncReport { try #require(try await sync.sync(AppBench.health)[AppBench.health]) }
+
+    var status: PeerStatus { get throws { try #require(try sync.status().peers[AppBench.health]) } }
+
+    func finish(_ location: SourceLocation = #_sourceLocation) async throws {
+        await sync.stop()
+        let report = try store.check()
+        #expect(report.findings.isEmpty, "\(report.findings)", sourceLocation: location)
+        try store.close()
+    }
+}
+
+/// Runs `body` with an app whose user answered the request for access, or was not asked yet, and checks its store afterwards.
+func withApp(
+    _ plan: SyncPlan, answer: SimulatedDevice.Answer? = .allow, _ location: SourceLocation = #_sourceLocation,
+    _ body: (AppBench) async throws -> Void
+) async throws {
+    let bench = try AppBench(plan)
+    if let answer {
+        bench.device.answerRequests(answer)
+        try await bench.sync.enable(AppBench.health)
+        try await bench.sync.authorize(AppBench.health)
+    }
+    try await body(bench)
+    try await bench.finish(location)
+}
+
+/// Waits for something that another task brings about.
+func eventually(
+    within seconds: Int = 30, _ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while try !condition() {
+        guard ContinuousClock.now < end else {
+            Issue.record("it did not happen within \(seconds) seconds", sourceLocation: location)
+            return
+        }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}
+
+extension SampleType {
+    /// As the simulated apps name it.
+    var recorded: String { String(identifier.dropFirst("HKQuantityTypeIdentifier".count)) }
+}

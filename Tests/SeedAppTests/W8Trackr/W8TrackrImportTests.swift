@@ -1,0 +1,136 @@
+import Foundation
+import HealthKVSync
+import HealthKitSimulator
+import Testing
+
+/// Weight from Apple Health to W8Trackr, at first and later (documents 000, 001, 002).
+@Suite struct W8TrackrImportTests {
+    /// A weighing a day of a smart scale, up to now.
+    private func weigh(_ bench: AppBench, days: Int) throws {
+        for day in 0..<days {
+            try bench.scale.record("BodyMass", 80 - Double(day) / 100, "kg", from: bench.date(-day * 86_400 - 60))
+        }
+    }
+
+    private func importAll(_ bench: AppBench, _ horizon: TypePlan.Horizon) async throws -> [SyncProgress] {
+        var steps: [SyncProgress] = []
+        for try await step in bench.sync.importHistory(AppBench.health, horizon) { steps.append(step) }
+        return steps
+    }
+
+    @Test("Before anything is imported the app can ask how much there is, and nothing is stored by asking")
+    func prompt() async throws {
+        try await withApp(.weightTracker) { bench in
+            try weigh(bench, days: 12)
+            #expect(try await bench.sync.importPreview(AppBench.health) == [.bodyMass: 12])
+            #expect(try bench.samples(.bodyMass).isEmpty)
+        }
+    }
+
+    @Test("Importing brings all of the history, however old, the newest first, with progress")
+    func importsAll() async throws {
+        try await withApp(.weightTracker) { bench in
+            try weigh(bench, days: 30)
+            try bench.scale.record("BodyMass", 95, "kg", from: bench.date(-20 * 365 * 86_400))
+            let steps = try await importAll(bench, .all)
+            let weights = try bench.samples(.bodyMass)
+            #expect(weights.count == 31 && weights.first?.quantity == Quantity(95, .kilogram))
+            #expect(steps.map(\.imported).reduce(0, +) == 31 && steps.last?.isDrained == true)
+            // The first step brought last week.
+            #expect(steps.first.map { (7...8).contains($0.imported) } == true)
+            #expect(try bench.status.imported[.bodyMass] == 31)
+        }
+    }
+
+    @Test("Skipping the import stores nothing of what is there, and everything that comes")
+    func skips() async throws {
+        try await withApp(.weightTracker) { bench in
+            try weigh(bench, days: 5)
+            _ = try await importAll(bench, .fromNowOn)
+            #expect(try bench.samples(.bodyMass).isEmpty)
+            bench.clock.advance(by: 3_600)
+            try bench.scale.record("BodyMass", 79, "kg", from: bench.clock.now)
+            try await bench.refresh()
+            #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [79])
+        }
+    }
+
+    @Test("An imported entry keeps source, date and UUID, is told from own ones, and has neither note nor body fat")
+    func attribution() async throws {
+        try await withApp(.weightTracker) { bench in
+            let uuid = try bench.scale.record("BodyMass", 160, "lb", from: bench.date(-60))
+            try bench.save(.weight(Quantity(72.5, .kilogram), at: try bench.now, note: "mine"))
+            try await bench.refresh()
+            let weights = try bench.samples(.bodyMass)
+            #expect(weights.map(\.origin) == [.imported, .authored])
+            let imported = try #require(weights.first)
+            #expect(imported.source.name == "Smart Scale" && imported.source.bundle == "com.example.scale")
+            let date = try bench.at(-60)
+            #expect(imported.id == SampleID(uuid) && imported.start == date)
+            #expect(imported.note == nil && imported.bodyFat == nil)
+            #expect(try abs(imported.value(in: .pound) - 160) < 1e-9)
+            #expect(imported.quantity.unit == .kilogram)
+        }
+    }
+
+    @Test("A sync version that another app gave is kept")
+    func foreignVersion() async throws {
+        try await withApp(.weightTracker) { bench in
+            let keys: [String: Any] = [HKMetadataKeySyncIdentifier: "s-1", HKMetadataKeySyncVersion: 7]
+            try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-60), metadata: keys)
+            try await bench.refresh()
+            let imported = try #require(try bench.samples(.bodyMass).first)
+            #expect(imported.version == 7 && imported.syncIdentifier == "s-1")
+        }
+    }
+
+    @Test("Weights in pounds, kilograms and stones are read in whichever unit is preferred")
+    func units() async throws {
+        try await withApp(.weightTracker) { bench in
+            for (index, unit) in ["lb", "kg", "st"].enumerated() {
+                try bench.scale.record("BodyMass", 14, unit, from: bench.date(-100 + index))
+            }
+            try await bench.refresh()
+            let weights = try bench.samples(.bodyMass)
+            for (weight, unit) in zip(weights, [HealthUnit.pound, .kilogram, try HealthUnit(symbol: "st")]) {
+                #expect(try abs(weight.value(in: unit) - 14) < 1e-9)
+            }
+        }
+    }
+
+    @Test("365 days of weights are imported in under ten seconds")
+    func aYear() async throws {
+        try await withApp(.weightTracker) { bench in
+            try weigh(bench, days: 365)
+            let begin = ContinuousClock.now
+            _ = try await importAll(bench, .all)
+            #expect(ContinuousClock.now - begin < .seconds(10))
+            #expect(try bench.samples(.bodyMass).count == 365)
+        }
+    }
+
+    @Test("Thousands of entries come in several steps, and an import that was cancelled goes on where it stopped")
+    func batches() async throws {
+        try await withApp(.weightTracker) { bench in
+            try weigh(bench, days: 5_000)
+            var first = 0
+            for try await step in bench.sync.importHistory(AppBench.health, .all) {
+                first += step.imported
+                if first > 0 { break }
+            }
+            let steps = try await importAll(bench, .all)
+            #expect(steps.count >= 4)
+            #expect(try bench.samples(.bodyMass).count == 5_000)
+            #expect(try await bench.refresh().pulled.imported == 0)
+        }
+    }
+
+    @Test("An empty Health gives no entries and no error")
+    func empty() async throws {
+        try await withApp(.weightTracker) { bench in
+            let report = try await bench.refresh()
+            #expect(report.issue == nil && report.pulled == PullReport())
+            #expect(try bench.samples(.bodyMass).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import HealthKVSync
+import HealthKitPeer
+import HealthKitSimulator
+import Testing
+
+/// Permission, its loss, and what is then removed (document 003).
+@Suite struct WalkingAccessTests {
+    private func walk(_ bench: AppBench, days: Int) throws {
+        for day in 1...days {
+            let (from, to) = (bench.date(-day * 86_400), bench.date(-day * 86_400 + 3_600))
+            try bench.phone.record("StepCount", 1_000, "count", from: from, to: to)
+            try bench.phone.record("DistanceWalkingRunning", 750, "m", from: from, to: to)
+        }
+    }
+
+    private func enter(_ bench: AppBench) throws {
+        var entered = Sample.walking(steps: 900, from: try bench.at(-7_200), to: try bench.at(-3_600))
+        entered[0].isUserEntered = true
+        let samples = entered
+        try bench.store.write { _ = try $0.save(samples) }
+    }
+
+    private func setReading(_ bench: AppBench, _ reading: SimulatedDevice.Reading) {
+        for type in [SampleType.stepCount, .distanceWalkingRunning] {
+            bench.device.setAccess(of: bench.app, to: type.identifier, reading: reading)
+        }
+    }
+
+    @Test("Where Health does not exist the app is told so in the document's words, and steps can be entered by hand")
+    func unavailable() async throws {
+        try await withApp(.walkingApp, answer: nil) { bench in
+            bench.device.setAvailable(false)
+            try await bench.sync.enable(AppBench.health)
+            let issue = await #expect(throws: SyncIssue.self) { try await bench.sync.authorize(AppBench.health) }
+            #expect(issue?.code == .unavailable)
+            #expect(
+                issue?.message
+                    == "Automatic step tracking is not available on this device. You can enter steps manually.")
+            try enter(bench)
+            #expect(try bench.samples(.stepCount).count == 1)
+        }
+    }
+
+    @Test("Steps and distance are asked for in one request, and the answer is remembered across restarts")
+    func authorization() async throws {
+        try await withApp(.walkingApp, answer: nil) { bench in
+            try await bench.sync.enable(AppBench.health)
+            try await bench.refresh()
+            #expect(bench.device.count(of: .requestAuthorization) == 0)
+            try await bench.sync.authorize(AppBench.health)
+            #expect(bench.device.count(of: .requestAuthorization) == 1)
+            let known = try bench.status.authorization
+            #expect(Set(known.keys) == [.stepCount, .distanceWalkingRunning])
+            try await bench.restart()
+            #expect(try bench.status.authorization == known && bench.status.isEnabled)
+        }
+    }
+
+    @Test("A denied request leaves manual entry, has the document's words, and can be granted later in Settings")
+    func denied() async throws {
+        try await withApp(.walkingApp, answer: .deny) { bench in
+            try walk(bench, days: 3)
+            try enter(bench)
+            try await bench.refresh()
+            #expect(try bench.samples(.stepCount).map(\.quantity.value) == [900])
+            let issue = SyncIssue(.accessDenied, "", plan: .walkingApp)
+            #expect(
+                issue.message
+                    == "Health access is disabled. You can enter steps manually or enable Health access in Settings.")
+            #expect(issue.recovery == .openSettings)
+            setReading(bench, .granted)
+            try await bench.sync.authorize(AppBench.health)
+            try await bench.refresh()
+            #expect(try bench.samples(.stepCount).count == 4)
+        }
+    }
+
+    @Test("The app can be used without Health: nothing is asked and nothing is read")
+    func skipped() async throws {
+        try await withApp(.walkingApp, answer: nil) { bench in
+            try walk(bench, days: 3)
+            try enter(bench)
+            try await bench.refresh()
+            #expect(bench.device.count(of: .requestAuthorization) == 0 && bench.device.count(of: .changes) == 0)
+            #expect(try bench.samples(.stepCount).map(\.quantity.value) == [900])
+        }
+    }
+
+    @Test("Access that is revoked is suspected when everything vanished twice, and is told in the document's words")
+    func detected() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, days: 5)
+            try await bench.refresh()
+            setReading(bench, .denied)
+            for _ in 0..<2 { try await bench.sync.reconcile(AppBench.health) }
+            let issue = try #require(try bench.status.issue)
+            #expect(issue.code == .accessRevoked && issue.recovery == .openSettings)
+            let words = "Health access was disabled. Your synced health data will be removed. "
+            #expect(issue.message == words + "You can continue with manual entry.")
+            // Nothing is removed on a suspicion.
+            #expect(try bench.samples(.stepCount).count == 5)
+        }
+    }
+
+    @Test("Disconnecting removes all that came from Health, answers the number, and leaves what was entered by hand")
+    func disconnected() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, days: 9)
+            try enter(bench)
+            try await bench.refresh()
+            #expect(try await bench.sync.disconnect(AppBench.health) == 18)
+            let left = try bench.samples(.stepCount)
+            #expect(left.map(\.quantity.value) == [900] && left.allSatisfy(\.isUserEntered))
+            #expect(try bench.samples(.distanceWalkingRunning).isEmpty)
+            #expect(try bench.status.isEnabled == false)
+            #expect(try bench.store.read { try $0.anchors(of: AppBench.health) }.isEmpty)
+            #expect(try bench.store.read { try $0.totals(of: .stepCount, peer: AppBench.health) }.isEmpty)
+            // Nothing was deleted in Health.
+            #expect(bench.inHealth(.stepCount).count == 9 && bench.device.count(of: .delete) == 0)
+        }
+    }
+
+    @Test("Disconnecting again removes nothing more and is no error; access can be granted again at any time")
+    func again() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, days: 4)
+            try await bench.refresh()
+            #expect(try await bench.sync.disconnect(AppBench.health) == 8)
+            #expect(try await bench.sync.disconnect(AppBench.health) == 0)
+            try await bench.sync.enable(AppBench.health)
+            try await bench.sync.authorize(AppBench.health)
+            try await bench.refresh()
+            #expect(try bench.samples(.stepCount).count == 4)
+        }
+    }
+
+    @Test("A locked Health database is read again on the next foreground, and one that stays locked is told")
+    func locked() async throws {
+        try await withApp(.walkingApp) { bench in
+            try await bench.refresh()
+            try walk(bench, days: 2)
+            bench.device.lock()
+            #expect(try await bench.refresh().pulled.imported == 0)
+            bench.clock.advance(by: 25 * 3_600)
+            try await bench.refresh()
+            #expect(try bench.status.availability == .locked)
+            #expect(try bench.status.notices.map(\.code) == [.lockedForLong])
+            bench.device.unlock()
+            try await bench.sync.enterForeground()
+            #expect(try bench.samples(.stepCount).count == 2)
+        }
+    }
+
+    @Test("An inverted range of dates gives an empty list, and a date that is none an error")
+    func wrongDates() async throws {
+        try await withApp(.walkingApp) { bench in
+            try bench.store.read { txn in
+                let inverted = try txn.dailySteps(from: "2026-02-01", to: "2026-01-01", source: "healthkit")
+                #expect(inverted.isEmpty)
+            }
+            #expect(throws: (any Error).self) {
+                try bench.store.read { try $0.dailySteps(from: "2026-13-01", to: "2026-01-01", source: "healthkit") }
+            }
+        }
+    }
+
+    @Test("A Health that a profile forbids is as if it were not there")
+    func restricted() async throws {
+        try await withApp(.walkingApp) { bench in
+            bench.device.setRestricted(true)
+            #expect(try await bench.refresh().issue?.code == .unavailable)
+            #expect(try bench.status.availability == .restricted)
+            try enter(bench)
+            #expect(try bench.samples(.stepCount).count == 1)
+        }
+    }
+
+    @Test("Health tracking is switched off and on; what was synced stays until the app disconnects")
+    func switching() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, days: 3)
+            try await bench.refresh()
+            try await bench.sync.disable(AppBench.health)
+            try bench.phone.record("StepCount", 50, "count", from: bench.date(-60), to: bench.clock.now)
+            try await bench.refresh()
+            #expect(try bench.samples(.stepCount).count == 3 && bench.status.isEnabled == false)
+            try await bench.sync.enable(AppBench.health)
+            try await bench.refresh()
+            #expect(try bench.samples(.stepCount).count == 4 && bench.status.isEnabled)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import HealthKVSync
+import HealthKitSimulator
+import Testing
+
+/// Steps and distance by day, read only (document 003).
+@Suite struct WalkingStepsTests {
+    /// A walk of an hour that begins so many hours from now.
+    private func walk(_ bench: AppBench, _ app: SimulatedApp? = nil, steps: Double, hours: Int) throws {
+        let (from, to) = (bench.date(hours * 3_600), bench.date(hours * 3_600 + 3_600))
+        let app = app ?? bench.phone
+        try app.record("StepCount", steps, "count", from: from, to: to)
+        try app.record("DistanceWalkingRunning", steps * 0.75, "m", from: from, to: to)
+    }
+
+    private func days(
+        _ bench: AppBench, _ first: String, _ last: String, zone: String = "UTC"
+    ) throws -> [DailyStepData] {
+        var calendar = Calendar.utc
+        calendar.timeZone = try #require(TimeZone(identifier: zone))
+        let local = calendar
+        return try bench.store.read {
+            try $0.dailySteps(from: first, to: last, calendar: local, source: "healthkit")
+        }
+    }
+
+    private func totals(_ bench: AppBench) throws -> [String: DailyTotal] {
+        let totals = try bench.store.read { try $0.totals(of: .stepCount, peer: AppBench.health) }
+        return Dictionary(uniqueKeysWithValues: totals.map { ($0.day, $0) })
+    }
+
+    @Test("Steps and distance of a single day, and of a range of thirty, come as one record a day")
+    func byDay() async throws {
+        try await withApp(.walkingApp) { bench in
+            for day in 1...30 { try walk(bench, steps: Double(1_000 * day), hours: -24 * day + 8) }
+            try await bench.refresh()
+            let month = try days(bench, "2025-12-02", "2025-12-31")
+            #expect(month.count == 30 && month.allSatisfy { $0.source == "healthkit" && $0.hasData })
+            #expect(try days(bench, "2025-12-02", "2025-12-02").first == month.first)
+            let last = try #require(month.last)
+            #expect(last.date == "2025-12-31" && last.stepCount == 1_000 && last.distanceMeters == 750)
+            #expect(try bench.samples(.stepCount).allSatisfy { $0.quantity.unit == .count })
+            #expect(try bench.samples(.distanceWalkingRunning).allSatisfy { $0.quantity.unit == .meter })
+        }
+    }
+
+    @Test("The first sync reaches thirty days back, and later ones bring only what is new, today included")
+    func backfill() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, steps: 500, hours: -24 * 40)
+            try walk(bench, steps: 700, hours: -24 * 29)
+            try await bench.refresh()
+            #expect(try bench.samples(.stepCount).map(\.quantity.value) == [700])
+            bench.clock.advance(by: 9 * 3_600)
+            try walk(bench, steps: 300, hours: -2)
+            #expect(try await bench.refresh().pulled.imported == 2)
+            #expect(try days(bench, "2026-01-01", "2026-01-01").map(\.stepCount) == [300])
+            bench.clock.advance(by: 3 * 3_600)
+            try walk(bench, steps: 200, hours: -1)
+            try await bench.sync.enterForeground()
+            #expect(try days(bench, "2026-01-01", "2026-01-01").map(\.stepCount) == [500])
+        }
+    }
+
+    @Test("Phone and watch that count the same walk are not added up, and Health's own totals stand beside")
+    func sources() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, bench.phone, steps: 1_000, hours: -10)
+            try walk(bench, bench.watch, steps: 1_100, hours: -10)
+            let other = bench.device.install(bundle: "com.example.tracker", name: "Tracker")
+            try walk(bench, other, steps: 400, hours: -5)
+            try await bench.refresh()
+            let totals = try bench.store.read { try $0.compareTotals(of: .stepCount, peer: AppBench.health) }
+            let yesterday = try #require(totals.first { $0.total.day == "2025-12-31" })
+            #expect(yesterday.total.value == 1_500)
+            // The store itself counts the watch first when it is told which source that is.
+            let order = [bench.watch, bench.phone, other].map {
+                RankedSource(SourceIdentity(bundle: $0.bundle, name: $0.source.name))
+            }
+            try await bench.store.write { try $0.setPriority(order, of: .stepCount) }
+            #expect(try days(bench, "2025-12-31", "2025-12-31").map(\.stepCount) == [1_500])
+        }
+    }
+
+    @Test("A day goes from midnight to midnight where the user is, also after travelling")
+    func midnight() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, steps: 100, hours: -1)
+            try walk(bench, steps: 10, hours: -24)
+            try await bench.refresh()
+            #expect(try days(bench, "2025-12-31", "2026-01-01").map(\.stepCount) == [110, 0])
+            let berlin = try days(bench, "2025-12-31", "2026-01-01", zone: "Europe/Berlin")
+            #expect(berlin.map(\.stepCount) == [10, 100])
+            let newYork = try days(bench, "2025-12-30", "2025-12-31", zone: "America/New_York")
+            #expect(newYork.map(\.stepCount) == [10, 100])
+        }
+    }
+
+    @Test("Days without data are zeros and say so, and no data at all is no error")
+    func noData() async throws {
+        try await withApp(.walkingApp) { bench in
+            #expect(try await bench.refresh().issue == nil)
+            #expect(try bench.samples(.stepCount).isEmpty)
+            let empty = try days(bench, "2025-12-30", "2025-12-31")
+            #expect(empty.map(\.stepCount) == [0, 0] && empty.allSatisfy { !$0.hasData })
+            #expect(try days(bench, "2025-12-31", "2025-12-30").isEmpty)
+        }
+    }
+
+    @Test("What is known of today is taken as it is, and grows with the next sync")
+    func partialDay() async throws {
+        try await withApp(.walkingApp) { bench in
+            bench.clock.advance(by: 12 * 3_600)
+            try walk(bench, steps: 100, hours: -2)
+            try await bench.refresh()
+            let early = try #require(try totals(bench)["2026-01-01"])
+            #expect(early.value == 100 && !early.isComplete)
+            try walk(bench, steps: 50, hours: -1)
+            bench.clock.advance(by: 13 * 3_600)
+            try await bench.refresh()
+            let whole = try #require(try totals(bench)["2026-01-01"])
+            #expect(whole.value == 150 && whole.isComplete)
+            #expect(try days(bench, "2026-01-01", "2026-01-01").map(\.stepCount) == [150])
+        }
+    }
+
+    @Test("When the device's clock jumps, samples stay at the times that Health has")
+    func clockChanged() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, steps: 100, hours: -5)
+            bench.clock.advance(by: 3 * 86_400)
+            try await bench.refresh()
+            #expect(try days(bench, "2025-12-31", "2025-12-31").map(\.stepCount) == [100])
+        }
+    }
+
+    @Test("Samples that the system condenses into one leave the day's total as it was")
+    func condensed() async throws {
+        try await withApp(.walkingApp) { bench in
+            for hour in 0..<4 { try walk(bench, steps: 100, hours: -10 + hour) }
+            try await bench.refresh()
+            let type = SampleType.stepCount.identifier
+            let count = bench.device.condense(
+                type, of: bench.phone.bundle, from: bench.date(-86_400), to: bench.clock.now)
+            #expect(count == 4)
+            try await bench.refresh()
+            #expect(try days(bench, "2025-12-31", "2025-12-31").map(\.stepCount) == [400])
+            #expect(try bench.samples(.stepCount).count == 1)
+        }
+    }
+
+    @Test("Nothing is ever written to Health, not even steps that were entered by hand")
+    func readOnly() async throws {
+        #expect(SyncPlan.walkingApp.request(.all).write.isEmpty)
+        #expect(SyncPlan.walkingApp.request(.all).read == [.stepCount, .distanceWalkingRunning])
+        try await withApp(.walkingApp) { bench in
+            let entered = Sample.walking(
+                steps: 900, meters: 700, from: try bench.at(-7_200), to: try bench.at(-3_600))
+            try await bench.store.write { _ = try $0.save(entered) }
+            try await bench.refresh()
+            #expect(bench.device.count(of: .save) == 0 && bench.inHealth(.stepCount).isEmpty)
+            #expect(try bench.status.pending == 0)
+            #expect(try days(bench, "2025-12-31", "2025-12-31").map(\.stepCount) == [900])
+        }
+    }
+
+    @Test("A time-out is tried again, and what is told of it says nothing of the data")
+    func timeOut() async throws {
+        try await withApp(.walkingApp) { bench in
+            try await bench.refresh()
+            try walk(bench, steps: 4_321, hours: -5)
+            for _ in 0..<3 {
+                bench.device.fail(.changes)
+                let issue = try #require(try await bench.refresh().issue)
+                #expect(issue.code == .delayed && !"\(issue)\(issue.message)".contains("4321"))
+            }
+            try await bench.refresh()
+            #expect(try bench.status.issue == nil)
+            #expect(try days(bench, "2025-12-31", "2025-12-31").map(\.stepCount) == [4_321])
+        }
+    }
+}

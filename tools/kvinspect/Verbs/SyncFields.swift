@@ -1,0 +1,68 @@
+import HealthKV
+
+/// Records of sync as the tool prints them, in lists and in dumps.
+struct SyncFields {
+    let zone: Zone
+
+    func fields(of anchor: Anchor) -> [JSONValue.Field] {
+        [
+            .init("peer", .string(anchor.peer)), .init("type", .string(anchor.type.identifier)),
+            .init("scope", .string(anchor.scope)), .init("token", SyncFields.hex(anchor.token)),
+            .init("time", date(anchor.time)), .init("outcome", .string(anchor.outcome)),
+        ]
+    }
+
+    func fields(of operation: PendingOperation) -> [JSONValue.Field] {
+        [
+            .init("id", .string(operation.id)), .init("peer", .string(operation.peer)),
+            .init("operation", .string("\(operation.kind)")), .init("sample", .string(operation.sample.description)),
+            .init("version", .integer(operation.version)), .init("attempts", .count(operation.attempts)),
+            .init("nextTry", date(operation.nextTry)), .init("status", .string("\(operation.state)")),
+            .init("reason", .string(operation.reason)),
+        ]
+    }
+
+    func fields(of entry: AuditEntry) -> [JSONValue.Field] {
+        [
+            .init("event", .string(entry.event)), .init("sample", .string(entry.sample.description)),
+            .init("time", date(entry.time)),
+        ]
+    }
+
+    /// A date; null where none is meant.
+    func date(_ instant: Instant) -> JSONValue {
+        .optional(instant == .distantPast || instant == .distantFuture ? nil : instant, in: zone)
+    }
+
+    static func hex(_ bytes: [UInt8]) -> JSONValue {
+        .string(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+    }
+}
+
+extension ArgumentDescription {
+    /// What to do instead of listing.
+    static func action(_ help: String) -> ArgumentDescription {
+        ArgumentDescription(name: "action", help: help, isOptional: true)
+    }
+}
+
+extension OptionDescription {
+    static let peer = OptionDescription(name: "peer", value: "name", help: "Only what belongs to this peer.")
+}
+
+extension ParsedArguments {
+    /// The action with its subject, the argument that follows it; `nil` to list.
+    func action<Action: RawRepresentable<String> & CaseIterable>(
+        of type: Action.Type, on subject: String
+    ) throws -> (action: Action, subject: String)? {
+        guard let word = optionalArgument("action") else { return nil }
+        guard let action = Action(rawValue: word) else {
+            let choices = Action.allCases.map { "'\($0.rawValue)'" }.joined(separator: " or ")
+            throw UsageError("The value '\(word)' is invalid for '<action>'. Please provide \(choices).", verb: verb)
+        }
+        guard let subject = optionalArgument(subject) else {
+            throw UsageError("Missing expected argument '<\(subject)>'", verb: verb)
+        }
+        return (action, subject)
+    }
+}
