@@ -108,6 +108,24 @@ import TestSupport
         try store.close()
     }
 
+    @Test(
+        "Opening removes what a killed process was making in the folder, and leaves alone what a living one is making")
+    func unfinished() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        try SampleStore.open(at: path).close()
+        let living = try UnfinishedFolder(in: path)
+        FileSystem.write([1], to: living.path + "/data.mdb")
+        let left = path + "/" + UnfinishedFolder.prefix + "of-a-killed-process"
+        #expect(FileSystem.makeFolder(left))
+        FileSystem.write([1], to: left + "/data.mdb")
+        try SampleStore.open(at: path).close()
+        #expect(!FileSystem.isFolder(left))
+        #expect(FileSystem.size(of: living.path + "/data.mdb") == 1)
+        living.remove()
+        #expect(!FileSystem.isFolder(living.path))
+    }
+
     @Test("A suspended store holds no file and no lock, refuses calls, and goes on after resume")
     func suspending() async throws {
         let folder = TemporaryFolder()
