@@ -33,21 +33,15 @@ extension StoreCore {
             guard !isRetired, old.isInPlace(path) else {
                 throw StoreError(.busy, path: path, "Another process has just replaced the file")
             }
-            let made = path + "/" + StoreCore.unfinishedPrefix + SampleID().description
-            guard FileSystem.makeFolder(made), let claim = FolderClaim(made) else {
-                throw StoreError(.storage, path: made, "The folder for the compacted copy cannot be made")
-            }
-            defer {
-                StoreCore.removeUnfinished(made)
-                claim.release()
-            }
-            try old.environment.copy(toFolder: made, compacting: true)
-            try SampleStore.settleCopy(made, compacting: true, keepsPlace: true)
+            let made = try UnfinishedFolder(in: path)
+            defer { made.remove() }
+            try old.environment.copy(toFolder: made.path, compacting: true)
+            try SampleStore.settleCopy(made.path, compacting: true, keepsPlace: true)
             try lmdb.put(old.tables[.meta], StoreHeader.key, StoreHeader.retiredValue(commit: .max))
             var isReplaced = false
             do {
                 let new = try registry.moving(self) {
-                    try takePlace(made)
+                    try takePlace(made.path)
                     isReplaced = true
                     return try openReplacement()
                 }

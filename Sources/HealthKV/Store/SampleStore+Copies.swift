@@ -79,7 +79,7 @@ extension StoreCore {
                 return try SampleStore.settleCopy(folder, compacting: compacting)
             } catch {
                 if file.isInPlace(path) { throw error }
-                StoreCore.removeUnfinished(folder, keepsFolder: true)
+                CopyPlace.empty(folder)
             }
         }
     }

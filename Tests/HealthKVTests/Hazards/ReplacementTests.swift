@@ -110,6 +110,24 @@ import TestSupport
         try store.close()
     }
 
+    @Test(
+        "Opening removes what a killed process was making in the folder, and leaves alone what a living one is making")
+    func unfinished() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        try SampleStore.open(at: path).close()
+        let living = try UnfinishedFolder(in: path)
+        FileSystem.write([1], to: living.path + "/data.mdb")
+        let left = path + "/" + UnfinishedFolder.prefix + "of-a-killed-process"
+        #expect(FileSystem.makeFolder(left))
+        FileSystem.write([1], to: left + "/data.mdb")
+        try SampleStore.open(at: path).close()
+        #expect(!FileSystem.isFolder(left))
+        #expect(FileSystem.size(of: living.path + "/data.mdb") == 1)
+        living.remove()
+        #expect(!FileSystem.isFolder(living.path))
+    }
+
     @Test("A suspended store holds no file and no lock, refuses calls, and goes on after resume")
     func suspending() async throws {
         let folder = TemporaryFolder()
@@ -178,20 +196,6 @@ import TestSupport
             try copy.close()
         }
         try store.close()
-    }
-
-    @Test("Opening removes what killed makers of a file left, and leaves the work of one that lives")
-    func leftovers() throws {
-        let folder = TemporaryFolder()
-        try SampleStore.open(at: folder.path).close()
-        let (dead, alive) = (folder.path + "/unfinished-a", folder.path + "/unfinished-b")
-        #expect(FileSystem.makeFolder(dead) && FileSystem.makeFolder(alive))
-        let claim = try #require(FolderClaim(alive))
-        try SampleStore.open(at: folder.path).close()
-        #expect(!FileSystem.isFolder(dead) && FileSystem.isFolder(alive))
-        claim.release()
-        try SampleStore.open(at: folder.path).close()
-        #expect(!FileSystem.isFolder(alive))
     }
 
     /// How many descriptors of this process lead into a folder.
