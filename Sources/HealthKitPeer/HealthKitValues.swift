@@ -149,6 +149,27 @@ extension HealthKitGateway {
         }
     }
 
+    func configuration(_ type: WorkoutActivityType) -> HKWorkoutConfiguration {
+        let configuration = HKWorkoutConfiguration()
+        configuration.activityType = HKWorkoutActivityType(rawValue: UInt(type.rawValue)) ?? .other
+        return configuration
+    }
+
+    func healthActivity(_ activity: WorkoutActivity) -> HKWorkoutActivity {
+        HKWorkoutActivity(
+            workoutConfiguration: configuration(activity.activityType), start: date(activity.start),
+            end: activity.end == .distantFuture ? nil : date(activity.end),
+            metadata: activity.metadata.isEmpty ? nil : activity.metadata.mapValues(healthValue))
+    }
+
+    func ours(_ activity: HKWorkoutActivity) -> WorkoutActivity? {
+        let end = activity.endDate.map { try? Instant($0) } ?? .distantFuture
+        guard let start = try? Instant(activity.startDate), let end else { return nil }
+        return WorkoutActivity(
+            WorkoutActivityType(rawValue: UInt32(activity.workoutConfiguration.activityType.rawValue)), from: start,
+            to: end, id: SampleID(activity.uuid), metadata: (activity.metadata ?? [:]).compactMapValues(ownValue))
+    }
+
     func content(of workout: HKWorkout) -> Workout {
         var content = Workout(WorkoutActivityType(rawValue: UInt32(workout.workoutActivityType.rawValue)))
         content.events = (workout.workoutEvents ?? []).compactMap { event in
@@ -158,6 +179,7 @@ extension HealthKitGateway {
                 WorkoutEvent.Kind(rawValue: UInt32(event.type.rawValue)), from: start, to: end,
                 metadata: (event.metadata ?? [:]).compactMapValues(ownValue))
         }
+        content.activities = workout.workoutActivities.compactMap { ours($0) }
         content.statistics = workout.allStatistics.compactMap { statistics($0.key, $0.value) }.sorted {
             $0.type < $1.type
         }

@@ -49,6 +49,38 @@ public class HKWorkoutConfiguration: NSObject {
     public var activityType: HKWorkoutActivityType = .other
 }
 
+/// A part of a workout of several sports.
+public class HKWorkoutActivity: NSObject {
+    public let uuid: UUID
+    public let workoutConfiguration: HKWorkoutConfiguration
+    public let startDate: Date
+    public let endDate: Date?
+    let checked: CheckedMetadata
+
+    public init(
+        workoutConfiguration: HKWorkoutConfiguration, start startDate: Date, end endDate: Date?,
+        metadata: [String: Any]?
+    ) {
+        uuid = UUID()
+        self.workoutConfiguration = workoutConfiguration
+        self.startDate = startDate
+        self.endDate = endDate
+        checked = CheckedMetadata(metadata)
+        if let endDate, startDate > endDate { SimulatedMisuse.found("A workout activity ends before it starts") }
+    }
+
+    init(_ content: WorkoutContent.Activity) {
+        uuid = content.uuid
+        workoutConfiguration = HKWorkoutConfiguration()
+        workoutConfiguration.activityType = content.activity
+        startDate = content.start
+        endDate = content.end
+        checked = content.metadata
+    }
+
+    public var metadata: [String: Any]? { checked.values }
+}
+
 public class HKWorkout: HKSample {
     private let workout: WorkoutContent
     /// The samples that were added to it and can be read.
@@ -64,6 +96,7 @@ public class HKWorkout: HKSample {
     public var workoutEvents: [HKWorkoutEvent]? {
         workout.events.isEmpty ? nil : workout.events.map { HKWorkoutEvent($0) }
     }
+    public var workoutActivities: [HKWorkoutActivity] { workout.activities.map { HKWorkoutActivity($0) } }
     /// Without the pauses.
     public var duration: TimeInterval { workout.duration(from: startDate, to: endDate) }
 
@@ -88,7 +121,16 @@ struct WorkoutContent: Sendable {
         let metadata: CheckedMetadata
     }
 
+    struct Activity: Sendable {
+        let uuid: UUID
+        let activity: HKWorkoutActivityType
+        let start: Date
+        let end: Date?
+        let metadata: CheckedMetadata
+    }
+
     var activity = HKWorkoutActivityType.other
+    var activities: [Activity] = []
     var events: [Event] = []
     var members: [UUID] = []
 
