@@ -167,24 +167,32 @@ extension HealthKitGateway {
         guard let start = try? Instant(activity.startDate), let end else { return nil }
         return WorkoutActivity(
             WorkoutActivityType(rawValue: UInt32(activity.workoutConfiguration.activityType.rawValue)), from: start,
-            to: end, id: SampleID(activity.uuid), metadata: (activity.metadata ?? [:]).compactMapValues(ownValue))
+            to: end, duration: Quantity(activity.duration, .second), id: SampleID(activity.uuid),
+            metadata: (activity.metadata ?? [:]).compactMapValues(ownValue),
+            statistics: ours(activity.allStatistics), events: ours(activity.workoutEvents))
     }
 
     func content(of workout: HKWorkout) -> Workout {
         var content = Workout(WorkoutActivityType(rawValue: UInt32(workout.workoutActivityType.rawValue)))
-        content.events = (workout.workoutEvents ?? []).compactMap { event in
+        content.events = ours(workout.workoutEvents ?? [])
+        content.activities = workout.workoutActivities.compactMap { ours($0) }
+        content.statistics = ours(workout.allStatistics)
+        WorkoutPart.setTotals(of: &content)
+        return content
+    }
+
+    func ours(_ events: [HKWorkoutEvent]) -> [WorkoutEvent] {
+        events.compactMap { event in
             guard let start = try? Instant(event.dateInterval.start), let end = try? Instant(event.dateInterval.end)
             else { return nil }
             return WorkoutEvent(
                 WorkoutEvent.Kind(rawValue: UInt32(event.type.rawValue)), from: start, to: end,
                 metadata: (event.metadata ?? [:]).compactMapValues(ownValue))
         }
-        content.activities = workout.workoutActivities.compactMap { ours($0) }
-        content.statistics = workout.allStatistics.compactMap { statistics($0.key, $0.value) }.sorted {
-            $0.type < $1.type
-        }
-        WorkoutPart.setTotals(of: &content)
-        return content
+    }
+
+    func ours(_ statistics: [HKQuantityType: HKStatistics]) -> [WorkoutStatistics] {
+        statistics.compactMap { self.statistics($0.key, $0.value) }.sorted { $0.type < $1.type }
     }
 
     func statistics(_ healthType: HKQuantityType, _ statistics: HKStatistics) -> WorkoutStatistics? {
