@@ -16,8 +16,7 @@ package final class MemoryHealth: Sendable {
     struct State: Sendable {
         var live: [SampleID: Entry] = [:]
         var events: [Event] = []
-        /// Events before this are forgotten, and so are anchors that point there.
-        var generator = MinimalGenerator()
+        var generator = MinimalGenerator(seed: 1)
         var isLocked = false
         var availability = PeerAvailability.available
         var writing: [SampleType: TypeAuthorization.Writing] = [:]
@@ -35,7 +34,8 @@ package final class MemoryHealth: Sendable {
 
     let state = Mutex(State())
 
-    package init() {}
+    /// Two databases of one test need two seeds, or their ids are the same.
+    package init(seed: UInt64 = 1) { state.withLock { $0.generator = MinimalGenerator(seed: seed) } }
 
     package var live: [Entry] { state.withLock { Array($0.live.values) } }
     package var pushes: Int { state.withLock { $0.pushes } }
@@ -129,7 +129,8 @@ extension MemoryHealth.State {
 
 /// Ids that a run repeats.
 struct MinimalGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64 = 1
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
     mutating func next() -> UInt64 {
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return state ^ (state >> 29)

@@ -41,6 +41,7 @@ public struct StorePeer: Peer {
 
     /// A page of the other store's feed of changes.
     public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
+        if request.token == nil { await beginAnew() }
         let page = try StorePeer.wrapped { try changes(since: request.token, limit: request.limit) }
         var additions: [PulledSample] = []
         var deletions: [PulledDeletion] = []
@@ -64,6 +65,17 @@ public struct StorePeer: Peer {
             isDrained: !page.hasMore)
     }
 
+    /// Whoever begins anew was installed anew or restored: what it has seen once counts no more.
+    private func beginAnew() async {
+        let ourName = ourName
+        guard let known = try? other.read({ try $0.peer(ourName) }), known.acknowledged != nil else { return }
+        _ = try? await other.write { txn in
+            guard var known = try txn.peer(ourName) else { return }
+            known.acknowledged = nil
+            try txn.setPeer(known)
+        }
+    }
+
     private func changes(
         since bytes: [UInt8]?, limit: Int
     ) throws -> (changes: [Change], next: ChangeToken, hasMore: Bool) {
@@ -82,7 +94,10 @@ public struct StorePeer: Peer {
             guard token.store == here.store, token.epoch == here.epoch else {
                 throw PeerError(.tokenExpired, "the store was restored")
             }
-            let page = try txn.changes(since: token, limit: limit)
+            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since.
+            let seen = try txn.peer(ourName)?.acknowledged ?? token
+            let isOfHere = seen.store == token.store && seen.epoch == token.epoch
+            let page = try txn.changes(since: isOfHere ? max(seen, token) : token, limit: limit)
             // A commit without changes is no news, and no place to keep.
             let isNews = !page.changes.isEmpty || page.hasMore
             return (page.changes, isNews ? page.next : token, page.hasMore)
@@ -171,8 +186,8 @@ public struct StorePeer: Peer {
     public func acknowledge(_ token: [UInt8], of type: SampleType) async {
         let ourName = ourName
         guard let token = ChangeToken(String(decoding: token, as: UTF8.self)) else { return }
-        guard let known = try? other.read({ try $0.peer(ourName) }), known.acknowledged.map({ $0 < token }) ?? true
-        else { return }
+        let known = (try? other.read { try $0.peer(ourName)?.acknowledged }) ?? nil
+        if let known, known >= token, known.store == token.store, known.epoch == token.epoch { return }
         // Where it is not kept, the next one is.
         _ = try? await other.write { try $0.acknowledge(peer: ourName, token) }
     }

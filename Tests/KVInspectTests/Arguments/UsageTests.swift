@@ -64,8 +64,7 @@ struct UsageTests {
     @Test("Later verbs are unknown, not half there")
     func laterVerbs() throws {
         let later = [
-            "anchors", "pending", "conflicts", "pages", "page", "import", "export", "diff", "repair", "report",
-            "watch", "completions",
+            "pages", "page", "import", "export", "diff", "repair", "report", "watch", "completions",
         ]
         let help = try bench.run("help").output
         for verb in later {

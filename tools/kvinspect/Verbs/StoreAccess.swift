@@ -24,6 +24,14 @@ enum StoreAccess {
         return try SampleStore.open(at: folder, options: options)
     }
 
+    /// Opens a store that is there, for writing.
+    static func openForMending(_ folder: String) throws -> SampleStore {
+        guard holdsStore(folder) else { throw noStore(in: folder) }
+        var options = SampleStore.Options()
+        options.createIfMissing = false
+        return try SampleStore.open(at: folder, options: options)
+    }
+
     static func noStore(in folder: String) -> Failure {
         Failure(
             "There is no store in \(folder). Pass the folder that holds \(dataFile); 'kvinspect load' makes a new store."
