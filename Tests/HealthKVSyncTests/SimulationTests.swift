@@ -1,3 +1,4 @@
+import Foundation
 import PeerConformance
 import Synchronization
 import TestSupport
@@ -5,7 +6,9 @@ import Testing
 
 @testable import HealthKVSync
 
-/// Devices with a store each, a health database each, the same app on all of them; crashes, locks, denials, and other apps.
+/// Devices with a store each, a health database each, the same app on all of them; crashes, locks, denials, reinstalls, other apps.
+///
+/// `HEALTHKV_SEED` runs one history again, `HEALTHKV_LONG` runs hundreds.
 @Suite("Simulated years of syncing")
 struct SimulationTests {
     private final class Device: Sendable {
@@ -90,9 +93,18 @@ struct SimulationTests {
                 device.health.set(availability: generator.pick([.available, .available, .locked]))
                 let writing = generator.pick([TypeAuthorization.Writing.granted, .granted, .denied])
                 device.health.set(writing: writing, of: .bodyMass)
+            case 10 where generator.chance(percent: 20): try await reinstall(number)
             default: break
             }
             if generator.chance(percent: 60) { _ = try? await engine(number).sync() }
+        }
+
+        /// The app is removed with its store, and installed again.
+        mutating func reinstall(_ number: Int) async throws {
+            try devices[number].store.close()
+            devices[number] = try Device(clock, devices[number].health)
+            let engine = engine(number)
+            for peer in engine.peers { try await engine.enable(peer) }
         }
 
         /// Everything works again, and everybody tells everybody.
@@ -113,9 +125,11 @@ struct SimulationTests {
         "After crashes at every step, locks and denials the stores agree, queues are empty, and nothing is lost, doubled or back"
     )
     func converge() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let given = environment["HEALTHKV_SEED"].flatMap { UInt64($0) }
         var seeds = SeededGenerator()
-        for _ in 0..<6 {
-            let seed = seeds.next()
+        for _ in 0..<(given != nil ? 1 : environment["HEALTHKV_LONG"] != nil ? 500 : 4) {
+            let seed = given ?? seeds.next()
             var world = try World(seed: seed)
             for number in world.devices.indices {
                 let engine = world.engine(number)

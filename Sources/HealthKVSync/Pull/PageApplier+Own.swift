@@ -125,7 +125,10 @@ extension PageApplier {
         sample.origin = .authored
         sample.source = .thisApp
         sample.version = max(1, sample.version)
-        guard try txn.save(sample) != .vetoed else { return }
+        // Nobody knows when it was written. Whoever does know something of this version is to win, and two devices that adopt it
+        // are to hold the same.
+        sample.modified = ChangeClock(time: min(sample.start, now), replica: 0)
+        guard try txn.merge(sample) != .vetoed else { return }
         try setLink(sample.id, addition, in: &txn)
         report.adopted += 1
     }

@@ -41,6 +41,7 @@ public struct StorePeer: Peer {
 
     /// A page of the other store's feed of changes.
     public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
+        if request.token == nil { await beginAnew() }
         let page = try StorePeer.wrapped { try changes(since: request.token, limit: request.limit) }
         var additions: [PulledSample] = []
         var deletions: [PulledDeletion] = []
@@ -62,6 +63,17 @@ public struct StorePeer: Peer {
         return PullPage(
             additions: additions, deletions: deletions, token: Array(page.next.description.utf8),
             isDrained: !page.hasMore)
+    }
+
+    /// Whoever begins anew was installed anew or restored: what it has seen once counts no more.
+    private func beginAnew() async {
+        let ourName = ourName
+        guard let known = try? other.read({ try $0.peer(ourName) }), known.acknowledged != nil else { return }
+        _ = try? await other.write { txn in
+            guard var known = try txn.peer(ourName) else { return }
+            known.acknowledged = nil
+            try txn.setPeer(known)
+        }
     }
 
     private func changes(
