@@ -23,6 +23,22 @@ import Testing
         #expect(text.split(separator: "\n").count { $0.hasPrefix("- ") } == count, "\(text)")
     }
 
+    @Test("Enabling, importing a year, five syncs and all the rest of W8Trackr's scenarios take less than five seconds")
+    func timings() throws {
+        let times = try (0..<3).map { _ in
+            let begin = ContinuousClock.now
+            let process = Process()
+            process.executableURL = program("W8Trackr")
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0)
+            return ContinuousClock.now - begin
+        }
+        // The fastest of three, since other work on the machine is not what is measured.
+        #expect(times.min() ?? .seconds(60) < .seconds(5), "\(times)")
+    }
+
     @Test("Each app is one file of less than a hundred lines", arguments: ["W8Trackr", "Walking", "Diet"])
     func length(_ name: String) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")

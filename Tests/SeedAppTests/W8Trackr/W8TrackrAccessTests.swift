@@ -114,14 +114,12 @@ import Testing
         }
     }
 
-    @Test("From switching on to the first successful sync needs two calls and far less than thirty seconds")
+    @Test("From switching on to the first successful sync it takes three calls, and no time has to pass")
     func enabling() async throws {
         try await withApp(.weightTracker, answer: nil) { bench in
-            let begin = ContinuousClock.now
             try await bench.sync.enable(AppBench.health)
             try await bench.sync.authorize(AppBench.health)
             try await bench.refresh()
-            #expect(ContinuousClock.now - begin < .seconds(30))
             #expect(try bench.status.lastSync == bench.now)
         }
     }
