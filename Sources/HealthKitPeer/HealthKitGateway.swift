@@ -237,10 +237,9 @@ extension HealthKitGateway {
     /// HealthKit sums up what was added to a workout, so its totals are saved as samples that belong to it.
     private func save(_ sample: Sample) async throws -> SampleID {
         let workout = sample.workout ?? Workout(.other)
-        let configuration = HKWorkoutConfiguration()
-        configuration.activityType = HKWorkoutActivityType(rawValue: UInt(workout.activityType.rawValue)) ?? .other
         let builder = HKWorkoutBuilder(
-            healthStore: store, configuration: configuration, device: sample.device.map { healthDevice($0) })
+            healthStore: store, configuration: configuration(workout.activityType),
+            device: sample.device.map { healthDevice($0) })
         try await builder.beginCollection(at: date(sample.start))
         var parts: [HKSample] = []
         for (type, total) in WorkoutPart.totals(of: workout) {
@@ -265,6 +264,7 @@ extension HealthKitGateway {
             }
         }
         if !events.isEmpty { try await builder.addWorkoutEvents(events) }
+        for activity in workout.activities { try await builder.addWorkoutActivity(healthActivity(activity)) }
         try await builder.addMetadata(metadata(of: sample))
         try await builder.endCollection(at: date(sample.end))
         guard let saved = try await builder.finishWorkout() else { throw GatewayError.locked }

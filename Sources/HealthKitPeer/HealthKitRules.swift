@@ -27,7 +27,10 @@ struct HealthKitRules: Sendable {
         }
         guard sample.type == .workout else { return nil }
         guard let workout = sample.workout else { return "The workout has no activity." }
-        guard workout.activities.isEmpty else { return "Workouts of several activities are not sent." }
+        for activity in workout.activities {
+            if activity.start < sample.start || activity.end > sample.end { return "A part lies outside the workout." }
+            if let refusal = MetadataRules.refusal(activity.metadata) { return refusal }
+        }
         for (_, total) in WorkoutPart.totals(of: workout) where !total.value.isFinite || total.value < 0 {
             return "A total of the workout is no amount."
         }

@@ -149,20 +149,50 @@ extension HealthKitGateway {
         }
     }
 
+    func configuration(_ type: WorkoutActivityType) -> HKWorkoutConfiguration {
+        let configuration = HKWorkoutConfiguration()
+        configuration.activityType = HKWorkoutActivityType(rawValue: UInt(type.rawValue)) ?? .other
+        return configuration
+    }
+
+    func healthActivity(_ activity: WorkoutActivity) -> HKWorkoutActivity {
+        HKWorkoutActivity(
+            workoutConfiguration: configuration(activity.activityType), start: date(activity.start),
+            end: activity.end == .distantFuture ? nil : date(activity.end),
+            metadata: activity.metadata.isEmpty ? nil : activity.metadata.mapValues(healthValue))
+    }
+
+    func ours(_ activity: HKWorkoutActivity) -> WorkoutActivity? {
+        let end = activity.endDate.map { try? Instant($0) } ?? .distantFuture
+        guard let start = try? Instant(activity.startDate), let end else { return nil }
+        return WorkoutActivity(
+            WorkoutActivityType(rawValue: UInt32(activity.workoutConfiguration.activityType.rawValue)), from: start,
+            to: end, duration: Quantity(activity.duration, .second), id: SampleID(activity.uuid),
+            metadata: (activity.metadata ?? [:]).compactMapValues(ownValue),
+            statistics: ours(activity.allStatistics), events: ours(activity.workoutEvents))
+    }
+
     func content(of workout: HKWorkout) -> Workout {
         var content = Workout(WorkoutActivityType(rawValue: UInt32(workout.workoutActivityType.rawValue)))
-        content.events = (workout.workoutEvents ?? []).compactMap { event in
+        content.events = ours(workout.workoutEvents ?? [])
+        content.activities = workout.workoutActivities.compactMap { ours($0) }
+        content.statistics = ours(workout.allStatistics)
+        WorkoutPart.setTotals(of: &content)
+        return content
+    }
+
+    func ours(_ events: [HKWorkoutEvent]) -> [WorkoutEvent] {
+        events.compactMap { event in
             guard let start = try? Instant(event.dateInterval.start), let end = try? Instant(event.dateInterval.end)
             else { return nil }
             return WorkoutEvent(
                 WorkoutEvent.Kind(rawValue: UInt32(event.type.rawValue)), from: start, to: end,
                 metadata: (event.metadata ?? [:]).compactMapValues(ownValue))
         }
-        content.statistics = workout.allStatistics.compactMap { statistics($0.key, $0.value) }.sorted {
-            $0.type < $1.type
-        }
-        WorkoutPart.setTotals(of: &content)
-        return content
+    }
+
+    func ours(_ statistics: [HKQuantityType: HKStatistics]) -> [WorkoutStatistics] {
+        statistics.compactMap { self.statistics($0.key, $0.value) }.sorted { $0.type < $1.type }
     }
 
     func statistics(_ healthType: HKQuantityType, _ statistics: HKStatistics) -> WorkoutStatistics? {

@@ -56,7 +56,7 @@ public struct DataFile: ~Copyable {
         return Metas(pageSize: pageSize, newestTransaction: word(144), lastPage: lastPage, mapSize: mapSize)
     }
 
-    private func read(_ bytes: inout [UInt8], at offset: Int) -> Int {
+    func read(_ bytes: inout [UInt8], at offset: Int) -> Int {
         var done = 0
         while done < bytes.count {
             // unsafe: C fills at most what is left of the array, during the call.

@@ -10,8 +10,8 @@ import CLMDB
 
 extension Environment {
     /// Copies one snapshot to `data.mdb` in a folder that exists and has none, and waits until it is on the disk. What
-    /// is left of a copy that failed is removed. A compacting copy omits free pages and numbers transactions from 1; the
-    /// other waits for the writer to end.
+    /// is left of a copy that failed is removed. A compacting copy omits free pages and whatever deleted entries left in
+    /// others, and numbers transactions from 1; the other waits for the writer to end.
     public func copy(toFolder folder: String, compacting: Bool) throws(LMDBError) {
         if !compacting, isWritingThread { throw LMDBError(.wouldDeadlock, operation: "mdb_env_copyfd2", path: path) }
         try using("mdb_env_copyfd2") { () throws(LMDBError) in
@@ -30,6 +30,14 @@ extension Environment {
             if let failure {
                 unsafe unlink(file)
                 throw LMDBError(failure.code, failure.operation, folder)
+            }
+            if compacting {
+                do throws(LMDBError) {
+                    try DataFile.clearUnused(file)
+                } catch {
+                    unsafe unlink(file)
+                    throw error
+                }
             }
             try flush(folder: folder)
         }

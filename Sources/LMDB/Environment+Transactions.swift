@@ -90,7 +90,7 @@ extension Environment {
             throw error(code, "mdb_txn_begin")
         }
         writingThread.store(currentThread(), ordering: .relaxed)
-        return unsafe WriteTransaction(raw: writer, environment: self, root: writer)
+        return unsafe WriteTransaction(raw: writer, environment: self, root: writer, mapped: mapped(writer))
     }
 
     /// The same; a failure is given back instead of thrown.

@@ -5,6 +5,8 @@ extension WriteTransaction {
     /// Stores `value` under `key`, in place of any earlier value.
     @inlinable
     public mutating func put(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
+        try environment.check(table, key: key, "mdb_put")
+        try release(table, key: key, for: value.byteCount, "mdb_put")
         let code = try store(table, key: key, value: value, flags: 0)
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
     }
@@ -15,6 +17,7 @@ extension WriteTransaction {
         _ table: Table, key: RawSpan, byteCount: Int, fill: (inout OutputRawSpan) -> Void
     ) throws(LMDBError) {
         try environment.check(table, key: key, "mdb_put")
+        try release(table, key: key, for: byteCount, "mdb_put")
         var reserved = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
         // unsafe: C only reads the key, and only during the call.
         let code = unsafe key.withUnsafeBytes { bytes in
@@ -52,6 +55,7 @@ extension WriteTransaction {
     @discardableResult
     public mutating func delete(_ table: Table, key: RawSpan) throws(LMDBError) -> Bool {
         try environment.check(table, key: key, "mdb_del")
+        try release(table, key: key, for: nil, "mdb_del")
         // unsafe: C only reads the key, and only during the call.
         let code = unsafe key.withUnsafeBytes { bytes in
             var key = unsafe MDB_val(bytes)
@@ -65,6 +69,7 @@ extension WriteTransaction {
     /// Removes all records of a table, which stays.
     public mutating func clear(_ table: Table) throws(LMDBError) {
         try environment.check(table, "mdb_drop")
+        try checkLongValues(of: table, "mdb_drop")
         let code = unsafe mdb_drop(raw, table.dbi, 0)
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_drop") }
     }

@@ -17,14 +17,17 @@ public struct WriteTransaction: ~Copyable, Transaction {
     @usableFromInline let environment: Environment
     /// The outermost transaction, which this one may be.
     let root: OpaquePointer
+    /// Where the file is mapped; empty where that is not known, because nothing is in it.
+    let mapped: Range<UInt>
     /// Tables opened here that no parent knows: given up with the transaction.
     var openedTables: [Table] = []
     private var isEnded = false
     private var isNested: Bool { unsafe raw != root }
 
-    init(raw: OpaquePointer, environment: Environment, root: OpaquePointer) {
+    init(raw: OpaquePointer, environment: Environment, root: OpaquePointer, mapped: Range<UInt>) {
         unsafe self.raw = raw
         unsafe self.root = root
+        self.mapped = mapped
         self.environment = environment
     }
 
@@ -82,7 +85,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
         guard code == MDB_SUCCESS, let child = unsafe child else {
             throw environment.error(code, "mdb_txn_begin")
         }
-        var inner = unsafe WriteTransaction(raw: child, environment: environment, root: root)
+        var inner = unsafe WriteTransaction(raw: child, environment: environment, root: root, mapped: mapped)
         let result = try body(&inner)
         let opened = inner.openedTables
         try inner.commit()

@@ -64,6 +64,20 @@ public final class PageFile: Sendable {
         }
     }
 
+    /// Says which bytes will be read soon, so that a disk may fetch them together. Nothing depends on it.
+    func prefetch(_ range: Range<UInt64>) {
+        guard case .descriptor(let descriptor) = storage, let start = Int(exactly: range.lowerBound),
+            let end = Int(exactly: range.upperBound)
+        else { return }
+        #if canImport(Darwin)
+            var advice = radvisory(ra_offset: off_t(start), ra_count: Int32(clamping: end - start))
+            // unsafe: C reads the structure during the call.
+            _ = unsafe fcntl(descriptor, F_RDADVISE, &advice)
+        #else
+            _ = posix_fadvise(descriptor, off_t(start), off_t(end - start), POSIX_FADV_WILLNEED)
+        #endif
+    }
+
     // unsafe: each call writes at most what is left of the buffer, behind what was read before.
     private static func fill(
         _ bytes: UnsafeMutableRawBufferPointer, from descriptor: Int32, at start: Int

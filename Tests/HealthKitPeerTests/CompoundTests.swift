@@ -125,6 +125,32 @@ import Testing
         }
     }
 
+    @Test("The parts of a workout of several sports go both ways")
+    func triathlon() async throws {
+        let bench = try await PeerBench()
+        let (from, to) = (try bench.instant(0), try bench.instant(1_800))
+        var race = Sample.workout(.swimBikeRun, from: from, to: to)
+        (race.syncIdentifier, race.version) = ("race", 1)
+        race.workout?.events = [
+            WorkoutEvent(.pause, from: try bench.instant(700), to: try bench.instant(700)),
+            WorkoutEvent(.resume, from: try bench.instant(760), to: try bench.instant(760)),
+        ]
+        race.workout?.activities = [
+            WorkoutActivity(.swimming, from: from, to: try bench.instant(600), metadata: ["pool": .bool(true)]),
+            WorkoutActivity(.cycling, from: try bench.instant(600), to: to),
+        ]
+        #expect(await bench.save([race]).allSatisfy(\.isDone))
+        let pulled = try #require(try await bench.pullAll(.workout).added.first?.sample.workout)
+        #expect(pulled.activityType == .swimBikeRun)
+        #expect(pulled.activities.map(\.activityType) == [.swimming, .cycling])
+        #expect(pulled.activities.map(\.start) == race.workout?.activities.map(\.start))
+        #expect(pulled.activities.map(\.duration) == [Quantity(600, .second), Quantity(1_140, .second)])
+        #expect(pulled.activities.map(\.events.count) == [0, 2])
+        #expect(pulled.activities.map(\.metadata) == [["pool": .bool(true)], [:]])
+        race.workout?.activities[1].end = to + 1
+        #expect(await bench.save([race]).allSatisfy(\.isRefused))
+    }
+
     @Test("A workout that is saved again at a greater version replaces itself and its totals")
     func editedWorkout() async throws {
         let bench = try await PeerBench()

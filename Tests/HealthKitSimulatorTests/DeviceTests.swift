@@ -47,6 +47,39 @@ import Testing
         #expect(contents(here) == contents(there))
     }
 
+    @Test(
+        "An app that was ended hears nothing, and of what changed meanwhile when it observes again or comes to the front"
+    )
+    func launchedAgain() async throws {
+        var options = SimulationOptions()
+        options.observerFiresAtStart = false
+        let bench = try await Bench(options)
+        let calls = Calls()
+        bench.store.execute(calls.query([bench.weight]))
+        bench.app.enterBackground()
+        try bench.watch.record("BodyMass", 70, "kg", from: bench.at(0))
+        #expect(calls.count == 0)
+        bench.app.enterForeground()
+        #expect(calls.count == 1)
+        try await bench.store.enableBackgroundDelivery(for: bench.weight, frequency: .immediate)
+        bench.app.terminate()
+        try bench.watch.record("BodyMass", 71, "kg", from: bench.at(1))
+        #expect(calls.count == 1)
+        bench.app.launch(inForeground: false)
+        bench.store.execute(calls.query([bench.weight]))
+        #expect(calls.count == 2)
+    }
+
+    @Test("The user deletes all of a type, or all of one source")
+    func userDeletesAll() async throws {
+        let bench = try await Bench()
+        try await bench.store.save([bench.sample(70)])
+        for second in 1...3 { try bench.watch.record("BodyMass", 71, "kg", from: bench.at(Double(second))) }
+        #expect(bench.device.userDeletesAll(of: Bench.weight, from: bench.watch.bundle) == 3)
+        #expect(try await bench.values() == [70])
+        #expect(bench.device.userDeletesAll(of: Bench.weight) == 1)
+    }
+
     @Test("An app that is installed anew keeps its samples and loses its grants")
     func reinstall() async throws {
         let bench = try await Bench()

@@ -22,6 +22,46 @@ import TestSupport
         }
     }
 
+    @Test("A compacted copy holds nothing of what was deleted, in pages that others use neither") func unused() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment.small(folder)
+        let table = try environment.makeTable()
+        // Short entries among those that stay, and long ones whose pages shorter ones take over.
+        try environment.write { transaction in
+            for number in UInt8.min...UInt8.max {
+                try transaction.put(table, [number], [UInt8](repeating: number % 3 == 0 ? 0xC5 : 0, count: 200))
+                try transaction.put(table, [number, 1], [UInt8](repeating: number % 2 == 0 ? 0xC5 : 0, count: 7_900))
+            }
+        }
+        for _ in 0..<3 {
+            try environment.write { transaction in
+                for number in UInt8.min...UInt8.max {
+                    if number % 3 == 0 { try transaction.delete(table, [number]) }
+                    if number % 2 == 0 { try transaction.delete(table, [number, 1]) }
+                    try transaction.put(table, [number, 2], [UInt8](repeating: 1, count: 4_500))
+                }
+            }
+        }
+        let target = folder.inner("copy")
+        try environment.copy(toFolder: target, compacting: true)
+        let bytes = try #require(fileBytes(target + "/data.mdb"))
+        // Single bytes of that value are keys, lengths and page numbers.
+        let leftovers = bytes.split { $0 != 0xC5 }.count { $0.count >= 8 }
+        #expect(leftovers == 0)
+        let copy = try Environment(folder: target, options: .init(mapSize: 64 << 20))
+        try copy.expectIntact()
+        copy.close()
+    }
+
+    private func fileBytes(_ path: String) -> [UInt8]? {
+        let descriptor = unsafe open(path, O_RDONLY)
+        guard descriptor >= 0, let size = fileStatus(path)?.size else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: Int(size))
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
+        return count == bytes.count ? bytes : nil
+    }
+
     @Test("A copy holds the same records, compacted or not, and only the owner can read it", arguments: [true, false])
     func copying(compacting: Bool) throws {
         let folder = TemporaryFolder()

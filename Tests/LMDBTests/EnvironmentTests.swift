@@ -1,4 +1,4 @@
-import LMDB
+@testable import LMDB
 import Testing
 import TestSupport
 
@@ -116,6 +116,20 @@ import TestSupport
         let transaction = try environment.beginRead()
         #expect(try environment.readers() == [])
         #expect(try transaction.view.tableNames() == ["table"])
+    }
+
+    @Test("No option lets LMDB write through the map, skip the sync of the meta page, or leave old memory in pages")
+    func flags() {
+        let (noSync, readOnly, noLock, noThreads) = (0x1_0000, 0x2_0000, 0x40_0000, 0x20_0000)
+        for bits in 0..<8 {
+            let options = Environment.Options(
+                readOnly: bits & 1 != 0, scratch: bits & 2 != 0, immutable: bits & 4 != 0)
+            var allowed = noThreads
+            if options.readOnly || options.immutable { allowed |= readOnly }
+            if options.scratch { allowed |= noSync }
+            if options.immutable { allowed |= noLock }
+            #expect(Int(options.flags) == allowed, "\(options)")
+        }
     }
 
     @Test("Information counts pages and transactions")

@@ -62,6 +62,11 @@ struct SampleFile {
 extension SampleFile {
     static let pageSize = 4_096
 
+    func written(to path: String) throws -> PageFile {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return try PageFile(path: path)
+    }
+
     func number16(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
 
     /// The numbers of pages of a kind: 1 branch, 2 leaf, 4 the first of a long value.

@@ -1,12 +1,14 @@
 import PageReader
+import TestSupport
 import Testing
 
 @Suite("Walking a snapshot")
 struct SnapshotWalkTests {
-    @Test("A file of LMDB is sound, and its tables are as LMDB counts them")
-    func sound() throws {
+    @Test("A file of LMDB is sound, and its tables are as LMDB counts them", arguments: [true, false])
+    func sound(isOnDisk: Bool) throws {
         let sample = try SampleFile()
-        let file = PageFile(bytes: sample.bytes)
+        let folder = TemporaryFolder()
+        let file = try isOnDisk ? sample.written(to: folder.path + "/data.mdb") : PageFile(bytes: sample.bytes)
         let metas = MetaPages(file)
         #expect(metas.findings.isEmpty)
         let meta = try #require(metas.newest)
@@ -129,6 +131,19 @@ struct SnapshotWalkTests {
             bytes[second + 1] = UInt8(truncatingIfNeeded: target >> 8)
             #expect(SampleFile.kinds(bytes).contains(kind), "to page \(target)")
         }
+    }
+
+    @Test("A table of a kind that stores never have is found: one with several values under a key")
+    func severalValues() throws {
+        let sample = try SampleFile()
+        let meta = try #require(MetaPages(PageFile(bytes: sample.bytes)).newest)
+        let page = Int(meta.main.root) * SampleFile.pageSize
+        let node = page + sample.number16(page + 16)
+        // Behind the head of the entry and its key begins the tree's record, with its flags at 4.
+        let flags = node + 8 + sample.number16(node + 6) + 4
+        var bytes = sample.bytes
+        bytes[flags] |= 0x04
+        #expect(SampleFile.kinds(bytes).contains(.treeKind))
     }
 
     @Test("A free page that is in use is found, and a list out of order")

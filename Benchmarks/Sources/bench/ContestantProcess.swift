@@ -1,20 +1,50 @@
 import Foundation
 
-/// Runs this program again for one contestant, so that its memory is its own, and reads what it reports.
+/// Runs this program again for one contestant, so that its memory is its own, and hands on what it reports, line by line.
 enum ContestantProcess {
-    static func run(_ settings: Settings, _ contestant: ContestantName) throws -> [Report] {
+    enum Outcome: Equatable {
+        case finished
+        /// It cannot run on this machine.
+        case missing
+        case failed
+        /// Someone asked the whole run to end.
+        case stopped
+    }
+
+    static func run(
+        _ settings: Settings, _ contestant: ContestantName, _ interruption: Interruption,
+        _ receive: (Report) throws -> Void
+    ) throws -> Outcome {
         let process = Process()
         process.executableURL = try executable()
         process.arguments = settings.arguments(for: contestant)
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
+        let folder = Session.folder(settings, contestant, process.processIdentifier)
+        interruption.watch(process)
+        let received = Result { try lines(of: output.fileHandleForReading, receive) }
+        // A process whose lines cannot be used any more has nothing left to do.
+        if case .failure = received { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
-        if process.terminationStatus == 69 { return [] }
-        guard process.terminationStatus == 0 else { throw BenchFailure("\(contestant.rawValue) failed") }
+        interruption.watch(nil)
+        try? FileManager.default.removeItem(atPath: folder)
+        try received.get()
+        if interruption.wasAsked { return .stopped }
+        if process.terminationReason == .exit, process.terminationStatus == 69 { return .missing }
+        return process.terminationReason == .exit && process.terminationStatus == 0 ? .finished : .failed
+    }
+
+    private static func lines(of handle: FileHandle, _ receive: (Report) throws -> Void) throws {
         let decoder = JSONDecoder()
-        return try data.split(separator: UInt8(ascii: "\n")).map { try decoder.decode(Report.self, from: Data($0)) }
+        var waiting = Data()
+        while case let more = handle.availableData, !more.isEmpty {
+            waiting += more
+            while let end = waiting.firstIndex(of: UInt8(ascii: "\n")) {
+                try receive(decoder.decode(Report.self, from: Data(waiting[..<end])))
+                waiting = Data(waiting[(end + 1)...])
+            }
+        }
     }
 
     /// Lets another process open a store, write to it and end without closing it.

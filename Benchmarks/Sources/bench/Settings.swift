@@ -3,6 +3,9 @@ import Histories
 
 /// What to measure, from the command line.
 struct Settings {
+    /// The profiles that were asked for, one table after the other; `nil` if none was.
+    var profiles: [History.Profile]?
+    /// The profile of this run.
     var profile = History.Profile.plain
     /// How many samples the histories have, one run after the other.
     var sizes = [1_000_000]
@@ -33,7 +36,7 @@ struct Settings {
         usage: bench [options]
 
           --samples N[,N]    samples of the history (1000000; 10k, 1M and the like are understood); a run for each number
-          --profile P        plain, weight or life (plain)
+          --profile P[,P]    plain, weight, life (plain, and beside it life with at most 1000000 samples)
           --only W[,W]       these works only (all)
           --contestants C[,C]  these contestants only (all): \(ContestantName.allCases.map(\.rawValue).joined(separator: ", "))
           --json FILE        adds the figures to FILE, one JSON object a line
@@ -60,9 +63,19 @@ struct Settings {
         }
     }
 
-    /// The settings of one size; a short history has smaller batches, so that there are enough of them.
-    func sized(_ samples: Int) -> Settings {
+    /// The runs that were asked for. Beside `plain`, which has the targets, people's data is always shown; ten million samples are
+    /// more than people have, so there are fewer unless told.
+    var parts: [(profile: History.Profile, samples: Int)] {
+        if let profiles { return profiles.flatMap { profile in sizes.map { (profile, $0) } } }
+        let fewer = sizes.map { min($0, 1_000_000) }
+        let life = fewer.enumerated().filter { fewer.firstIndex(of: $0.element) == $0.offset }
+        return sizes.map { (.plain, $0) } + life.map { (.life, $0.element) }
+    }
+
+    /// The settings of one run; a short history has smaller batches, so that there are enough of them.
+    func part(_ profile: History.Profile, _ samples: Int) -> Settings {
         var settings = self
+        settings.profile = profile
         settings.sizes = [samples]
         settings.batchRows = min(batchRows, max(1, samples / 24))
         return settings
@@ -75,7 +88,9 @@ struct Settings {
         case "--batch": batchRows = try Settings.number(value, option)
         case "--runs": runs = try Settings.number(value, option)
         case "--writes": writes = try Settings.number(value, option)
-        case "--profile": profile = try Settings.name(value, option)
+        case "--profile":
+            let names: [History.Profile] = try value.split(separator: ",").map { try Settings.name(String($0), option) }
+            (profiles, profile) = (names, names.first ?? .plain)
         case "--only": only = try Set(value.split(separator: ",").map { try Settings.name(String($0), option) })
         case "--contestants":
             contestants = try value.split(separator: ",").map { try Settings.name(String($0), option) }

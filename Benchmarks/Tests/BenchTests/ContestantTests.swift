@@ -15,11 +15,13 @@ struct ContestantTests {
             let history = History(profile, samples: 1_500, batchRows: 400)
             let samples = try load(history, into: store)
             var found: [SampleID: Sample] = [:]
-            try store.lookUp(samples.map(\.id) + [SampleID.max]) { _, _, sample in
+            // Who has no index is asked for some.
+            let asked = name == .duckDB ? Array(samples.shuffled().prefix(50)) : samples
+            try store.lookUp(asked.map(\.id) + [SampleID.max]) { _, _, sample in
                 if let sample { found[sample.id] = sample }
             }
-            #expect(found.count == samples.count)
-            for sample in samples {
+            #expect(found.count == asked.count)
+            for sample in asked {
                 #expect(found[sample.id]?.contentBytes == sample.contentBytes)
                 #expect(found[sample.id]?.syncIdentifier == sample.syncIdentifier)
             }
@@ -125,15 +127,18 @@ struct ContestantTests {
             let days = DayAxis.newYork
             let points = PointAxis()
             var sums = Array(repeating: 0.0, count: days.count)
+            var pointSums = Array(repeating: 0.0, count: points.count)
             var wanted = Array(repeating: SeriesPoint(), count: points.count)
             for sample in samples where sample.type == .stepCount {
                 let (start, value) = (sample.start.nanoseconds, sample.quantity.value)
                 sums[days.day(of: start)] += value
                 let place = Int((start - points.from) / points.width)
                 let old = wanted[place]
+                pointSums[place] += value
                 wanted[place] = SeriesPoint(
                     count: old.count + 1, low: old.count == 0 ? value : min(old.low, value),
-                    high: old.count == 0 ? value : max(old.high, value), mean: 0)
+                    high: old.count == 0 ? value : max(old.high, value),
+                    mean: pointSums[place] / Double(old.count + 1))
             }
             if let found = try store.daySums(.stepCount, days) {
                 // Merged sources leave out what two of them counted at the same time, and share a sample between two days.
@@ -142,8 +147,7 @@ struct ContestantTests {
                 #expect(isRight && found.values.count == days.count)
             }
             if let found = try store.seriesPoints(.stepCount, points) {
-                let exact = found.map { SeriesPoint(count: $0.count, low: $0.low, high: $0.high, mean: 0) }
-                #expect(exact == wanted)
+                #expect(found == wanted)
             }
             try store.check()
         }
@@ -163,11 +167,19 @@ struct ContestantTests {
     func manyWriters(name: ContestantName) throws {
         try withStore(name) { store in
             try load(History(.plain, samples: 300), into: store)
+            var able: [Writers] = []
             for writers in [Writers.tasks, .threads] {
                 let saved = (0..<200).map { Sample(.stepCount, Double($0), .count, at: History.end + Int64($0)) }
                 let before = try store.count()
-                if try store.save(saved, from: writers) { #expect(try store.count() == before + saved.count) }
+                guard try store.save(saved, from: writers) else { continue }
+                able.append(writers)
+                #expect(try store.count() == before + saved.count)
+                var values: [Double?] = []
+                let few = saved.suffix(20)
+                try store.lookUp(few.map(\.id)) { values.append($2?.quantity.value) }
+                #expect(values == few.map(\.quantity.value))
             }
+            #expect(able.contains(.threads))
             try store.check()
         }
     }

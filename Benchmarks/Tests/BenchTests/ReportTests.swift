@@ -14,6 +14,46 @@ struct ReportTests {
         #expect(book.differing == ["read_all"])
     }
 
+    @Test(
+        "A figure stands in the file as soon as it counts, and is taken back when a later contestant answers otherwise")
+    func figuresAsTheyCome() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/figures-\(UUID().uuidString).jsonl"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try "of an earlier run\n".write(toFile: path, atomically: true, encoding: .utf8)
+        let comparison = try Comparison(try Settings(["--json", path]), Interruption())
+        func lines() throws -> [Substring] { try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") }
+        func report(_ contestant: String, _ work: String, _ digest: String?) throws {
+            if let digest {
+                try comparison.receive(.answer(Answer(contestant: contestant, work: work, digest: digest)))
+            }
+            try comparison.receive(
+                .measurement(
+                    Figure(contestant: contestant, work: work, samples: 1, profile: "plain", value: 1, unit: .perSecond)
+                ))
+        }
+        try report("HealthKV", "import", nil)
+        try report("HealthKV", "read_all", "3 ff")
+        try report("HealthKV", "read_all.stepCount", nil)
+        #expect(try lines().count == 4 && comparison.flaws.isEmpty)
+        try report("SQLite", "import", nil)
+        try report("SQLite", "read_all", "3 fe")
+        #expect(try lines().count == 3 && lines()[0] == "of an earlier run")
+        #expect(comparison.figures.map(\.contestant) == ["HealthKV", "SQLite"])
+        #expect(comparison.flaws.count == 1 && comparison.table(colours: false).text.contains("answers differ"))
+    }
+
+    @Test("Of a contestant that repeats less the table says how often")
+    func runs() throws {
+        func measured(_ contestant: String, _ runs: Int) -> Figure {
+            Figure(
+                contestant: contestant, work: "latest", samples: 1_000_000, profile: "plain", value: 2,
+                unit: .microseconds, runs: runs)
+        }
+        let settings = Settings()
+        #expect(Table([measured("HealthKV", 1_000), measured("DuckDB", 200)], settings).text.contains("1,000     200"))
+        #expect(!Table([measured("HealthKV", 200), measured("DuckDB", 200)], settings).text.contains("runs"))
+    }
+
     @Test("Median and percentiles are those of the sorted times")
     func percentiles() {
         var latencies = Latencies()
@@ -44,12 +84,13 @@ struct ReportTests {
     @Test("A line of JSON has the names that the documentation gives")
     func json() throws {
         let measurement = Figure(
-            contestant: "memcpy", work: "read_all", samples: 1, profile: "plain", value: 2, unit: .perSecond, p50: 3,
+            contestant: "memcpy", work: "read_all", samples: 1, profile: "plain", value: 2, unit: .perSecond, runs: 9,
+            p50: 3,
             p99: 4, p999: 4.5, worst: 5, privateBytes: 6, peakBytes: 7, writtenBytes: 8)
         let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(measurement)) as? [String: Any]
         #expect(
             Set(try #require(object).keys) == [
-                "contestant", "work", "samples", "profile", "value", "unit", "p50", "p99", "p999", "worst",
+                "contestant", "work", "samples", "profile", "value", "unit", "runs", "p50", "p99", "p999", "worst",
                 "private_bytes",
                 "peak_bytes", "written_bytes", "from_summaries",
             ])
@@ -68,7 +109,6 @@ struct ReportTests {
 
     @Test("The page draws a line for each contestant and loads nothing")
     func page() throws {
-        let settings = try Settings(["--samples", "10k,1M"])
         let figures = ["HealthKV", "SQLite"].flatMap { name in
             [10_000, 1_000_000].map { samples in
                 Figure(
@@ -76,10 +116,14 @@ struct ReportTests {
                     value: Double(samples).squareRoot(), unit: .microseconds)
             }
         }
-        let text = Page(figures, settings).text
+        let text = Page(figures, seed: 1).text
         #expect(text.components(separatedBy: "<g class=").count == 3)
         #expect(text.contains("SQLite, 1,000,000 samples: 1 ms"))
-        for outside in ["http", "src=", "@import", "url("] { #expect(!text.contains(outside)) }
+        let one = Page(figures.filter { $0.samples == 1_000_000 }, seed: 1).text
+        #expect(one.contains("SQLite: 1 ms") && one.contains("Profile plain, 1,000,000 samples"))
+        for outside in ["http", "src=", "@import", "url("] {
+            #expect(!text.contains(outside) && !one.contains(outside))
+        }
     }
 
     @Test("Arguments are understood or refused")
@@ -88,7 +132,14 @@ struct ReportTests {
         #expect(settings.samples == 10_000 && settings.only == [.importing, .readAll])
         #expect(settings.contestants == [.rows])
         #expect(try Settings(["--samples", "10k,100k,1M"]).sizes == [10_000, 100_000, 1_000_000])
-        #expect(settings.sized(480).batchRows == 20)
+        #expect(settings.part(.plain, 480).batchRows == 20)
+        func parts(_ arguments: [String]) throws -> [String] {
+            try Settings(arguments).parts.map { "\($0.profile) \($0.samples)" }
+        }
+        #expect(
+            try parts(["--samples", "10k,10M"]) == ["plain 10000", "plain 10000000", "life 10000", "life 1000000"])
+        #expect(try parts(["--samples", "2M,10M"]) == ["plain 2000000", "plain 10000000", "life 1000000"])
+        #expect(try parts(["--samples", "5M", "--profile", "life,weight"]) == ["life 5000000", "weight 5000000"])
         for wrong in [["--samples", "none"], ["--profile", "other"], ["--unknown", "1"], ["--json"]] {
             #expect(throws: BenchFailure.self) { try Settings(wrong) }
         }

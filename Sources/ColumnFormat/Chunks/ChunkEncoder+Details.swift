@@ -31,8 +31,8 @@ extension ChunkEncoder {
         return builder.finish(commit: commit, blockShift: ChunkEncoder.detailsBlockShift)
     }
 
-    /// A chunk's texts (metadata, groups, sync identifiers) take no more bytes than this, unless one sample alone has more:
-    /// so what an edit rewrites stays bounded however much samples carry.
+    /// A chunk's texts (metadata, payloads and whatever else samples rarely have) take no more bytes than this, unless one
+    /// sample alone has more: so what an edit rewrites stays bounded however much samples carry.
     public static let textBudget = 64 << 10
 
     /// How many of the first of some rows may share a chunk by the bytes of their texts; equal texts are stored once.
@@ -44,8 +44,7 @@ extension ChunkEncoder {
         var bytes = 0
         for (index, row) in rows.enumerated() {
             guard let rare = row.rare else { continue }
-            let texts = [rare.metadata, rare.group.map { Array($0.utf8) }, rare.syncIdentifier.map { Array($0.utf8) }]
-            for text in texts.compactMap(\.self) where seen.insert(text).inserted { bytes += text.count }
+            for text in rare.texts where seen.insert(text).inserted { bytes += text.count }
             if bytes > textBudget { return max(1, index) }
         }
         return rows.count

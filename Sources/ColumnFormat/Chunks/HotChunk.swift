@@ -151,3 +151,33 @@ extension HotChunk {
         return row..<range.upperBound
     }
 }
+
+/// The columns of a chunk that statistics need, opened to be read row by row.
+public struct HotRows: Sendable {
+    fileprivate let durations, revisions, units: IntColumn
+    fileprivate let flags: IntColumn?
+    fileprivate let values: ValueColumn
+}
+
+extension HotChunk {
+    /// Opens columns to read a few rows; `nil` when one has to be summed from the first row. The body must have been verified.
+    public func openRows() throws(FormatError) -> HotRows? {
+        let rows = HotRows(
+            durations: try required(.duration), revisions: try required(.revision), units: try required(.unit),
+            flags: try integers(.flags), values: try values())
+        let columns = [rows.durations, rows.revisions, rows.units, rows.values.integers, rows.flags ?? rows.units]
+        return columns.contains { $0.encoding == .differences } ? nil : rows
+    }
+
+    /// One row of opened columns: how long it is, -1 for an open end, and what it holds.
+    public func row(_ columns: HotRows, at row: Int) -> (
+        duration: Int64, value: Double, revision: UInt32, unit: UInt32, flags: UInt16
+    ) {
+        (
+            columns.durations.value(value.span, at: row), columns.values.value(value.span, at: row),
+            UInt32(truncatingIfNeeded: columns.revisions.value(value.span, at: row)),
+            UInt32(truncatingIfNeeded: columns.units.value(value.span, at: row)),
+            columns.flags.map { UInt16(truncatingIfNeeded: $0.value(value.span, at: row)) } ?? 0
+        )
+    }
+}

@@ -45,6 +45,12 @@ public final class RareFields: Sendable, Hashable {
             + [content.metadata, content.local, content.payload, content.original].reduce(0) { $0 + ($1?.count ?? 0) }
     }
 
+    /// What its columns of strings hold.
+    var texts: [[UInt8]] {
+        [content.syncIdentifier, content.group, content.timeZone].compactMap { $0.map { Array($0.utf8) } }
+            + [content.metadata, content.local, content.payload, content.original].compactMap(\.self)
+    }
+
     /// Whether there is more than a sync identifier.
     public var saysMore: Bool {
         var bare = Content()

@@ -39,7 +39,7 @@ public struct IdentityBlockEncoder: Sendable {
     }
 
     private struct Plan {
-        var kinds: [IdentityEntry.Kind] = []
+        var kinds = KindNumbers()
         var lowWidth = 0
         var placeWidth = 0
         var leastPlace: UInt64 = .max
@@ -49,16 +49,12 @@ public struct IdentityBlockEncoder: Sendable {
         init(_ entries: ArraySlice<IdentityEntry>, key: Int) {
             let mask: UInt64 = (1 << IdentityEntry.quantumBits) - 1
             var greatest: UInt64 = 0
-            var last = IdentityEntry.Kind(packed: .max)
             for entry in entries {
                 let place = entry.key & mask
                 leastPlace = min(leastPlace, place)
                 greatest = max(greatest, place)
-                if entry.kind != last {
-                    last = entry.kind
-                    if !kinds.contains(last) { kinds.append(last) }
-                    if kinds.count > 255 { break }
-                }
+                _ = kinds.number(of: entry.kind)
+                if kinds.count > 255 { break }
             }
             guard kinds.count <= 255 else {
                 byteCount = .max / 1024
@@ -83,7 +79,7 @@ public struct IdentityBlockEncoder: Sendable {
 
         var kindWidth: Int { kinds.count <= 1 ? 0 : 64 - UInt64(kinds.count - 1).leadingZeroBitCount }
 
-        func encode(_ entries: ArraySlice<IdentityEntry>, key: [UInt8], commit: UInt64) -> [UInt8] {
+        mutating func encode(_ entries: ArraySlice<IdentityEntry>, key: [UInt8], commit: UInt64) -> [UInt8] {
             let mask: UInt64 = (1 << IdentityEntry.quantumBits) - 1
             let first = entries.first!.hash
             var upper = [UInt64](repeating: 0, count: words)
@@ -99,8 +95,7 @@ public struct IdentityBlockEncoder: Sendable {
                 upper[bit >> 6] |= 1 << UInt64(bit & 63)
                 low.append(distance)
                 places.append(entry.key & mask - leastPlace)
-                // There are a few kinds: as many as lanes in one import.
-                if kinds.count > 1 { numbers.append(UInt64(kinds.firstIndex(of: entry.kind)!)) }
+                if kinds.count > 1 { numbers.append(UInt64(kinds.number(of: entry.kind))) }
             }
             var builder = StoredValueBuilder(table: .identity, key: key, reserving: byteCount)
             builder.rows = entries.count
@@ -114,7 +109,7 @@ public struct IdentityBlockEncoder: Sendable {
                 writer.append(first)
                 writer.append(UInt32(leastPlace))
                 writer.append(0 as UInt32)
-                for kind in kinds { writer.append(kind.packed) }
+                for kind in kinds.list { writer.append(kind.packed) }
                 for word in upper { writer.append(word) }
                 BitPacking.pack(low.span, width: lowWidth, into: &writer.bytes)
                 writer.append(0 as UInt64)
@@ -124,6 +119,26 @@ public struct IdentityBlockEncoder: Sendable {
             }
             return builder.finish(commit: commit, blockShift: IdentityBlock.blockShift)
         }
+    }
+}
+
+/// The kinds of a block's entries, numbered as they are met.
+private struct KindNumbers {
+    private(set) var list: [IdentityEntry.Kind] = []
+    /// Where a kind may stand, by some of its bits: there are a few, as many as lanes in one import.
+    private var places = [Int](repeating: 0, count: 64)
+
+    var count: Int { list.count }
+
+    @inline(__always)
+    mutating func number(of kind: IdentityEntry.Kind) -> Int {
+        let slot = Int((kind.packed >> 14 ^ kind.packed >> 8 ^ kind.packed) & 63)
+        let likely = places[slot]
+        if likely < list.count, list[likely] == kind { return likely }
+        let number = list.firstIndex(of: kind) ?? list.count
+        if number == list.count { list.append(kind) }
+        places[slot] = number
+        return number
     }
 }
 
@@ -162,13 +177,12 @@ extension IdentityMerge {
         merged.reserveCapacity(left.count + right.count)
         var (i, j) = (0, 0)
         while i < left.count, j < right.count {
-            if right[j] < left[i] {
-                merged.append(right[j])
-                j += 1
-            } else {
-                merged.append(left[i])
-                i += 1
-            }
+            let (first, second) = (left[i], right[j])
+            // Which comes next cannot be foreseen, so nothing branches on it.
+            let takesRight = first.key == second.key ? second.kind < first.kind : second.key < first.key
+            merged.append(takesRight ? second : first)
+            i &+= takesRight ? 0 : 1
+            j &+= takesRight ? 1 : 0
         }
         merged.append(contentsOf: left[i...])
         merged.append(contentsOf: right[j...])

@@ -40,14 +40,20 @@ enum BitPacking {
                 }
                 return
             }
-            var bit = 0
+            // Bits wait here until there are 64: to load what was just stored elsewhere would stall.
+            var (held, bits, offset) = (UInt64(0), 0, 0)
             for index in 0..<words.count {
-                let offset = bit >> 3
-                let old = UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-                let word = old | (words[index] & mask) << UInt64(bit & 7)
-                unsafe base.storeBytes(of: word.littleEndian, toByteOffset: offset, as: UInt64.self)
-                bit += width
+                let word = words[index] & mask
+                held |= word << UInt64(bits)
+                bits &+= width
+                if bits >= 64 {
+                    unsafe base.storeBytes(of: held.littleEndian, toByteOffset: offset, as: UInt64.self)
+                    offset &+= 8
+                    bits &-= 64
+                    held = word >> UInt64(width &- bits)
+                }
             }
+            if bits > 0 { unsafe base.storeBytes(of: held.littleEndian, toByteOffset: offset, as: UInt64.self) }
         }
         bytes.removeLast(slack)
     }

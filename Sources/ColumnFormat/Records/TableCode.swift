@@ -18,12 +18,17 @@ public enum TableCode: UInt8, Sendable, CaseIterable {
     case upkeep = 16
 
     /// The name of the LMDB database.
-    public var name: String {
-        switch self {
-        case .namesReverse: "names-reverse"
-        default: "\(self)"
-        }
+    public var name: String { TableCode.allNames[Int(rawValue)] }
+
+    /// The table of a name.
+    public init?(name: String) {
+        guard let code = TableCode.codes[name] else { return nil }
+        self = code
     }
+
+    // Made once: what a case is called is found slowly, and a walk asks for each of its entries.
+    private static let allNames = [""] + allCases.map { $0 == .namesReverse ? "names-reverse" : "\($0)" }
+    private static let codes = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
     /// Whether the table can be made again from others.
     public var isDerived: Bool { self == .identity || self == .summaries }

@@ -142,6 +142,16 @@ public struct SummaryCells: ~Escapable {
     @inline(__always)
     public func value(_ integers: SummaryIntegers, at row: Int) -> Int64 { integers.column!.value(value.span, at: row) }
 
+    /// Where the first start of one row and the last of another lie since the beginning of the block, given the length of a cell.
+    public func starts(
+        _ firsts: SummaryIntegers, at first: Int, _ lasts: SummaryIntegers, at last: Int, length: Int64
+    ) -> (first: Int64, last: Int64) {
+        (
+            Int64(cell(first)) * length &+ firsts.column!.value(value.span, at: first),
+            Int64(cell(last)) * length &+ lasts.column!.value(value.span, at: last)
+        )
+    }
+
     public func value(_ values: SummaryValues, at row: Int) -> Double {
         precondition(row >= 0 && row < rows)
         return values.column!.value(value.span, at: row)

@@ -99,6 +99,8 @@ extension Checker {
                 add(
                     .shadowWrong, .chunks, "a time of type \(lane.type) shows \(group.count { !$0.isShadowed }) samples"
                 )
+            } else if try snapshot.winner(of: group, lane.type)?.isShadowed == true {
+                add(.shadowWrong, .chunks, "a time of type \(lane.type) shows another sample than the one that wins")
             }
             index = end
         }

@@ -34,7 +34,7 @@ struct RawChecker: ~Copyable {
         }
         var options = SnapshotWalk.Options()
         options.limit = 0
-        let walk = SnapshotWalk(inspection.file, meta, options: options, visits: { StoredEntry.code($0) != nil }) {
+        let walk = SnapshotWalk(inspection.file, meta, options: options, visits: { TableCode(name: $0) != nil }) {
             entry in look(at: entry, meta)
         }
         let found = Set(walk.tables.map(\.name))
@@ -46,7 +46,7 @@ struct RawChecker: ~Copyable {
     }
 
     private mutating func look(at entry: SnapshotWalk.Entry, _ meta: Meta) {
-        guard let code = StoredEntry.code(entry.table) else { return }
+        guard let code = TableCode(name: entry.table) else { return }
         report.records += 1
         do {
             let bytes = try entry.value()

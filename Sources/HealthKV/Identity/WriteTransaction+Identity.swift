@@ -72,6 +72,11 @@ extension WriteTransaction {
         if partition.entries + UInt64(entries.count) > environment.limits.partitionEntries {
             return try split(partition, entries)
         }
+        if partition.runs.isEmpty {
+            environment.filters.make(partition, entries, environment.limits)
+        } else {
+            environment.filters.add(entries, to: partition)
+        }
         var partition = partition
         var merged = entries
         var gone: [IdentityPartition.Run] = []
@@ -96,12 +101,16 @@ extension WriteTransaction {
     }
 
     /// Merges runs of one partition, so that a lookup tries few. A step of upkeep: imports leave this for later.
-    mutating func mergeRuns(of partition: IdentityPartition) throws {
-        var partition = partition
+    mutating func mergeRuns(at lower: UInt64) throws {
+        // Another process may have written since it was seen that there is something to merge.
+        guard var partition = try snapshot.partition(of: lower), partition.lower == lower,
+            let first = partition.firstRunToMerge
+        else { return }
         var merged: [IdentityEntry] = []
-        let gone = Array(partition.runs[(partition.firstRunToMerge ?? partition.runs.count)...])
+        let gone = Array(partition.runs[first...])
         for run in gone.reversed() { merged = try IdentityMerge.union(read(partition, run), merged) }
         partition.runs.removeLast(gone.count)
+        if partition.runs.isEmpty { environment.filters.make(partition, merged, environment.limits) }
         try replace(gone, by: merged, in: &partition)
     }
 
@@ -131,6 +140,7 @@ extension WriteTransaction {
         var merged = entries
         for run in partition.runs.reversed() { merged = try IdentityMerge.union(read(partition, run), merged) }
         for run in partition.runs { try removeBlocks(partition.lower, run.number) }
+        environment.filters.remove(partition)
         merged = IdentityMerge.settle(merged, keepingRemovals: false)
         let parts = max(
             1,
@@ -146,7 +156,9 @@ extension WriteTransaction {
             while to < merged.count, merged[to].hash < upper { to += 1 }
             var divided = IdentityPartition(lower: lower, upper: upper)
             divided.nextRun = partition.nextRun
-            try write(Array(merged[from..<to]), as: &divided)
+            let entries = Array(merged[from..<to])
+            environment.filters.make(divided, entries, environment.limits)
+            try write(entries, as: &divided)
             try store(divided)
             (lower, from) = (upper, to)
         }

@@ -34,12 +34,13 @@ struct OpeningWalk {
         var options = SnapshotWalk.Options()
         options.stopsAtFirst = true
         var freshness = RecordFreshness()
-        let walk = try SnapshotWalk(file, meta, options: options, visits: { StoredEntry.code($0) != nil }) { entry in
-            guard try StoredEntry.isUnderItsKey(entry) else {
+        let walk = try SnapshotWalk(file, meta, options: options, visits: { TableCode(name: $0) != nil }) { entry in
+            guard let stored = try StoredEntry(entry) else { return }
+            guard stored.isUnderItsKey else {
                 throw OpeningWalk.damaged(
                     path, "data.mdb is damaged: a value of \(entry.table) stands under a wrong key")
             }
-            try freshness.note(entry)
+            try freshness.note(stored)
         }
         if let finding = walk.findings.first { throw OpeningWalk.damaged(path, "data.mdb is damaged: \(finding)") }
         if !freshness.isSound {

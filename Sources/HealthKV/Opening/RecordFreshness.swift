@@ -10,26 +10,21 @@ struct RecordFreshness {
     private var differ = false
 
     /// Chunks come before details, since tables are walked in the order of their names.
-    mutating func note(_ entry: SnapshotWalk.Entry) throws {
-        guard let code = StoredEntry.code(entry.table) else { return }
-        switch code {
-        case .chunks: if entry.leaf.isInline { chunks[entry.key] = try commit(entry) }
+    mutating func note(_ stored: StoredEntry) throws {
+        let key = stored.entry.key
+        switch stored.code {
+        case .chunks: if stored.entry.leaf.isInline { chunks[key] = try stored.commit() }
         case .details:
-            if let chunk = chunks[entry.key], chunk != (try commit(entry)) { differ = true }
-        case .meta where entry.key == StoreHeader.key:
+            if let chunk = chunks[key], chunk != (try stored.commit()) { differ = true }
+        case .meta where key == StoreHeader.key:
             // Opening itself finds one that cannot be read.
-            let bytes = try entry.value()
+            let bytes = try stored.entry.value()
             header = RecordFreshness.header(bytes)
         default:
-            if RecordSum.covers(code, entry.key) {
-                sum &+= RecordSum.term(code, entry.key, commit: try commit(entry))
+            if RecordSum.covers(stored.code, key) {
+                sum &+= RecordSum.term(stored.code, key, commit: try stored.commit())
             }
         }
-    }
-
-    private func commit(_ entry: SnapshotWalk.Entry) throws -> UInt64 {
-        let head = try entry.head(StoredValue.keyOffset)
-        return StoredValue.commit(head: head.rawBytes)
     }
 
     private static func header(_ bytes: [UInt8]) -> StoreHeader? { try? StoreHeader(bytes.rawBytes) }

@@ -1,23 +1,36 @@
 import ColumnFormat
 import PageReader
 
-/// Values of the store's tables as a walk over the pages meets them.
-enum StoredEntry {
-    static func code(_ name: String) -> TableCode? { TableCode.allCases.first { $0.name == name } }
+/// A value of one of the store's tables as a walk over the pages meets it.
+struct StoredEntry {
+    let code: TableCode
+    let entry: SnapshotWalk.Entry
+    /// The value's header with the key that it repeats. `nil` for long values of the large tables: their pages would have
+    /// to be read, chunks verify their neighbours when they are read, and blocks of the identity index their own keys.
+    let head: [UInt8]?
 
-    /// Chunks verify their neighbours when they are read, and blocks of the identity index their own keys.
-    private static func isBulk(_ code: TableCode) -> Bool { [.chunks, .details, .identity].contains(code) }
+    /// Answers `nil` for tables that are none of the store's.
+    init?(_ entry: SnapshotWalk.Entry) throws {
+        guard let code = TableCode(name: entry.table) else { return nil }
+        (self.code, self.entry) = (code, entry)
+        let isBulk = code == .chunks || code == .details || code == .identity
+        head = try isBulk && !entry.leaf.isInline ? nil : entry.head(StoredValue.keyOffset + entry.key.count)
+    }
 
-    /// Whether the key that a value repeats in its header is the one that it stands under. One whose key was changed is
+    /// Whether the key that the value repeats in its header is the one that it stands under. One whose key was changed is
     /// not found by a look-up, and nothing else would miss it.
     ///
-    /// Checksums are left to those who read the value: one damaged value costs itself, and no opening. Long values of
-    /// the large tables are left alone too, since their pages would have to be read.
-    static func isUnderItsKey(_ entry: SnapshotWalk.Entry) throws -> Bool {
-        guard let code = code(entry.table), entry.leaf.isInline || !isBulk(code) else { return true }
-        let head = try entry.head(StoredValue.keyOffset + entry.key.count)
+    /// Checksums are left to those who read the value: one damaged value costs itself, and no opening.
+    var isUnderItsKey: Bool {
+        guard let head else { return true }
         guard head.count == StoredValue.keyOffset + entry.key.count else { return false }
         return head[StoredValue.keyLengthOffset] == UInt8(truncatingIfNeeded: entry.key.count)
             && head[StoredValue.keyOffset...].elementsEqual(entry.key)
+    }
+
+    /// The commit that the value says wrote it.
+    func commit() throws -> UInt64 {
+        let head = try head ?? entry.head(StoredValue.keyOffset)
+        return StoredValue.commit(head: head.rawBytes)
     }
 }

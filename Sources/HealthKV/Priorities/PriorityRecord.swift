@@ -77,7 +77,7 @@ struct PriorityRecord: Sendable, Equatable {
 extension Snapshot {
     /// What ranks sources. A store from before this record was kept tells it from the names.
     func priorities() throws -> PriorityRecord {
-        if let span = try view.get(tables[.meta], PriorityRecord.key) { return try PriorityRecord(span) }
+        if let stored = try storedPriorities() { return stored }
         var record = PriorityRecord()
         for number in try NameLookup.numbers(.revision, view, tables) {
             let name = try revision(number)
@@ -85,5 +85,9 @@ extension Snapshot {
                 record.kinds[name.sourceNumber] ?? .other, SourceKind(product: name.source.product))
         }
         return record
+    }
+    func storedPriorities() throws -> PriorityRecord? {
+        guard let span = try view.get(tables[.meta], PriorityRecord.key) else { return nil }
+        return try PriorityRecord(span)
     }
 }

@@ -8,7 +8,7 @@ extension SampleReading where Self: ~Copyable {
 
     /// Calls `body` with each key and value of a table, in the order of the keys.
     public func forEachRecord(ofTable name: String, _ body: ([UInt8], [UInt8]) throws -> Void) throws {
-        guard let code = TableCode.allCases.first(where: { $0.name == name }) else { return }
+        guard let code = TableCode(name: name) else { return }
         let snapshot = snapshot
         var cursor = try snapshot.view.cursor(snapshot.tables[code])
         while try cursor.next() { try body(cursor.key.copied(), cursor.value.copied()) }

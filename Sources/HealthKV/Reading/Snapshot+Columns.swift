@@ -30,16 +30,16 @@ extension Snapshot {
         var scratch = ColumnScratch()
         // Once: a type's entry in the catalog is found by its name.
         let canonical = try self.type(type).canonicalUnit
+        if canonical == nil { _ = try uniqueUnit(type) }
         for duration in DurationClass.allCases {
             let lane = Lane(type: type, duration: duration)
             let bounds = (from: Point.at(from.nanoseconds), to: to.upperPoint)
             try forEachChunk(lane, from: bounds.from, to: bounds.to) { chunk in
                 guard chunk.rows > 0 else { return true }
-                if let factor = try plainFactor(chunk, canonical) {
+                if try isPlain(chunk, canonical) {
                     try chunk.verify()
                     try scratch.starts.refill { column in try chunk.decodeStarts(into: &column) }
                     try scratch.values.refill { column in try chunk.decodeValues(into: &column) }
-                    precondition(factor == 1)
                 } else {
                     try decodeSlowly(chunk, &scratch)
                 }
@@ -52,13 +52,12 @@ extension Snapshot {
         }
     }
 
-    /// 1 when the chunk's columns can be given as they are: one unit, the canonical one, and no row left out.
-    private func plainFactor(_ chunk: HotChunk, _ canonical: HealthUnit?) throws -> Double? {
+    /// Whether the chunk's columns can be given as they are: one unit, the canonical one, and no row left out.
+    private func isPlain(_ chunk: HotChunk, _ canonical: HealthUnit?) throws -> Bool {
         guard chunk.shadowed == 0, !mayHide(chunk.key.lane, chunk.key.lower.start...chunk.upper.start),
             let number = try chunk.commonUnit()
-        else { return nil }
-        guard let canonical = try type(chunk.key.lane.type).canonicalUnit else { return 1 }
-        return try self.number(of: canonical) == number ? 1 : nil
+        else { return false }
+        return try canonical.map { try self.number(of: $0) == number } ?? true
     }
 
     /// Row by row: with units to convert, or rows to leave out.
@@ -119,8 +118,10 @@ extension Snapshot {
         // Copied into locals: a closure cannot hold inout columns that do not escape, a loop can.
         var cursor = try view.cursor(tables[.chunks])
         var found = try seek(&cursor, lane, bounds.from)
+        let isEmpty = !found
         var expected: Point?
         while found {
+            try context.checkTime()
             let chunk = try HotChunk(cursor.value, key: cursor.key)
             guard chunk.key.lane == lane, chunk.key.lower < bounds.to else { break }
             // The next value comes into the cache while this one is decoded.
@@ -132,7 +133,7 @@ extension Snapshot {
                 // The arrays were made as large as the counts say; wrong counts must not end the process.
                 guard chunk.rows <= times.room else { throw damaged("the counts of a type are wrong") }
                 let inside = bounds.from <= chunk.key.lower && chunk.upper <= bounds.to
-                if inside, try plainFactor(chunk, canonical) != nil {
+                if inside, try isPlain(chunk, canonical) {
                     try chunk.verify()
                     try chunk.decodeStarts(into: &times)
                     try chunk.decodeValues(into: &values)
@@ -141,13 +142,15 @@ extension Snapshot {
                 }
             }
         }
+        // The last chunk of a lane owns everything behind it.
+        if !isEmpty, (expected ?? .least) < min(bounds.to, .greatest) { throw damaged("a chunk is missing") }
     }
 
     private func appendPart(
         _ chunk: HotChunk, _ bounds: (from: Point, to: Point), _ canonical: HealthUnit?, _ scratch: inout ColumnScratch,
         _ times: inout OutputColumn<Int64>, _ values: inout OutputColumn<Double>
     ) throws {
-        if try plainFactor(chunk, canonical) != nil {
+        if try isPlain(chunk, canonical) {
             try chunk.verify()
             try scratch.starts.refill { column in try chunk.decodeStarts(into: &column) }
             try scratch.values.refill { column in try chunk.decodeValues(into: &column) }

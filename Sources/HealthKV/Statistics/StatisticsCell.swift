@@ -20,6 +20,16 @@ struct StatisticsCell: Sendable, Equatable {
     /// Whether nothing starts or passes here.
     var isEmpty: Bool { count == 0 && duration == 0 && sum == 0 }
 
+    /// Whether both say the same, bit for bit: what is no number equals nothing, itself included.
+    func isSame(as other: StatisticsCell) -> Bool {
+        let (numbers, others) = (
+            [sum, plain, minimum, maximum, firstValue, lastValue],
+            [other.sum, other.plain, other.minimum, other.maximum, other.firstValue, other.lastValue]
+        )
+        return (count, duration, first, last) == (other.count, other.duration, other.first, other.last)
+            && numbers.elementsEqual(others) { $0.bitPattern == $1.bitPattern }
+    }
+
     /// Counts a sample that starts here.
     @inline(__always)
     mutating func begin(_ start: Int64, _ value: Double) {

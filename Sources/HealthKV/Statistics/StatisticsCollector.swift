@@ -1,8 +1,15 @@
 /// What samples are fed to in the order of their starts.
 protocol StatisticsCollector {
     mutating func add(_ row: StatisticsRow)
+    /// The same, and it is known that no other sample starts before an instant.
+    mutating func add(_ row: StatisticsRow, before next: Int64)
     /// Whether samples that start here or later can no longer change anything.
     func isDone(at start: Int64) -> Bool
+}
+
+extension StatisticsCollector {
+    @inline(__always)
+    mutating func add(_ row: StatisticsRow, before next: Int64) { add(row) }
 }
 
 /// Sums up discrete samples: each belongs to the stretch where it starts.

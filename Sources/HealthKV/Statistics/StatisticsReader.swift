@@ -65,8 +65,10 @@ struct StatisticsReader {
             let row = rows[position]
             if row.start > other.start || row.start == other.start && row.end > other.end { return true }
             if collector.isDone(at: row.start) { return false }
-            collector.add(row)
             position += 1
+            // At the end of what is decoded nothing is known of the next one.
+            let next = position < rows.count ? min(rows[position].start, other.start) : row.start
+            collector.add(row, before: next)
         }
         return true
     }
@@ -74,7 +76,10 @@ struct StatisticsReader {
     /// Decodes the next chunk of a lane that has rows to give.
     private mutating func fill(_ index: Int, _ snapshot: borrowing Snapshot) throws {
         var lane = lanes[index]
+        // The rows have one owner, or emptying them would allocate anew.
+        lanes[index].rows = []
         lane.rows.removeAll(keepingCapacity: true)
+        lane.rows.reserveCapacity(ChunkEncoder.rowLimit)
         lane.position = 0
         let from = lane.next!
         lane.next = nil
@@ -99,8 +104,11 @@ struct StatisticsReader {
         for revision in try chunk.commonRevision().map({ [$0] }) ?? chunk.distinctRevisions() {
             try places.learn(revision, ranking, snapshot)
         }
-        try scratch.columns.decode(chunk)
         let common = try chunk.commonUnit()
+        if lane.isSparse, let common, unit != nil, try isUnit(common, snapshot), let columns = try chunk.openRows() {
+            return try scratch.columns.append(chunk, columns, to: &lane, places)
+        }
+        try scratch.columns.decode(chunk)
         if unit == nil { unit = try snapshot.unit(common ?? scratch.columns.firstUnit) }
         if let common, try isUnit(common, snapshot) {
             scratch.columns.append(to: &lane, places) { value, _ in value }
@@ -152,6 +160,8 @@ struct StatisticsLane {
     let wanted: [Range<Int64>]
     /// Those before this one end before the rows that come.
     private var firstWanted = 0
+    /// Whether what is wanted is so little that rows are read one by one.
+    let isSparse: Bool
     /// The starts that samples can have to be wanted.
     let starts: Range<Int64>
     let limit: Point
@@ -170,9 +180,21 @@ struct StatisticsLane {
             : lane.duration == .long
                 ? Int64.min : (Instant(nanoseconds: from) - lane.duration.longest).nanoseconds
         starts = earliest..<max(earliest, to)
+        // Times may lie centuries apart, farther than their numbers reach.
+        let reach = wanted.reduce(Double(wanted.count) * Double(DurationClass.hour.longest)) {
+            $0 + Double($1.upperBound) - Double($1.lowerBound)
+        }
+        isSparse = !wanted.isEmpty && lane.duration == .hour && reach * 4 < Double(to) - Double(from)
         limit = to == .max ? .greatest : .at(to)
         next = earliest == .min ? .least : .at(earliest)
         if next! >= limit { next = nil }
+    }
+
+    /// Whether a sample of this lane's class may touch a stretch that is wanted. Starts ascend from call to call.
+    @inline(__always)
+    mutating func mayWant(_ start: Int64) -> Bool {
+        while firstWanted < wanted.count, wanted[firstWanted].upperBound <= start { firstWanted += 1 }
+        return firstWanted < wanted.count && start &+ lane.duration.longest >= wanted[firstWanted].lowerBound
     }
 
     /// Whether a sample touches a stretch that is wanted. Starts ascend from call to call.
@@ -211,6 +233,29 @@ private struct StatisticsColumns: ~Copyable {
         try revisions.refill { column throws(FormatError) in try chunk.decodeRevisions(into: &column) }
         try flags.refill { column throws(FormatError) in try chunk.decodeFlags(into: &column) }
         try units.refill { column throws(FormatError) in try chunk.decodeUnits(into: &column) }
+    }
+
+    /// Appends the rows that a lane wants, where these are few: only the starts of the others are read.
+    mutating func append(
+        _ chunk: borrowing HotChunk, _ columns: HotRows, to lane: inout StatisticsLane, _ places: RevisionPlaces
+    ) throws(FormatError) {
+        try starts.refill { column throws(FormatError) in try chunk.decodeStarts(into: &column) }
+        let starts = starts.span
+        for index in 0..<starts.count {
+            let start = starts[index]
+            if start >= lane.starts.upperBound { break }
+            guard lane.mayWant(start) else { continue }
+            let row = chunk.row(columns, at: index)
+            let end = row.duration == -1 ? start : start &+ row.duration
+            if start < lane.from, !lane.looksBack || end <= lane.from { continue }
+            guard lane.wants(start, end) else { continue }
+            let bits = StoredRow.Flags(rawValue: row.flags)
+            if bits.contains(.shadowed) { continue }
+            let place = places.place(row.revision, isUserEntered: bits.contains(.userEntered))
+            if place.rank < 0 { continue }
+            lane.rows.append(
+                StatisticsRow(start: start, end: end, value: row.value, rank: place.rank, source: place.source))
+        }
     }
 
     var firstUnit: UInt32 { units.span.count > 0 ? UInt32(truncatingIfNeeded: units.span[0]) : 0 }

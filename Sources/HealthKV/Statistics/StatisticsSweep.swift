@@ -81,6 +81,23 @@ struct StatisticsSweep: StatisticsCollector {
     @inline(__always)
     mutating func add(_ row: StatisticsRow) {
         advance(to: row.start)
+        insert(row)
+    }
+
+    /// Adds a sample. One that nothing competes with and no border cuts counts whole, whatever its rank.
+    @inline(__always)
+    mutating func add(_ row: StatisticsRow, before next: Int64) {
+        advance(to: row.start)
+        guard row.end <= next, row.end > row.start, row.end <= nextBorder, active.isEmpty, pending.isEmpty, !isStrict
+        else { return insert(row) }
+        guard cell >= 0 else { return }
+        let target = Int(cell) * stride + (stride > 1 ? Int(row.source) : 0)
+        cells[target].begin(row.start, row.value)
+        cells[target].sum += row.value
+        cells[target].duration &+= row.end &- row.start
+    }
+
+    private mutating func insert(_ row: StatisticsRow) {
         let target = cell < 0 ? -1 : Int(cell) * stride + (stride > 1 ? Int(row.source) : 0)
         if target >= 0 { cells[target].begin(row.start, row.value) }
         let rank = contest == .merged ? row.rank : 0

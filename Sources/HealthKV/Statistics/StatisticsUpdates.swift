@@ -24,6 +24,7 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
         let query: StatisticsQuery
         private var token: ChangeToken?
         private var order: [RankedSource] = []
+        private var shadowing: [UInt32: Bool] = [:]
         private var last: StatisticsCollection?
 
         init(store: SampleStore, query: StatisticsQuery) {
@@ -35,29 +36,43 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
             while true {
                 try Task.checkCancellation()
                 let generation = store.core.observers.generation
+                var seen: UInt64 = 0
                 do {
-                    if let changed = try look() { return changed }
+                    if let changed = try look(&seen) { return changed }
                 } catch let error as StoreError where error.code == .closed {
                     return nil
+                } catch let error as StoreError where error.code == .suspended {
+                    // It goes on when the store does.
+                    seen = .max
                 }
-                guard await store.core.observers.wait(after: generation) else { return nil }
+                guard await store.core.waitForCommit(after: generation, seen: seen) else { return nil }
             }
         }
 
-        /// The answer if it may have changed and has.
-        private mutating func look() throws -> StatisticsCollection? {
-            let (query, token, order, last) = (query, token, order, last)
-            let found: (StatisticsCollection?, ChangeToken, [RankedSource]) = try store.read { txn in
+        /// What one look at the store finds.
+        private struct Look {
+            var answer: StatisticsCollection?
+            var token: ChangeToken
+            var order: [RankedSource]
+            var shadowing: [UInt32: Bool]
+        }
+
+        /// The answer if it may have changed and has. Tells the commit that was looked at.
+        private mutating func look(_ seen: inout UInt64) throws -> StatisticsCollection? {
+            let (query, token, order, shadowing, last) = (query, token, order, shadowing, last)
+            let found = try store.read { txn in
                 let snapshot = txn.snapshot
-                let now = snapshot.currentToken
-                let ranked = try txn.rankedSources(of: query.type)
-                if let token, last != nil, ranked == order, try !snapshot.touches(query, since: token) {
-                    return (nil, now, ranked)
-                }
-                return (try txn.statistics(query), now, ranked)
+                var look = Look(
+                    token: snapshot.currentToken, order: try txn.rankedSources(of: query.type),
+                    shadowing: snapshot.header.shadowing)
+                let isAsBefore = look.order == order && look.shadowing == shadowing && last != nil
+                if let token, isAsBefore, try !snapshot.touches(query, since: token) { return look }
+                look.answer = try txn.statistics(query)
+                return look
             }
-            (self.token, self.order) = (found.1, found.2)
-            guard let answer = found.0, last.map({ !answer.isSame(as: $0) }) ?? true else { return nil }
+            (self.token, self.order, self.shadowing) = (found.token, found.order, found.shadowing)
+            seen = found.token.commit
+            guard let answer = found.answer, last.map({ !answer.isSame(as: $0) }) ?? true else { return nil }
             self.last = answer
             return answer
         }
@@ -73,7 +88,8 @@ extension SampleStore {
 
 extension StatisticsCollection {
     func isSame(as other: StatisticsCollection) -> Bool {
-        borders.instants == other.borders.instants && cells == other.cells && means == other.means && unit == other.unit
+        borders.instants == other.borders.instants && cells.elementsEqual(other.cells) { $0.isSame(as: $1) }
+            && means?.map(\.bitPattern) == other.means?.map(\.bitPattern) && unit == other.unit
     }
 }
 

@@ -68,7 +68,11 @@ struct CopyPlace {
 
     /// Removes a copy that is not whole.
     static func remove(_ partial: String) {
-        for name in files { FileSystem.remove(partial + "/" + name) }
+        empty(partial)
         FileSystem.removeFolder(partial)
+    }
+
+    static func empty(_ partial: String) {
+        for name in files { FileSystem.remove(partial + "/" + name) }
     }
 }

@@ -19,11 +19,15 @@ package struct EngineLimits: Sendable {
     /// Samples that one step of summing up looks at: about 5 ms.
     package var summaryRowsPerStep = 50_000
     /// The same where nobody waits behind it: fewer commits.
-    package var summaryRowsAtOnce = 250_000
+    package var summaryRowsAtOnce = 500_000
     /// Blocks with no more samples than this have no summary: reading the samples is as fast, and a summary would be larger.
-    package var thinSamples: Int64 = 64
+    package var thinSamples: Int64 = 256
     /// Blocks with no more samples than this have no quarters of hours: what lies between a border and an hour is read.
     package var coarseSamples: Int64 = 2_048
+    /// Entries of the identity index that one step merges where nobody waits behind it.
+    package var mergedEntriesAtOnce: UInt64 = 400_000
+    /// Partitions of the identity index that imports keep a filter for: 250 kB each.
+    package var identityFilters = 128
     /// Tombstones that one step of pruning looks at.
     package var tombstonesPerStep = 2_000
     /// Rows that an import brings into a lane at a time: enough to fill many chunks, few enough to bound memory.

@@ -83,7 +83,7 @@ struct FileOpener {
         let rules = OpeningRules(folder: folder, options: options, notices: notices)
         try rules.check()
         if FileSystem.size(of: data) == nil { try create() }
-        if !options.readOnly { StoreCore.removeLeftovers(in: folder) }
+        if !options.readOnly { UnfinishedFolder.removeLeftovers(in: folder) }
         if options.readOnly, !rules.canLock { return try openUnlocked() }
         // Nobody puts another file in place of this one meanwhile.
         let lock = FolderLock(folder, exclusive: false)

@@ -25,6 +25,7 @@ extension StoreCore {
     /// retired, so no commit is lost; the folder's lock keeps others from opening between two steps; and whoever has the
     /// old file open finds its name or its header changed at the next transaction.
     func compactInPlace() throws {
+        _ = try presentFile()
         try following.withLock { _ in
             let old = try usableFile()
             var lmdb = try old.environment.beginWrite()
@@ -32,18 +33,15 @@ extension StoreCore {
             guard !isRetired, old.isInPlace(path) else {
                 throw StoreError(.busy, path: path, "Another process has just replaced the file")
             }
-            let made = path + "/" + StoreCore.unfinishedPrefix + SampleID().description
-            guard FileSystem.makeFolder(made) else {
-                throw StoreError(.storage, path: made, "The folder for the compacted copy cannot be made")
-            }
-            defer { StoreCore.removeUnfinished(made) }
-            try old.environment.copy(toFolder: made, compacting: true)
-            try SampleStore.settleCopy(made, compacting: true, keepsPlace: true)
+            let made = try UnfinishedFolder(in: path)
+            defer { made.remove() }
+            try old.environment.copy(toFolder: made.path, compacting: true)
+            try SampleStore.settleCopy(made.path, compacting: true, keepsPlace: true)
             try lmdb.put(old.tables[.meta], StoreHeader.key, StoreHeader.retiredValue(commit: .max))
             var isReplaced = false
             do {
                 let new = try registry.moving(self) {
-                    try takePlace(made)
+                    try takePlace(made.path)
                     isReplaced = true
                     return try openReplacement()
                 }
@@ -62,6 +60,9 @@ extension StoreCore {
     private func takePlace(_ made: String) throws(StoreError) {
         let lock = FolderLock(path, exclusive: true)
         defer { _ = lock.isHeld }
+        guard FileSystem.size(of: made + "/data.mdb") != nil else {
+            throw StoreError(.storage, path: made, "The compacted file was removed before it could take its place")
+        }
         // The locks first: a crash in between leaves the old file, and who opens it makes new locks for it.
         // They must go: the new file with them would make LMDB initialize locks that this thread holds.
         guard FileSystem.remove(path + "/lock.mdb") || FileSystem.identity(of: path + "/lock.mdb") == nil else {

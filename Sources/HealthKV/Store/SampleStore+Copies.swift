@@ -30,8 +30,7 @@ extension SampleStore {
         }
         defer { lock.release() }
         do {
-            try core.environment.copy(toFolder: partial, compacting: compacting)
-            try SampleStore.settleCopy(partial, compacting: compacting)
+            try core.copyPresentFile(to: partial, compacting: compacting)
             guard FileSystem.rename(partial, to: place.folder) else {
                 throw StoreError(.storage, path: folder, "The copy cannot be given its name")
             }
@@ -67,5 +66,21 @@ extension SampleStore {
         guard let tables = try Tables(in: transaction, environment),
             try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
         else { throw StoreError(.damaged, path: folder, "The copy does not agree with itself") }
+    }
+}
+
+extension StoreCore {
+    /// Copies the file; one that another process replaced meanwhile is left for its successor.
+    fileprivate func copyPresentFile(to folder: String, compacting: Bool) throws {
+        while true {
+            let file = try presentFile()
+            do {
+                try file.environment.copy(toFolder: folder, compacting: compacting)
+                return try SampleStore.settleCopy(folder, compacting: compacting)
+            } catch {
+                if file.isInPlace(path) { throw error }
+                CopyPlace.empty(folder)
+            }
+        }
     }
 }

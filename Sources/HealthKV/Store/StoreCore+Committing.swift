@@ -37,20 +37,29 @@ extension StoreCore {
         state.refusal = room.refusal
         let writing = WriteEnvironment(
             now: options.clock, source: options.source, encoder: encoder, pageSize: file.environment.pageSize,
-            path: path, limits: options.limits)
+            path: path, limits: options.limits, filters: filters)
+        filters.begin(lmdb.id, of: file)
+        var isFollowed = false
+        defer { if !isFollowed { filters.forget() } }
         var transaction = WriteTransaction(lmdb, context: context, state: state, environment: writing)
         try body(&transaction)
         try transaction.checkWhole()
-        guard transaction.state.isChanged else { return false }
+        guard transaction.state.isChanged else {
+            isFollowed = true
+            return false
+        }
         try transaction.finish()
         if transaction.state.adds, mayFill(room, transaction.state, file) { try demandReserve(&transaction, file) }
         let addedRuns = transaction.state.addedRuns
         let madeStale = !transaction.state.stale.isEmpty
+        let number = transaction.lmdb.id
         do {
             try transaction.commitToDisk()
         } catch {
             throw failedCommit(error, file)
         }
+        filters.committed(number)
+        isFollowed = true
         learn(context.names)
         if madeStale { backlog.withLock { $0.note() } }
         if addedRuns { mayHaveRuns.store(true, ordering: .relaxed) }

@@ -5,28 +5,24 @@ import LMDB
 /// file that it refuses for ever. So the file is made under another name and gets its own when it is whole: whoever
 /// finds it finds a store.
 extension StoreCore {
-    static let unfinishedPrefix = "unfinished-"
-
     /// Whether a name in a folder is one that a store leaves: nothing of anybody else is touched or mixed with.
     static func isOwnName(_ name: String) -> Bool {
-        name.hasPrefix(unfinishedPrefix) || name == "lock.mdb" || name.hasPrefix("closed.stamp") || name.hasPrefix(".")
+        name.hasPrefix(UnfinishedFolder.prefix) || name == "lock.mdb" || name.hasPrefix("closed.stamp")
+            || name.hasPrefix(".")
     }
 
     /// Makes the data file in a folder that exists; one that another process made meanwhile is left as it is.
     static func create(in folder: String, _ options: SampleStore.Options) throws {
-        let made = folder + "/" + unfinishedPrefix + SampleID().description
-        guard FileSystem.makeFolder(made) else {
-            throw StoreError(.storage, path: made, "The folder cannot be made")
-        }
-        defer { removeUnfinished(made) }
+        let made = try UnfinishedFolder(in: folder)
+        defer { made.remove() }
         var lmdb = Environment.Options()
         lmdb.mapSize = options.mapSize
-        let environment = try Environment(folder: made, options: lmdb)
+        let environment = try Environment(folder: made.path, options: lmdb)
         defer { environment.close() }
         _ = try create(environment, options)
         let file = folder + "/data.mdb"
         // A link, since a rename would take the place of a file that another process made.
-        guard FileSystem.link(made + "/data.mdb", to: file) || FileSystem.size(of: file) != nil else {
+        guard FileSystem.link(made.path + "/data.mdb", to: file) || FileSystem.size(of: file) != nil else {
             throw StoreError(.storage, path: folder, "The data file cannot be given its name")
         }
         guard FileSystem.flush(folder: folder) else {
@@ -52,18 +48,5 @@ extension StoreCore {
     static func storeID(_ environment: Environment, _ tables: Tables) throws -> SampleID {
         let transaction = try environment.beginRead()
         return try StoreHeader.read(transaction.view, tables).storeID
-    }
-
-    /// Removes what processes that were killed while they made a store left in its folder.
-    static func removeLeftovers(in folder: String) {
-        for name in FileSystem.names(in: folder) ?? [] where name.hasPrefix(unfinishedPrefix) {
-            removeUnfinished(folder + "/" + name)
-        }
-    }
-
-    static func removeUnfinished(_ folder: String) {
-        FileSystem.remove(folder + "/data.mdb")
-        FileSystem.remove(folder + "/lock.mdb")
-        FileSystem.removeFolder(folder)
     }
 }

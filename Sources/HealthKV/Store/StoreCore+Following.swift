@@ -16,7 +16,8 @@ extension StoreCore {
                 guard old.lock == nil || FileSystem.identity(of: path + "/lock.mdb") != old.lock else {
                     throw StoreError(.replaced, path: path, "data.mdb was exchanged, and its lock file was not")
                 }
-                let new = try registry.moving(self) { try openSuccessor(of: old) }
+                let before = try? StoreCore.header(old)
+                let new = try registry.moving(self) { try openSuccessor(of: old, from: before) }
                 state.withLock { $0.file = new }
                 notices.post(.reopened, path, "Another file took the place of data.mdb, and the store went on with it")
                 return new
@@ -29,8 +30,15 @@ extension StoreCore {
         }
     }
 
-    /// Opens the file of the folder, which must be the same store, and not an earlier state of it.
-    func openSuccessor(of old: OpenFile) throws -> OpenFile {
+    /// The file that the folder holds at present, for what needs no transaction.
+    func presentFile() throws -> OpenFile {
+        var file = try usableFile()
+        while !file.isInPlace(path) { file = try follow(file) }
+        return file
+    }
+
+    /// Opens the file of the folder, which must be the same store, and not an earlier state of it than `before`.
+    private func openSuccessor(of old: OpenFile, from before: StoreHeader?) throws -> OpenFile {
         var options = options
         options.createIfMissing = false
         options.limits.ignoresPlace = true
@@ -38,9 +46,10 @@ extension StoreCore {
         guard new.storeID == old.storeID else {
             throw StoreError(.replaced, path: path, "The folder holds another store now")
         }
-        if let before = try? StoreCore.header(old), let after = try? StoreCore.header(new),
+        if let before, let after = try? StoreCore.header(new),
             after.epoch != before.epoch || after.commit < before.commit
         {
+            new.environment.close()
             throw StoreError(.replaced, path: path, "The folder holds an earlier state or a copy of the store now")
         }
         return new
@@ -86,7 +95,11 @@ extension StoreCore {
         if !options.readOnly { try onWriter {} }
         let file = try following.withLock { _ in
             let file = try usableFile()
-            state.withLock { $0.phase = .suspended }
+            let header = try StoreCore.header(file)
+            state.withLock { state in
+                state.phase = .suspended
+                state.suspendedAt = header
+            }
             return file
         }
         writer.withLock { $0 }?.stop()
@@ -95,6 +108,8 @@ extension StoreCore {
         while !file.environment.close() {
             guard ContinuousClock.now < deadline else {
                 state.withLock { $0.phase = .open }
+                // Those who wait for commits watch the file again.
+                observers.notify()
                 throw StoreError(.busy, path: path, "Readers have not ended in time, so the store is not suspended")
             }
             pause(milliseconds: 1)
@@ -105,8 +120,8 @@ extension StoreCore {
         try following.withLock { _ in
             guard state.withLock({ $0.phase == .suspended }) else { return }
             do {
-                let old = file
-                let new = try registry.moving(self) { try openSuccessor(of: old) }
+                let (old, before) = state.withLock { ($0.file, $0.suspendedAt) }
+                let new = try registry.moving(self) { try openSuccessor(of: old, from: before) }
                 state.withLock { state in
                     state.file = new
                     state.phase = .open

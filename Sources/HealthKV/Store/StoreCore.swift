@@ -11,6 +11,8 @@ final class StoreCore: Sendable {
     struct State {
         var file: OpenFile
         var phase = Phase.open
+        /// How far the file was when it was given back by suspending.
+        var suspendedAt: StoreHeader?
         /// Why the file can no longer be used, when another took its place.
         var replaced: StoreError?
     }
@@ -41,6 +43,7 @@ final class StoreCore: Sendable {
     let commitsSinceCheck = Atomic<Int>(0)
     /// Whether the identity index may have runs to merge: nothing is known of what earlier processes left.
     let mayHaveRuns = Atomic<Bool>(true)
+    let filters = IdentityFilters()
     /// Hours that wait to be summed up.
     let backlog = Monitor(SummaryBacklog())
     /// Where the pruning of tombstones goes on; `nil` when it is not under way.

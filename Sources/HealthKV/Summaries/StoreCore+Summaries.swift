@@ -37,7 +37,10 @@ extension StoreCore {
         }
         self.backlog.withLock { $0.commits = 0 }
         let rows = waits ? options.limits.summaryRowsPerStep : options.limits.summaryRowsAtOnce
-        try transact { try $0.refreshSummaries(rows: rows) }
+        try transact { transaction in
+            try transaction.checkRoom()
+            try transaction.refreshSummaries(rows: rows)
+        }
         return .more
     }
 

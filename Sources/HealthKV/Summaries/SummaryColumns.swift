@@ -39,17 +39,14 @@ struct SummaryColumns: ~Copyable {
             lastValues = isDiscrete ? try cells.values(of: .lastValue) : nil
         }
 
-        /// Notes the first and the last start among some rows, of which at least one has samples.
+        /// Notes the first start of one row and the last start of another.
         @inline(__always)
         func note(
-            _ rows: Range<Int>, _ cells: SummaryCells, since start: Int64, in cell: inout StatisticsCell
+            _ first: Int, _ last: Int, _ cells: SummaryCells, since start: Int64, in cell: inout StatisticsCell
         ) {
-            var (first, last) = (rows.lowerBound, rows.upperBound - 1)
-            while first < last, cells.value(counts, at: first) == 0 { first += 1 }
-            while last > first, cells.value(counts, at: last) == 0 { last -= 1 }
+            let starts = cells.starts(firsts, at: first, lasts, at: last, length: level.length)
             cell.note(
-                start &+ Int64(cells.cell(first)) * level.length &+ cells.value(firsts, at: first),
-                start &+ Int64(cells.cell(last)) * level.length &+ cells.value(lasts, at: last),
+                start &+ starts.first, start &+ starts.last,
                 firstValues.map { cells.value($0, at: first) } ?? 0, lastValues.map { cells.value($0, at: last) } ?? 0)
         }
     }
@@ -107,7 +104,10 @@ struct SummaryColumns: ~Copyable {
         cell.duration &+= duration
         cell.sum += sum
         guard count > 0 else { return }
-        hourEdges?.note(rows, hours, since: firstHour * SummaryPeriod.hour, in: &cell)
+        var (first, last) = (rows.lowerBound, rows.upperBound - 1)
+        while counts[first] == 0 { first += 1 }
+        while counts[last] == 0 { last -= 1 }
+        hourEdges?.note(first, last, hours, since: firstHour * SummaryPeriod.hour, in: &cell)
         if wantsValues { addValues(rows, sum, to: &cell) }
     }
 
@@ -133,19 +133,23 @@ struct SummaryColumns: ~Copyable {
         let first = firstHour * 4
         let rows = cells.row(Int(range.lowerBound - first))..<cells.row(Int(range.upperBound - first))
         var count: Int64 = 0
+        var ends: (first: Int, last: Int)?
         for row in rows {
             let samples = cells.value(quarters.edges.counts, at: row)
             count &+= samples
             cell.duration &+= cells.value(quarters.durations, at: row)
             let sum = cells.value(quarters.sums, at: row)
             cell.sum += sum
+            if samples > 0 { ends = (ends?.first ?? row, row) }
             guard samples > 0, let minima = quarters.minima, let maxima = quarters.maxima else { continue }
             cell.plain += sum
             cell.minimum = min(cell.minimum, cells.value(minima, at: row))
             cell.maximum = max(cell.maximum, cells.value(maxima, at: row))
         }
         cell.count &+= count
-        if count > 0 { quarters.edges.note(rows, cells, since: firstHour * SummaryPeriod.hour, in: &cell) }
+        if let ends {
+            quarters.edges.note(ends.first, ends.last, cells, since: firstHour * SummaryPeriod.hour, in: &cell)
+        }
         return true
     }
 }

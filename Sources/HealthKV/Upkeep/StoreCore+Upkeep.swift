@@ -19,23 +19,45 @@ extension StoreCore {
             try transact { try $0.advanceFirstIntent(chunks: options.limits.chunksPerStep) }
             return .more
         }
+        if try pruneStep(header) { return .more }
+        do {
+            return try addingStep(header, waits: waits)
+        } catch let error as StoreError where error.code == .full {
+            // What is left of the room is for deletions.
+            return .none
+        }
+    }
+
+    /// A step of work that may make the file larger.
+    private func addingStep(_ header: StoreHeader, waits: Bool) throws -> WriterThread.IdleWork {
         if header.recentEntries > options.limits.recentEntries {
-            try transact { try $0.foldRecentEntries() }
+            try transact { transaction in
+                try transaction.checkRoom()
+                try transaction.foldRecentEntries()
+            }
             return .more
         }
-        if try mergeStep() || pruneStep(header) { return .more }
+        if try mergeStep(waits: waits) { return .more }
         return try summaryStep(waits: waits)
     }
 
-    /// Merges the runs of one partition of the identity index; answers false when there is nothing to merge.
-    private func mergeStep() throws -> Bool {
+    /// Merges the runs of a partition of the identity index, or of some where nobody waits; answers false when there is nothing
+    /// to merge.
+    private func mergeStep(waits: Bool) throws -> Bool {
         guard mayHaveRuns.load(ordering: .relaxed) else { return false }
-        let partition = try read { try $0.snapshot.allPartitions().first { $0.firstRunToMerge != nil } }
-        guard let partition else {
+        guard try read({ try $0.snapshot.allPartitions().contains { $0.firstRunToMerge != nil } }) else {
             mayHaveRuns.store(false, ordering: .relaxed)
             return false
         }
-        try transact { try $0.mergeRuns(of: partition) }
+        try transact { [limits = options.limits] transaction in
+            try transaction.checkRoom()
+            var left = waits ? 1 : limits.mergedEntriesAtOnce
+            for partition in try transaction.snapshot.allPartitions() where partition.firstRunToMerge != nil {
+                try transaction.mergeRuns(at: partition.lower)
+                if partition.entries >= left { return }
+                left -= partition.entries
+            }
+        }
         return true
     }
 
@@ -87,7 +109,8 @@ extension WriteTransaction {
                 return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
             }.min() ?? .max
         let (old, next) = try snapshot.tombstones(from: position, count: count) {
-            $0.time < horizon && $0.commit <= seen
+            // A hidden sample stays hidden for good.
+            $0.time < horizon && $0.commit <= seen && $0.version != Sample.versionLimit
         }
         for (key, tombstone) in old {
             try remove(tombstone, key)

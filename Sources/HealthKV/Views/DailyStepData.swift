@@ -42,13 +42,19 @@ extension SampleReading where Self: ~Copyable {
             .distanceWalkingRunning, by: .day, from: from, to: to, calendar: calendar, fillsEmptyBuckets: true)
         return zip(steps, distances).map { day, distance in
             DailyStepData(
-                date: LocalDay(of: day.start, in: calendar.timeZone).text, stepCount: Int((day.sum ?? 0).rounded()),
+                date: LocalDay(of: day.start, in: calendar.timeZone).text,
+                stepCount: LocalDay.wholeNumber(day.sum ?? 0),
                 distanceMeters: distance.sum ?? 0, source: source, hasData: day.hasData || distance.hasData)
         }
     }
 }
 
 extension LocalDay {
+    /// The nearest whole number, or the last one there is: a sample may hold any value.
+    fileprivate static func wholeNumber(_ value: Double) -> Int {
+        Int(exactly: value.rounded()) ?? (value > 0 ? .max : value < 0 ? .min : 0)
+    }
+
     /// The first instant of a day, or of the next one that clocks did not skip.
     static func firstInstant(_ day: Int, in zone: TimeZone) -> Instant? {
         for later in 0..<3 {

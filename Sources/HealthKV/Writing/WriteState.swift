@@ -13,13 +13,15 @@ struct WriteState {
     var deletions: [ChangeRecord.Deletion] = []
     var removals: [ChangeRecord.Removal] = []
     var stale: [UInt32: [ClosedRange<Int64>]] = [:]
+    /// Types whose marks of shadowed samples are to be made anew, since a source's rank has changed.
+    var reranked: Set<UInt32> = []
     /// Whether the identity index has new runs, which may have to be merged.
     var addedRuns = false
     /// The peers that have a queue; `nil` until they are read.
     var queues: [RegisteredPeer]?
     /// Why nothing may be added; `nil` when there is room.
     var refusal: StoreError?
-    /// Whether samples are added or edited, not only deleted.
+    /// Whether anything is added or edited, not only deleted.
     var adds = false
     /// Whether anything is to be committed.
     var isChanged = false

@@ -5,6 +5,7 @@ import LMDB
 extension WriteTransaction {
     /// Writes what the commit as a whole adds: the change record, counts, stale marks and, last, the header.
     mutating func finish() throws {
+        for type in state.reranked.sorted() { try rebuildShadows(of: type) }
         if !state.spans.isEmpty || !state.deletions.isEmpty || !state.removals.isEmpty {
             var record = ChangeRecord(commit: commit, time: environment.now().nanoseconds)
             record.spans = state.spans.sorted

@@ -83,8 +83,8 @@ extension WriteTransaction {
             plan.careful[Int(plan.hashes[index - 1].row)] = true
             plan.careful[Int(plan.hashes[index].row)] = true
         }
-        try snapshot.markIndexed(plan.hashes, &plan.careful, lookups: environment.limits.importLookups)
-        if batch.derivesIDs, !context.intents.isEmpty { try markHidden(batch, &plan) }
+        try snapshot.markIndexed(plan.hashes, &plan.careful, environment)
+        if batch.derivesIDs || plan.derived.contains(true), !context.intents.isEmpty { try markHidden(batch, &plan) }
     }
 
     /// Marks rows that unfinished mass operations took away. No index knows them, and their tombstones are not there
@@ -240,67 +240,6 @@ extension Snapshot {
             return true
         }
         return points
-    }
-
-    /// Marks the rows whose hash stands in the index: in one pass over it, or by lookups when there are few.
-    func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool], lookups: Int) throws {
-        let partitions = try allPartitions()
-        let blocks = partitions.reduce(0) { $0 + $1.entries } / Snapshot.entriesPerBlock
-        // A lookup takes about as long as passing eight blocks.
-        if UInt64(hashes.count) * 8 < blocks || hashes.count < lookups {
-            for hashed in hashes where !careful[Int(hashed.row)] {
-                if try !hints(hashed.hash << IdentityEntry.quantumBits).isEmpty { careful[Int(hashed.row)] = true }
-            }
-            return
-        }
-        for partition in partitions {
-            let first = HashedRow.firstIndex(hashes, atLeast: partition.lower)
-            for run in partition.runs {
-                var from = first
-                try forEachBlock(partition.lower, run.number) { block in
-                    try HashedRow.mark(hashes, in: block, &from, &careful)
-                }
-            }
-        }
-        guard header.recentEntries > 0 else { return }
-        for (entry, _) in try recentEntries() { HashedRow.mark(hashes, entry.hash, &careful) }
-    }
-
-    /// About what a page holds.
-    private static var entriesPerBlock: UInt64 { 700 }
-}
-
-extension HashedRow {
-    /// The first place in sorted rows whose hash is not below a bound.
-    static func firstIndex(_ rows: [HashedRow], atLeast hash: UInt64) -> Int {
-        var low = 0
-        var high = rows.count
-        while low < high {
-            let middle = (low + high) / 2
-            if rows[middle].hash < hash { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
-
-    /// Marks the rows, from `from` on, whose hash a block holds, and moves `from` behind the block.
-    fileprivate static func mark(
-        _ rows: [HashedRow], in block: IdentityBlock, _ from: inout Int, _ careful: inout [Bool]
-    ) throws {
-        let last = block.lastHash
-        var probe = IdentityBlock.Probe()
-        while from < rows.count, rows[from].hash <= last {
-            if try block.contains(rows[from].hash, &probe) { careful[Int(rows[from].row)] = true }
-            from += 1
-        }
-    }
-
-    /// Marks the rows with a hash.
-    fileprivate static func mark(_ rows: [HashedRow], _ hash: UInt64, _ careful: inout [Bool]) {
-        var index = firstIndex(rows, atLeast: hash)
-        while index < rows.count, rows[index].hash == hash {
-            careful[Int(rows[index].row)] = true
-            index += 1
-        }
     }
 }
 

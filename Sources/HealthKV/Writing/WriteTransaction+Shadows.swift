@@ -19,7 +19,7 @@ extension WriteTransaction {
             while to < rows.count, rows[to].start == rows[from].start, rows[to].end == rows[from].end { to += 1 }
             let time = (start: rows[from].start, end: rows[from].end)
             if to - from > 1 || rows[from].isShadowed, time != ends[0], time != ends[1] {
-                let winner = try rows[from..<to].max { try isLess($0, $1, lane.type) }!.id
+                let winner = try snapshot.winner(of: rows[from..<to], lane.type)!.id
                 for index in from..<to where rows[index].isShadowed != (rows[index].id != winner) {
                     let old = rows[index]
                     rows[index].flags.formSymmetricDifference(.shadowed)
@@ -44,7 +44,7 @@ extension WriteTransaction {
         var times = times
         while let time = times.popLast() {
             let rows = try snapshot.rows(lane, start: time.start, end: time.end)
-            let winner = try rows.max { try isLess($0, $1, lane.type) }
+            let winner = try snapshot.winner(of: rows, lane.type)
             let changed = rows.compactMap { row -> StoredRow? in
                 let shadowed = row.id != winner?.id
                 guard shadowed != row.isShadowed else { return nil }
@@ -74,26 +74,34 @@ extension WriteTransaction {
         }
         return uncovered
     }
+}
+
+extension Snapshot {
+    /// The one of several rows at one time that shows; `nil` of none.
+    func winner(of rows: some Collection<StoredRow>, _ type: UInt32) throws -> StoredRow? {
+        guard rows.count > 1 else { return rows.first }
+        let priorities = try priorities()
+        return try rows.max { try isLess($0, $1, type, priorities) }
+    }
 
     /// Whether `left` loses against `right`: modification clock, then rank of the source, then id.
-    private func isLess(_ left: StoredRow, _ right: StoredRow, _ type: UInt32) throws -> Bool {
+    private func isLess(
+        _ left: StoredRow, _ right: StoredRow, _ type: UInt32, _ priorities: PriorityRecord
+    ) throws -> Bool {
         let clocks = ((left.clockTime, left.clockReplica), (right.clockTime, right.clockReplica))
         if clocks.0 != clocks.1 { return clocks.0 < clocks.1 }
-        let ranks = (try rank(left, type), try rank(right, type))
+        let ranks = (try rank(left, type, priorities), try rank(right, type, priorities))
         if ranks.0 != ranks.1 { return ranks.1 < ranks.0 }
         return left.id < right.id
     }
 
     /// The rank of a row's source, the best first.
-    private func rank(_ row: StoredRow, _ type: UInt32) throws -> RankKey {
-        let source = try snapshot.revision(row.revision).sourceNumber
-        return try snapshot.rankKey(
-            RankedClass(source: source, isUserEntered: row.flags.contains(.userEntered)), of: type,
-            by: snapshot.priorities())
+    private func rank(_ row: StoredRow, _ type: UInt32, _ priorities: PriorityRecord) throws -> RankKey {
+        let source = try revision(row.revision).sourceNumber
+        return try rankKey(
+            RankedClass(source: source, isUserEntered: row.flags.contains(.userEntered)), of: type, by: priorities)
     }
-}
 
-extension Snapshot {
     /// The visible rows of a lane with exactly this start and end, in order of id.
     func rows(_ lane: Lane, start: Int64, end: Int64) throws -> [StoredRow] {
         var rows: [StoredRow] = []

@@ -94,7 +94,8 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     mutating func syncHeader() { context.header = state.header }
 }
 
-/// What a write needs from outside: the time, the source of own samples, the sizes of chunks.
+/// What a write needs from outside: the time, the source of own samples, the sizes of chunks, what is known
+/// of the identity index.
 struct WriteEnvironment: Sendable {
     var now: @Sendable () -> Instant
     var source: Source
@@ -102,6 +103,7 @@ struct WriteEnvironment: Sendable {
     var pageSize: Int
     var path: String
     var limits: EngineLimits
+    var filters: IdentityFilters
     /// The peer that changes are received from: they are not queued for it.
     var sender: String?
 }

@@ -48,17 +48,6 @@ public class HKSampleType: HKObjectType, @unchecked Sendable {
         }
         return longest
     }
-
-    /// The type of an identifier that is known to be one of HealthKit's.
-    static func named(_ identifier: String) -> HKSampleType? {
-        switch KnownType.byIdentifier[identifier]?.content {
-        case .quantity: HKQuantityType(HKQuantityTypeIdentifier(rawValue: identifier))
-        case .category: HKCategoryType(HKCategoryTypeIdentifier(rawValue: identifier))
-        case .correlation: HKCorrelationType(HKCorrelationTypeIdentifier(rawValue: identifier))
-        case .workout: HKObjectType.workoutType()
-        case nil: nil
-        }
-    }
 }
 
 // Immutable, as Apple marks it.

@@ -25,6 +25,7 @@ public class HKQuery: NSObject, @unchecked Sendable {
         return rule.predicate
     }
 
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public class func predicateForObjects(with UUIDs: Set<UUID>) -> NSPredicate {
         SampleRule(picks: { UUIDs.contains($0.uuid) }).predicate
     }

@@ -69,11 +69,11 @@ public class HKQuantitySample: HKSample {
 
     init(_ record: HealthRecord, quantity: HKQuantity) {
         self.quantity = quantity
-        count = record.count
+        count = Int(record.count)
         super.init(record)
     }
 
-    override var content: HealthRecord.Content { .quantity(quantity) }
+    override var content: HealthRecord.Content { .quantity(quantity.value, quantity.unit) }
 }
 
 public class HKCategorySample: HKSample {

@@ -64,6 +64,16 @@ public class HKStatistics: NSObject {
         }
     }
 
+    /// One for each type of quantity among samples.
+    static func all(of records: [HealthRecord], from start: Date, to end: Date) -> [HKQuantityType: HKStatistics] {
+        var all: [HKQuantityType: HKStatistics] = [:]
+        for records in Dictionary(grouping: records, by: \.type.identifier).values {
+            guard let type = records[0].type as? HKQuantityType else { continue }
+            all[type] = HKStatistics(type: type, from: start, to: end, records: records)
+        }
+        return all
+    }
+
     private func setDiscrete(_ amounts: [Double], _ unit: HKUnit) {
         guard !amounts.isEmpty else { return }
         average = HKQuantity(unit: unit, doubleValue: amounts.reduce(0, +) / Double(amounts.count))

@@ -49,6 +49,52 @@ public class HKWorkoutConfiguration: NSObject {
     public var activityType: HKWorkoutActivityType = .other
 }
 
+/// A part of a workout of several sports.
+public class HKWorkoutActivity: NSObject {
+    public let uuid: UUID
+    public let workoutConfiguration: HKWorkoutConfiguration
+    public let startDate: Date
+    public let endDate: Date?
+    let checked: CheckedMetadata
+    private var events: [WorkoutContent.Event] = []
+    private var members: [HealthRecord] = []
+
+    public init(
+        workoutConfiguration: HKWorkoutConfiguration, start startDate: Date, end endDate: Date?,
+        metadata: [String: Any]?
+    ) {
+        uuid = UUID()
+        self.workoutConfiguration = workoutConfiguration
+        self.startDate = startDate
+        self.endDate = endDate
+        checked = CheckedMetadata(metadata)
+        if let endDate, startDate > endDate { SimulatedMisuse.found("A workout activity ends before it starts") }
+    }
+
+    /// An activity as it is read: events and samples of the workout that begin in it are its own.
+    init(_ content: WorkoutContent.Activity, of workout: WorkoutContent, members: [HealthRecord]) {
+        let end = content.end ?? .distantFuture
+        events = workout.events.filter { $0.interval.start >= content.start && $0.interval.start < end }
+        self.members = members.filter { $0.start >= content.start && $0.start < end }
+        uuid = content.uuid
+        workoutConfiguration = HKWorkoutConfiguration()
+        workoutConfiguration.activityType = content.activity
+        startDate = content.start
+        endDate = content.end
+        checked = content.metadata
+    }
+
+    public var metadata: [String: Any]? { checked.values }
+    public var workoutEvents: [HKWorkoutEvent] { events.map { HKWorkoutEvent($0) } }
+    public var allStatistics: [HKQuantityType: HKStatistics] {
+        HKStatistics.all(of: members, from: startDate, to: endDate ?? .distantFuture)
+    }
+    /// Without the pauses.
+    public var duration: TimeInterval {
+        WorkoutContent(events: events).duration(from: startDate, to: endDate ?? startDate)
+    }
+}
+
 public class HKWorkout: HKSample {
     private let workout: WorkoutContent
     /// The samples that were added to it and can be read.
@@ -64,17 +110,14 @@ public class HKWorkout: HKSample {
     public var workoutEvents: [HKWorkoutEvent]? {
         workout.events.isEmpty ? nil : workout.events.map { HKWorkoutEvent($0) }
     }
+    public var workoutActivities: [HKWorkoutActivity] {
+        workout.activities.map { HKWorkoutActivity($0, of: workout, members: members) }
+    }
     /// Without the pauses.
     public var duration: TimeInterval { workout.duration(from: startDate, to: endDate) }
 
     public var allStatistics: [HKQuantityType: HKStatistics] {
-        let groups = Dictionary(grouping: members) { $0.type.identifier }
-        var all: [HKQuantityType: HKStatistics] = [:]
-        for records in groups.values {
-            guard let type = records[0].type as? HKQuantityType else { continue }
-            all[type] = HKStatistics(type: type, from: startDate, to: endDate, records: records)
-        }
-        return all
+        HKStatistics.all(of: members, from: startDate, to: endDate)
     }
 
     override var content: HealthRecord.Content { .workout(workout) }
@@ -88,7 +131,16 @@ struct WorkoutContent: Sendable {
         let metadata: CheckedMetadata
     }
 
+    struct Activity: Sendable {
+        let uuid: UUID
+        let activity: HKWorkoutActivityType
+        let start: Date
+        let end: Date?
+        let metadata: CheckedMetadata
+    }
+
     var activity = HKWorkoutActivityType.other
+    var activities: [Activity] = []
     var events: [Event] = []
     var members: [UUID] = []
 

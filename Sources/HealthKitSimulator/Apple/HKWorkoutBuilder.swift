@@ -40,6 +40,13 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
         state.withLock { $0.content.events += events }
     }
 
+    public func addWorkoutActivity(_ workoutActivity: HKWorkoutActivity) async throws {
+        let activity = WorkoutContent.Activity(
+            uuid: workoutActivity.uuid, activity: workoutActivity.workoutConfiguration.activityType,
+            start: workoutActivity.startDate, end: workoutActivity.endDate, metadata: workoutActivity.checked)
+        state.withLock { $0.content.activities.append(activity) }
+    }
+
     public func addMetadata(_ metadata: [String: Any]) async throws {
         let checked = CheckedMetadata(metadata)
         state.withLock { $0.metadata.merge(checked.items) { $1 } }
@@ -54,6 +61,10 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
         let built = state.withLock { $0 }
         guard let start = built.start, let end = built.end, start <= end else {
             throw HKError(.errorInvalidArgument, "A workout without beginning or end")
+        }
+        for activity in built.content.activities
+        where activity.start < start || activity.end.map({ $0 > end }) ?? false {
+            throw HKError(.errorInvalidArgument, "An activity outside of its workout")
         }
         var content = built.content
         content.members = built.members.map(\.uuid)

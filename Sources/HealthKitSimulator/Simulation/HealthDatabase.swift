@@ -5,8 +5,6 @@ struct HealthDatabase: Sendable {
     var options = SimulationOptions()
     private(set) var sequence: Int64 = 0
     private(set) var tables: [String: TypeTable] = [:]
-    /// Where an object stands; a type's table knows the rest.
-    private var types: [UUID: String] = [:]
     /// Correlations and workouts by the members that they hold.
     private var owners: [UUID: UUID] = [:]
     /// Sources in the order in which they were first seen (A20).
@@ -23,7 +21,7 @@ struct HealthDatabase: Sendable {
     func check(_ records: [HealthRecord], earliest: Date) throws {
         var fresh = Set<UUID>()
         for record in records {
-            if types[record.uuid] != nil || !fresh.insert(record.uuid).inserted {
+            if table(of: record.uuid) != nil || !fresh.insert(record.uuid).inserted {
                 throw HKError(.errorInvalidArgument, "The object was saved before")
             }
             if record.end < earliest {
@@ -58,7 +56,7 @@ struct HealthDatabase: Sendable {
     /// Members of what was saved know their owner; where a member was not inserted, the live one takes its place.
     private mutating func adopt(_ records: [HealthRecord], _ replacements: [UUID: UUID]) {
         for record in records {
-            guard let members = record.content.members, types[record.uuid] != nil else { continue }
+            guard let members = record.content.members, table(of: record.uuid) != nil else { continue }
             let live = members.map { replacements[$0] ?? $0 }
             setMembers(of: record.uuid, live)
             for member in live { owners[member] = record.uuid }
@@ -66,7 +64,7 @@ struct HealthDatabase: Sendable {
     }
 
     private mutating func setMembers(of owner: UUID, _ members: [UUID]) {
-        guard let type = types[owner] else { return }
+        guard let type = table(of: owner) else { return }
         tables[type]?.update(owner) { $0.content.members = members }
     }
 
@@ -74,7 +72,6 @@ struct HealthDatabase: Sendable {
         sequence += 1
         record.sequence = sequence
         if !firstSeen.contains(record.source) { firstSeen.append(record.source) }
-        types[record.uuid] = record.type.identifier
         tables[record.type.identifier, default: TypeTable()].append(record)
         journal?.append(.saved(record))
     }
@@ -86,12 +83,15 @@ struct HealthDatabase: Sendable {
         setMembers(of: owner, (record.content.members ?? []).map { $0 == older ? newer : $0 })
     }
 
-    func record(_ uuid: UUID) -> HealthRecord? { types[uuid].flatMap { tables[$0]?.record(uuid) } }
+    func record(_ uuid: UUID) -> HealthRecord? { table(of: uuid).flatMap { tables[$0]?.record(uuid) } }
+
+    /// The type of an object; there are few types and many objects.
+    private func table(of uuid: UUID) -> String? { tables.first { $0.value.has(uuid) }?.key }
 
     /// Deletes an object, where there is one. Answers its type.
     @discardableResult
     mutating func remove(_ uuid: UUID, at date: Date = .distantPast) -> String? {
-        guard let type = types.removeValue(forKey: uuid) else { return nil }
+        guard let type = table(of: uuid) else { return nil }
         sequence += 1
         guard let removed = tables[type]?.remove(uuid, sequence: sequence, at: date) else { return nil }
         journal?.append(.deleted(uuid))

@@ -4,10 +4,11 @@ import Foundation
 struct HealthRecord: Sendable {
     enum Content: Sendable {
         case none
-        case quantity(HKQuantity)
+        case quantity(Double, HKUnit)
         case category(Int)
         case correlation([UUID])
-        case workout(WorkoutContent)
+        /// Rare and large, so that it does not make all others large.
+        indirect case workout(WorkoutContent)
     }
 
     let uuid: UUID
@@ -19,7 +20,7 @@ struct HealthRecord: Sendable {
     let revision: HKSourceRevision
     let device: HKDevice?
     /// How many measurements the system condensed into it (A27).
-    var count = 1
+    var count: Int32 = 1
     /// The place in the order of writing; given when it is saved.
     var sequence: Int64 = 0
 

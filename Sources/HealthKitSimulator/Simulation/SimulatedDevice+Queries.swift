@@ -34,7 +34,7 @@ extension SimulatedDevice {
             answer.cut(to: question.limit, countsDeletions: state.database.options.limitCountsDeletions)
             answer.place(
                 after: question.after, end: state.database.sequence,
-                passesInvisible: state.database.options.anchorsPassInvisible, limit: question.limit)
+                passesInvisible: state.database.options.anchorsPassInvisible)
             return answer
         }
     }
@@ -66,7 +66,8 @@ extension SimulatedDevice {
             }
         }
         switch record.content {
-        case .quantity(let quantity): return HKQuantitySample(record, quantity: quantity)
+        case .quantity(let value, let unit):
+            return HKQuantitySample(record, quantity: HKQuantity(unit: unit, doubleValue: value))
         case .category(let value): return HKCategorySample(record, value: value)
         case .correlation: return HKCorrelation(record, objects: Set(members.map { sample($0, for: app) }))
         case .workout(let workout): return HKWorkout(record, workout, members: members)
@@ -94,7 +95,7 @@ extension AnchoredAnswer {
     }
 
     /// Where the next query goes on.
-    mutating func place(after: Int64, end: Int64, passesInvisible: Bool, limit: Int) {
+    mutating func place(after: Int64, end: Int64, passesInvisible: Bool) {
         if sequence != .max { return }
         let last = max(added.last?.sequence ?? after, deleted.last?.sequence ?? after)
         sequence = passesInvisible ? max(end, after) : last

@@ -92,10 +92,10 @@ public struct SimulatedSample: Sendable, Hashable {
 extension HealthRecord {
     /// The value in the unit of the type.
     var amount: Double? {
-        guard case .quantity(let quantity) = content, case .quantity(let unit, _) = type.known?.content else {
+        guard case .quantity(let value, let own) = content, case .quantity(let unit, _) = type.known?.content else {
             return nil
         }
-        return quantity.doubleValue(for: unit)
+        return HKQuantity(unit: own, doubleValue: value).doubleValue(for: unit)
     }
 
     /// One sample in place of several: the sum, or the mean where sums make no sense.
@@ -108,7 +108,7 @@ extension HealthRecord {
         self.init(
             uuid: UUID(), type: first.type, start: records.map(\.start).min() ?? first.start,
             end: records.map(\.end).max() ?? first.end,
-            content: .quantity(HKQuantity(unit: unit, doubleValue: isCumulative ? sum : sum / Double(records.count))),
+            content: .quantity(isCumulative ? sum : sum / Double(records.count), unit),
             metadata: CheckedMetadata(), revision: first.revision, device: first.device)
         self.count = count
     }

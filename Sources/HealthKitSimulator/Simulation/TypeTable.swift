@@ -4,36 +4,37 @@ import Foundation
 struct TypeTable: Sendable {
     private var rows: [HealthRecord] = []
     private var isLive: [Bool] = []
-    private var places: [UUID: Int] = [:]
+    private var places: [UUID: Int32] = [:]
     private var synced: [SyncKey: Int] = [:]
     private var deletions: [DeletedRecord] = []
-    private var byStart: [Int] = []
+    private var byStart: [Int32] = []
     private var isSorted = true
     private var longest = 0.0
 
     var live: [HealthRecord] { rows.indices.filter { isLive[$0] }.map { rows[$0] } }
 
     func live(_ key: SyncKey) -> HealthRecord? { synced[key].map { rows[$0] } }
-    func record(_ uuid: UUID) -> HealthRecord? { places[uuid].map { rows[$0] } }
+    func has(_ uuid: UUID) -> Bool { places[uuid] != nil }
+    func record(_ uuid: UUID) -> HealthRecord? { places[uuid].map { rows[Int($0)] } }
 
     mutating func append(_ record: HealthRecord) {
         let place = rows.count
         rows.append(record)
         isLive.append(true)
-        places[record.uuid] = place
+        places[record.uuid] = Int32(place)
         if let key = record.syncKey { synced[key] = place }
-        if let last = byStart.last, rows[last].start > record.start { isSorted = false }
-        byStart.append(place)
+        if let last = byStart.last, rows[Int(last)].start > record.start { isSorted = false }
+        byStart.append(Int32(place))
         longest = max(longest, record.end.timeIntervalSince(record.start))
     }
 
     mutating func update(_ uuid: UUID, _ change: (inout HealthRecord) -> Void) {
         guard let place = places[uuid] else { return }
-        change(&rows[place])
+        change(&rows[Int(place)])
     }
 
     mutating func remove(_ uuid: UUID, sequence: Int64, at date: Date) -> HealthRecord? {
-        guard let place = places.removeValue(forKey: uuid) else { return nil }
+        guard let place = places.removeValue(forKey: uuid).map({ Int($0) }) else { return nil }
         let record = rows[place]
         isLive[place] = false
         if let key = record.syncKey, synced[key] == place { synced[key] = nil }
@@ -65,9 +66,10 @@ struct TypeTable: Sendable {
         sort()
         let reach = reach(start)
         var found: [HealthRecord] = []
-        var place = byStart.partitioningIndex { rows[$0].start >= reach }
-        while place < byStart.count, rows[byStart[place]].start <= end {
-            if isLive[byStart[place]] { found.append(rows[byStart[place]]) }
+        var place = byStart.partitioningIndex { rows[Int($0)].start >= reach }
+        while place < byStart.count, rows[Int(byStart[place])].start <= end {
+            let row = Int(byStart[place])
+            if isLive[row] { found.append(rows[row]) }
             place += 1
         }
         return found
@@ -76,9 +78,10 @@ struct TypeTable: Sendable {
     /// Live samples by start, the latest first, from those that start at `end` or before down to `start`, until `isEnough`.
     mutating func latestFirst(from start: Date, to end: Date, until isEnough: (HealthRecord) -> Bool) {
         sort()
-        var place = byStart.partitioningIndex { rows[$0].start > end } - 1
-        while place >= 0, rows[byStart[place]].start >= start {
-            if isLive[byStart[place]], isEnough(rows[byStart[place]]) { return }
+        var place = byStart.partitioningIndex { rows[Int($0)].start > end } - 1
+        while place >= 0, rows[Int(byStart[place])].start >= start {
+            let row = Int(byStart[place])
+            if isLive[row], isEnough(rows[row]) { return }
             place -= 1
         }
     }
@@ -89,7 +92,7 @@ struct TypeTable: Sendable {
     private mutating func sort() {
         if isSorted { return }
         let rows = rows
-        byStart.sort { (rows[$0].start, $0) < (rows[$1].start, $1) }
+        byStart.sort { (rows[Int($0)].start, $0) < (rows[Int($1)].start, $1) }
         isSorted = true
     }
 }

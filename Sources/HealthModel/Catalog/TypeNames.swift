@@ -48,7 +48,7 @@ enum TypeNames {
     }
 
     /// A space before each capital that begins a word.
-    private static func words(_ bare: Substring) -> String {
+    static func words(_ bare: some StringProtocol) -> String {
         var text = ""
         for character in bare {
             if character.isUppercase, let last = text.last, last.isLowercase || last.isNumber { text.append(" ") }

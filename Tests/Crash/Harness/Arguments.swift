@@ -6,7 +6,9 @@ struct Arguments: Sendable {
 
     private var values: [String: String] = [:]
     private var flags: Set<String> = []
-    private static let flagNames: Set<String> = ["mass", "lie", "import", "check", "keep-going", "unwalked", "forged"]
+    private static let flagNames: Set<String> = [
+        "mass", "lie", "import", "check", "keep-going", "unwalked", "forged", "unsynced",
+    ]
 
     init(_ words: ArraySlice<String>) throws {
         var words = words

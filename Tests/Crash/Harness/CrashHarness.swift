@@ -5,6 +5,7 @@ import Foundation
 enum CrashHarness {
     private static let usage = """
         usage: CrashHarness work --store FOLDER --acks FILE --seed N --transactions N [--mass] [--copies FOLDER] [--check] [--lie]
+                                 [--unsynced]
                CrashHarness import --store FOLDER --acks FILE --seed N --batches N
                CrashHarness images --log FILE --store FOLDER --scratch FOLDER --count N --seed N [--jobs N] [--import]
                                    [--base FILE] [--keep-going] [--keep FOLDER]
@@ -13,6 +14,7 @@ enum CrashHarness {
                                    [--content NAME] [--unwalked] [--forged]
                CrashHarness corpus --output FOLDER [--seed N]
                CrashHarness kill --scratch FOLDER --count N --seed N [--jobs N] [--lie]
+               CrashHarness power --scratch FOLDER --count N --seed N [--unsynced]
                CrashHarness faults --scratch FOLDER --seed N [--transactions N] [--step N] [--lie]
                CrashHarness processes --scratch FOLDER --seconds N --seed N [--lie]
         """
@@ -26,14 +28,17 @@ enum CrashHarness {
             case "import": try Importer.run(arguments)
             case "cut": try Timeline.cut(arguments)
             case "kill": try Kills.run(arguments)
+            #if os(Linux)
+                case "power": try PowerCuts.run(arguments)
+            #endif
             case "corpus": try Corpus.write(arguments)
             case "damage" where arguments.has("shard"): try DamageRun(arguments).judgeAll()
-            case "damage": try DamageShards.run(arguments, Array(words.dropFirst()))
+            case "damage": try DamageTally.run(arguments, Array(words.dropFirst()))
             case "faults": try Faults.run(arguments)
             case "processes": try Processes.run(arguments)
             case "process": try Processes.work(arguments)
             case "images" where arguments.has("shard"): try ImageRun(arguments).judgeAll()
-            case "images": try ImageShards.run(arguments, Array(words.dropFirst()))
+            case "images": try ImageTally.run(arguments, Array(words.dropFirst()))
             default: throw Arguments.Misuse(description: usage)
             }
         } catch let misuse as Arguments.Misuse {

@@ -82,29 +82,16 @@ struct Victim {
     private mutating func kill(
         _ words: [String], _ run: Int, within limit: Int?
     ) throws -> (wasKilled: Bool, history: History) {
-        let journal = "\(folder)/acks-\(run)"
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-        process.arguments = words + ["--store", store, "--acks", journal]
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
+        let process = try WorkingProcess(words, store: store, journal: "\(folder)/acks-\(run)")
         if let limit {
-            let isEarly = generator.chance(percent: 20)
-            while !isEarly, process.isRunning, !FileManager.default.fileExists(atPath: journal) {
-                pause(microseconds: 200)
-            }
-            let end = ContinuousClock.now + .microseconds(generator.number(0..<(isEarly ? 15_000 : limit)))
-            while process.isRunning, ContinuousClock.now < end { pause(microseconds: 200) }
-            Foundation.kill(process.processIdentifier, SIGKILL)
+            process.wait(upTo: limit, &generator)
+            process.kill()
         }
-        process.waitUntilExit()
-        let wasKilled = process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
-        guard wasKilled || process.terminationStatus == 0 else {
-            throw Verdict(loss: .unwritable, detail: "\(words[0]) ended with \(process.terminationStatus)")
+        let end = process.end()
+        guard end == SIGKILL || end == 0 else {
+            throw Verdict(loss: .unwritable, detail: "\(words[0]) ended with \(end)")
         }
-        var history = History()
-        if let text = try? RawFile.bytes(of: journal) { history.read(String(decoding: text, as: UTF8.self)) }
-        return (wasKilled, history)
+        return (end == SIGKILL, process.history)
     }
 
     /// Processes that change one store at random, one after the other.

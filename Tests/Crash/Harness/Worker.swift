@@ -29,7 +29,10 @@ final class Worker: Sendable {
         lies = arguments.has("lie")
         copies = arguments.text("copies", default: "")
         journal = try RawFile(try arguments.text("acks"), appends: true)
-        store = try SampleStore.open(at: try arguments.text("store"), options: Vocabulary.options(isMass: isMass))
+        var options = Vocabulary.options(isMass: isMass)
+        // Another planted fault: commits that do not wait for the disk.
+        options.limits.skipsSync = arguments.has("unsynced")
+        store = try SampleStore.open(at: try arguments.text("store"), options: options)
         try state.withLock { state in
             try store.read { transaction in
                 _ = try transaction.content { state.model.adopt($0) }

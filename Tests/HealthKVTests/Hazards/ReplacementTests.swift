@@ -28,7 +28,8 @@ import TestSupport
         try store.write { _ = try $0.delete(id: saved.id) }
         while try store.maintain() {}
         let file = folder.path + "/data.mdb"
-        #expect(FileSystem.bytes(of: file).contains(text: canary), "deleting alone leaves it in free pages")
+        let isThere = FileSystem.bytes(of: file).contains(text: canary)
+        #expect(isThere, "deleting alone leaves it in free pages")
         let before = FileSystem.identity(of: file)
         try store.read { transaction in
             try store.compactInPlace()
@@ -36,7 +37,8 @@ import TestSupport
             #expect(count == 2_000, "a snapshot goes on")
         }
         #expect(FileSystem.identity(of: file) != before)
-        #expect(!FileSystem.bytes(of: file).contains(text: canary))
+        let isLeft = FileSystem.bytes(of: file).contains(text: canary)
+        #expect(!isLeft)
         #expect(try store.read { try $0.count() } == 2_000)
         let replica = try store.info().replica
         try store.add(10, day: 9)
@@ -108,6 +110,24 @@ import TestSupport
         try store.close()
     }
 
+    @Test(
+        "Opening removes what a killed process was making in the folder, and leaves alone what a living one is making")
+    func unfinished() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        try SampleStore.open(at: path).close()
+        let living = try UnfinishedFolder(in: path)
+        FileSystem.write([1], to: living.path + "/data.mdb")
+        let left = path + "/" + UnfinishedFolder.prefix + "of-a-killed-process"
+        #expect(FileSystem.makeFolder(left))
+        FileSystem.write([1], to: left + "/data.mdb")
+        try SampleStore.open(at: path).close()
+        #expect(!FileSystem.isFolder(left))
+        #expect(FileSystem.size(of: living.path + "/data.mdb") == 1)
+        living.remove()
+        #expect(!FileSystem.isFolder(living.path))
+    }
+
     @Test("A suspended store holds no file and no lock, refuses calls, and goes on after resume")
     func suspending() async throws {
         let folder = TemporaryFolder()
@@ -128,6 +148,53 @@ import TestSupport
         #expect(try store.read { try $0.count() } == 20)
         try store.add(10, day: 3)
         try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A store that finds an earlier state of itself after a suspension says so instead of going on with it")
+    func restoredWhileSuspended() throws {
+        let folder = TemporaryFolder()
+        let (path, backup) = (folder.path + "/store", folder.path + "/backup")
+        let store = try SampleStore.open(at: path)
+        try store.add(10, day: 0)
+        try store.backup(to: backup)
+        try store.add(10, day: 1)
+        try store.suspend()
+        #expect(FileSystem.remove(path + "/lock.mdb"))
+        #expect(FileSystem.rename(backup + "/data.mdb", to: path + "/data.mdb"))
+        expectError(.replaced) { try store.resume() }
+        expectError(.suspended) { try store.read { try $0.count() } }
+        try store.close()
+        let restored = try SampleStore.open(at: path)
+        #expect(try restored.read { try $0.count() } == 10)
+        try restored.close()
+    }
+
+    @Test("Copies and compaction follow a file that another process has replaced")
+    func copyingReplaced() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+        func compactElsewhere() async {
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+                try store.add(10, day: 0)
+                try store.compactInPlace()
+                try store.close()
+            }
+        }
+        await compactElsewhere()
+        try store.backup(to: folder.path + "/backup")
+        await compactElsewhere()
+        try store.compact(to: folder.path + "/compact")
+        await compactElsewhere()
+        try store.compactInPlace()
+        #expect(try store.read { try $0.count() } == 30)
+        for (name, count) in [("backup", 10), ("compact", 20)] {
+            let copy = try SampleStore.open(at: folder.path + "/" + name)
+            #expect(try copy.read { try $0.count() } == count)
+            try copy.close()
+        }
         try store.close()
     }
 

@@ -147,11 +147,6 @@ extension ModelRun {
                 time: sample.start.nanoseconds,
                 bits: try (unit.map { try sample.value(in: $0) } ?? sample.quantity.value).bitPattern)
         }
-        let folded = try txn.fold(type, from: range.from, to: range.to, into: [Column]()) { columns, times, values in
-            for index in times.indices { columns.append(Column(time: times[index], bits: values[index].bitPattern)) }
-        }
-        // Duration classes come one after the other.
-        try expect(folded.sorted() == expected.sorted(), "fold of \(type) in \(range)")
         let units = Set(model.all(type).map(\.quantity.unit))
         if unit == nil, units.count > 1 {
             do {
@@ -161,6 +156,11 @@ extension ModelRun {
                 return
             }
         }
+        let folded = try txn.fold(type, from: range.from, to: range.to, into: [Column]()) { columns, times, values in
+            for index in times.indices { columns.append(Column(time: times[index], bits: values[index].bitPattern)) }
+        }
+        // Duration classes come one after the other.
+        try expect(folded.sorted() == expected.sorted(), "fold of \(type) in \(range)")
         let series = try txn.series(type, from: range.from, to: range.to)
         let columns = zip(series.times, series.values).map { Column(time: $0, bits: $1.bitPattern) }
         try expect(columns == expected, "series of \(type) in \(range): \(columns.count) rows, not \(expected.count)")

@@ -201,11 +201,11 @@ final class ModelRun: @unchecked Sendable {
         clock.advance(by: Int64(random.number(25..<80)) * 3_600 * Instant.nanosecondsPerSecond)
         try finishUpkeep()
         let horizon = clock.now - Int64(options.tombstoneDays) * 86_400 * Instant.nanosecondsPerSecond
-        for (id, grave) in model.gravesByID where grave.time < horizon {
+        for (id, grave) in model.gravesByID where grave.time < horizon && grave.version != Sample.versionLimit {
             model.gravesByID[id] = nil
             model.prunedCommit = max(model.prunedCommit, grave.commit)
         }
-        for (key, grave) in model.gravesBySync where grave.time < horizon {
+        for (key, grave) in model.gravesBySync where grave.time < horizon && grave.version != Sample.versionLimit {
             model.gravesBySync[key] = nil
             model.prunedCommit = max(model.prunedCommit, grave.commit)
         }

@@ -71,6 +71,26 @@ import Testing
         }
     }
 
+    @Test("C7: a hidden import stays hidden when tombstones of its age are forgotten")
+    func hiddenForGood() throws {
+        let clock = TestClock()
+        var options = tightOptions(clock)
+        options.tombstoneDays = 30
+        try withStore(options: options) { store in
+            try store.save(pulled)
+            let other = Sample(.bodyMass, 70, .kilogram, at: .day(3))
+            try store.save(other)
+            try store.write { txn in
+                try txn.hide(id: pulled.id)
+                try txn.delete(id: other.id)
+            }
+            clock.advance(by: 500 * 86_400 * Instant.nanosecondsPerSecond)
+            while try store.maintain() {}
+            #expect(try store.read { try $0.deletedSample(id: other.id) } == nil)
+            #expect(try store.save(pulled) == .vetoed)
+        }
+    }
+
     @Test("Only imports are hidden; what was written here is deleted")
     func authored() throws {
         try withStore { store in

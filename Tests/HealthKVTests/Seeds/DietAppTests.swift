@@ -169,4 +169,26 @@ import Testing
             #expect(basal.values == [70])
         }
     }
+
+    @Test(
+        "Body fat, lean mass and steps are read: the newest measurement of each, and a day's steps from phone and watch once"
+    )
+    func bodyAndSteps() throws {
+        try withStore { store in
+            for (day, fat, lean) in [(5, 0.184, 58.5), (6, 0.181, 58.75)] {
+                try store.save(Sample(.bodyFatPercentage, fat, .percent, at: .day(day), source: watch))
+                try store.save(Sample(.leanBodyMass, lean, .kilogram, at: .day(day), source: watch))
+            }
+            for source in [watch, Source(bundle: "com.apple.health.phone", name: "Phone")] {
+                try store.save(
+                    Sample(.stepCount, 900, .count, from: .day(6, 3_600), to: .day(6, 4_200), source: source))
+            }
+            let (fat, lean) = try store.read {
+                (try $0.latest(of: .bodyFatPercentage), try $0.latest(of: .leanBodyMass))
+            }
+            #expect(fat?.quantity.formatted() == "18.1 %" && lean?.quantity == Quantity(58.75, .kilogram))
+            let steps = try store.read { try $0.statistics(of: .stepCount, from: .day(6), to: .day(7)) }
+            #expect(steps.sum == 900)
+        }
+    }
 }

@@ -24,12 +24,25 @@ import Testing
         #expect(try await next() == [1, 5])
         try await store.write { _ = try $0.deleteRange(of: .stepCount, from: .day(1), to: .day(2)) }
         #expect(try await next() == [5])
+        // A suspension interrupts nothing.
+        try store.suspend()
+        let later = Task { [updates] in
+            var updates = updates
+            return try await updates.next()?.map(\.sum)
+        }
+        try await Task.sleep(for: .milliseconds(20))
+        try store.resume()
+        try save(1, 2)
+        #expect(try await later.value == [2, 5])
+        try await store.write { _ = try $0.deleteRange(of: .stepCount, from: .day(1), to: .day(2)) }
         let sums = Task {
             var sums: [[Double?]] = []
             for try await days in store.statisticsUpdates(query) { sums.append(days.map(\.sum)) }
             return sums
         }
         try await Task.sleep(for: .milliseconds(50))
+        try store.suspend()
+        try store.resume()
         try save(10, 1)
         try await Task.sleep(for: .milliseconds(50))
         sums.cancel()

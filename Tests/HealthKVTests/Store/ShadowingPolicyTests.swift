@@ -38,6 +38,28 @@ import TestSupport
         try again.close()
     }
 
+    @Test("A source that turns out to be a watch wins at once what its rank decides") func rankChanges() throws {
+        try withStore(options: tightOptions()) { store throws in
+            func weights(_ source: Source, _ value: Double) -> SampleBatch {
+                var batch = SampleBatch()
+                for day in 0..<5 { batch.append(Sample(.bodyMass, value, .kilogram, at: .day(day), source: source)) }
+                return batch
+            }
+            let (first, second) = (Source(bundle: "a", name: "A"), Source(bundle: "b", name: "B"))
+            var both = weights(first, 70)
+            for day in 0..<5 { both.append(Sample(.bodyMass, 71, .kilogram, at: .day(day), source: second)) }
+            let batch = both
+            try store.importBatch(batch)
+            let shown = try store.read { try $0.samples(of: .bodyMass) }
+            let loser = shown[0].source.bundle == "a" ? second : first
+            var watch = loser
+            watch.product = "Watch7,1"
+            try store.save(Sample(.stepCount, 1, .count, at: .day(0), source: watch))
+            let now = try store.read { try $0.samples(of: .bodyMass) }
+            #expect(now.count == 5 && now.allSatisfy { $0.source.bundle == loser.bundle })
+        }
+    }
+
     @Test("An import marks what it meets at equal times, as saving one by one does") func imported() throws {
         try withStore(options: tightOptions()) { store throws in
             let source = Source(name: "Scale")

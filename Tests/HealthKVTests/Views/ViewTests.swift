@@ -30,6 +30,21 @@ import Testing
         }
     }
 
+    @Test("A day's steps are a number whatever the samples hold")
+    func absurdSteps() throws {
+        try withStore { store in
+            for (day, value) in [.infinity, .nan, 1e300, -1e300].enumerated() {
+                try store.save(Sample(.stepCount, value, .count, from: .day(day, 0), to: .day(day, 60)))
+            }
+            let first = LocalDay(of: .day(0), in: .gmt).text
+            let last = LocalDay(of: .day(3), in: .gmt).text
+            let days = try store.read { txn in
+                try txn.dailySteps(from: first, to: last, calendar: calendar("UTC"), source: "s")
+            }
+            #expect(days.map(\.stepCount) == [.max, 0, .max, .min])
+        }
+    }
+
     @Test("C2, C3: a day's weight is its last visible entry; trend and rate follow the picks")
     func weights() throws {
         try withStore { store in

@@ -54,6 +54,18 @@ import Testing
         }
     }
 
+    @Test("Payloads, zones and local notes count as much as metadata does") func otherTexts() throws {
+        let samples = (0..<100).map { number in
+            var sample = Sample(.stepCount, 1, .count, at: .day(0, number))
+            sample.local = ["note": .string(String(repeating: "z", count: 4_000) + "\(number)")]
+            return sample
+        }
+        try withStore { store throws in
+            try store.write { try $0.save(samples) }
+            #expect(try longest(store) <= ChunkEncoder.textBudget + Self.rest)
+        }
+    }
+
     @Test("One sample may carry its whole limit") func single() throws {
         try withStore { store throws in
             var metadata: [String: MetadataValue] = [:]

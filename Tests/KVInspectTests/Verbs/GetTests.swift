@@ -45,4 +45,18 @@ struct GetTests {
         #expect(output.contains("value") && output.contains("72.4") && output.contains("metadata.text"))
         #expect(output.contains("a\\u{a}b"))
     }
+
+    @Test("A category's number has the name of its case beside it, in a listing and not in a dump")
+    func category() throws {
+        let line =
+            #"{"type":"sleepAnalysis","start":"2026-02-01T03:00:00Z","end":"2026-02-01T04:00:00Z","value":5,"unit":"count","#
+            + #""source":"Watch","syncIdentifier":"night"}"#
+        try bench.load("C", line + "\n")
+        for arguments in [["get", "C", "night"], ["scan", "C", "--type", "sleepAnalysis"]] {
+            let json = try bench.run(arguments + ["--format", "json"], input: nil).json()
+            let sample = try #require((json["samples"] as? [[String: Any]])?.first)
+            #expect(sample["case"] as? String == "asleepREM" && sample["value"] as? Int == 5)
+        }
+        #expect(try !bench.run("dump", "C").output.contains("case"))
+    }
 }

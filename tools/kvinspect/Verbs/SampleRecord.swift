@@ -17,7 +17,8 @@ struct SampleRecord: JSONRecord {
 
     /// Every field that ``Detail/listed(_:_:)`` may give; the order of columns.
     static let columns = [
-        "id", "type", "start", "end", "value", "unit", "source", "syncIdentifier", "syncVersion", "modified", "origin",
+        "id", "type", "start", "end", "value", "unit", "case", "source", "syncIdentifier", "syncVersion", "modified",
+        "origin",
         "userEntered", "shadowed", "count", "device", "metadata", "group", "timeZone", "local", "workout", "original",
     ]
 
@@ -42,6 +43,7 @@ struct SampleRecord: JSONRecord {
         sink.double(quantity.value)
         sink.key(.unit)
         sink.string(quantity.unit.symbol)
+        if !isLossless { sink.field("case", optional: sample.categoryCase?.name) }
         writeSource(to: &sink)
         if let identifier = sample.syncIdentifier {
             sink.key(.syncIdentifier)

@@ -46,6 +46,8 @@ protocol Contestant: AnyObject {
     /// Saves samples from 64 writers at once, each durable before its writer goes on. False: this contestant cannot.
     func save(_ samples: [Sample], from writers: Writers) throws -> Bool
 
+    /// Whether statistics come from rows or summaries that were kept, not from samples.
+    var keepsSummaries: Bool { get }
     /// The nanoseconds that the last call took by a clock of the contestant's own, if it answers from another process.
     var ownTime: UInt64? { get }
     /// The process that does the work.
@@ -58,6 +60,7 @@ extension Contestant {
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? { nil }
     func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]? { nil }
     func save(_ samples: [Sample], from writers: Writers) throws -> Bool { false }
+    var keepsSummaries: Bool { false }
     var ownTime: UInt64? { nil }
     var processID: Int32 { getpid() }
 

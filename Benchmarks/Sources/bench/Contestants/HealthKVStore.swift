@@ -92,6 +92,24 @@ final class HealthKVStore: Contestant {
         return sums
     }
 
+    func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]? {
+        let (from, to) = (Instant(nanoseconds: points.from), Instant(nanoseconds: points.end))
+        let series = try store.read { try $0.series(type, from: from, to: to, points: points.count) }
+        var found = Array(repeating: SeriesPoint(), count: points.count)
+        for point in series {
+            let (place, rest) = (point.start.nanoseconds - points.from).quotientAndRemainder(
+                dividingBy: points.width)
+            guard rest == 0, point.end == point.start + points.width else {
+                throw BenchFailure("series_points: the store's points have other borders")
+            }
+            found[Int(place)] = SeriesPoint(
+                count: point.count, low: point.minimum, high: point.maximum, mean: point.mean)
+        }
+        return found
+    }
+
+    var keepsSummaries: Bool { true }
+
     func count() throws -> Int { try store.read { try $0.count() } }
 
     func save(_ sample: Sample) throws { try store.write { txn in try HealthKVStore.save(sample, &txn) } }

@@ -8,6 +8,8 @@ struct Figure: Codable {
     var profile: String
     var value: Double
     var unit: Unit
+    /// How many runs or single operations `value` is the median of.
+    var runs: Int?
     /// The smallest and largest of the runs whose median `value` is.
     var low: Double?
     var high: Double?
@@ -35,7 +37,7 @@ struct Figure: Codable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case contestant, work, samples, profile, value, unit, low, high, p50, p99, p999, worst
+        case contestant, work, samples, profile, value, unit, runs, low, high, p50, p99, p999, worst
         case privateBytes = "private_bytes"
         case peakBytes = "peak_bytes"
         case writtenBytes = "written_bytes"

@@ -1,38 +1,50 @@
 import Foundation
+import Histories
 
-/// A page that draws how each cost grows with the history: self-contained, for light and dark, one chart a work.
+/// A page that draws what each work costs, and how the cost grows with the history: self-contained, for light and dark.
 struct Page {
     private let figures: [Figure]
-    private let settings: Settings
+    private let seed: UInt64
 
-    init(_ figures: [Figure], _ settings: Settings) {
+    init(_ figures: [Figure], seed: UInt64) {
         self.figures = figures
-        self.settings = settings
+        self.seed = seed
     }
 
     var text: String {
-        let works = Table.works(figures)
-        let sizes = settings.sizes.map(Format.count).joined(separator: ", ")
+        let profiles = History.Profile.allCases.filter { profile in
+            figures.contains { $0.profile == profile.rawValue }
+        }
         return """
             <!DOCTYPE html>
             <html lang="en">
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>How costs grow with the history</title>
+            <title>What each work costs</title>
             <style>\(Page.style)</style>
             </head>
             <body>
-            <h1>How costs grow with the history</h1>
-            <p>Profile \(settings.profile.rawValue), \(sizes) samples, seed \(settings.seed). Both axes of each chart are
-            logarithmic; a flat line is a cost that does not grow. Times are medians.</p>
+            <h1>What each work costs</h1>
+            <p>All axes are logarithmic. Where there are several sizes, a flat line is a cost that does not grow. Times are
+            medians. Seed \(seed).</p>
             <ul class="legend">\(legend)</ul>
-            <main>
-            \(works.map(figure).joined(separator: "\n"))
-            </main>
+            \(profiles.map(section).joined(separator: "\n"))
             </body>
             </html>
 
+            """
+    }
+
+    /// The charts of one profile.
+    private func section(_ profile: History.Profile) -> String {
+        let own = figures.filter { $0.profile == profile.rawValue }
+        let sizes = Set(own.map(\.samples)).sorted()
+        return """
+            <h2>Profile \(profile.rawValue), \(sizes.map(Format.count).joined(separator: ", ")) samples</h2>
+            <main>
+            \(Table.works(own).map { figure($0, own, sizes) }.joined(separator: "\n"))
+            </main>
             """
     }
 
@@ -50,7 +62,7 @@ struct Page {
         }.joined()
     }
 
-    private func figure(_ work: String) -> String {
+    private func figure(_ work: String, _ figures: [Figure], _ sizes: [Int]) -> String {
         let own = figures.filter { $0.work == work && $0.value > 0 }
         guard let unit = own.first?.unit else { return "" }
         let better = unit.moreIsBetter ? "more is better" : "less is better"
@@ -61,11 +73,14 @@ struct Page {
                 name: name, colour: colour, points: points.map { (Double($0.samples), $0.value) },
                 labels: points.map { Format.figure($0.value, unit) })
         }
-        let chart = Chart(lines: lines, unit: unit, sizes: settings.sizes.map(Double.init))
+        let drawing =
+            sizes.count == 1
+            ? DotPlot(lines: lines, unit: unit).svg(label: work)
+            : Chart(lines: lines, unit: unit, sizes: sizes.map(Double.init)).svg(label: work)
         return """
             <figure>
             <figcaption><b>\(work)</b> <span>\(unit == .microseconds ? "time" : unit.rawValue), \(better)</span></figcaption>
-            \(chart.svg(label: work))
+            \(drawing)
             </figure>
             """
     }
@@ -98,17 +113,19 @@ struct Page {
         body { margin: 0 auto; max-width: 1240px; padding: 24px 20px 60px; background: var(--back); color: var(--text);
           font: 15px/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif }
         h1 { font-size: 24px; margin: 0 0 4px }
+        h2 { font-size: 18px; margin: 26px 0 10px }
         p { color: var(--faint); margin: 0 0 14px; max-width: 75ch }
         .legend { position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: 4px 20px; list-style: none;
           margin: 0 0 16px; padding: 10px 0; background: var(--back); border-bottom: 1px solid var(--grid) }
         .legend li { display: flex; align-items: center; gap: 7px; white-space: nowrap }
-        main { display: grid; grid-template-columns: repeat(auto-fill, minmax(360px, 1fr)); gap: 18px }
+        main { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(360px, 100%), 1fr)); gap: 18px }
         figure { margin: 0; padding: 12px 14px 8px; background: var(--card); border: 1px solid var(--grid); border-radius: 8px }
         figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 10px }
         figcaption b { font-weight: 600; overflow-wrap: anywhere }
         figcaption span { color: var(--faint); font-size: 13px }
         figure svg { display: block; width: 100%; height: auto }
         svg text { fill: var(--faint); font-size: 11.5px }
+        svg .figure { fill: var(--text) }
         svg path { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round }
         svg .grid { stroke: var(--grid); stroke-width: 1 }
         svg circle, svg rect, svg polygon { fill: currentColor; stroke: var(--card); stroke-width: 1 }

@@ -7,11 +7,16 @@ struct Table {
     private let works: [String]
     private let contestants: [String]
     private let missing: [String]
+    private let flaws: [String]
     private let colours: Bool
 
-    init(_ measurements: [Figure], _ settings: Settings, missing: [String] = [], colours: Bool = false) {
+    init(
+        _ measurements: [Figure], _ settings: Settings, missing: [String] = [], flaws: [String] = [],
+        colours: Bool = false
+    ) {
         self.settings = settings
         self.missing = missing
+        self.flaws = flaws
         self.colours = colours
         figures = Figures(measurements)
         works = Table.works(measurements)
@@ -51,6 +56,10 @@ struct Table {
             let cells = contestants.map { figures[$0, work].flatMap(text) ?? "" }
             if cells.contains(where: { !$0.isEmpty }) { lines.append(["  " + name] + cells + [marks.popFirst() ?? ""]) }
         }
+        // Who is slow repeats less: said wherever not all did the same.
+        if Set(contestants.compactMap { figures[$0, work]?.runs }).count > 1 {
+            add("runs") { $0.runs.map(Format.count) }
+        }
         add("p99") { $0.p99.map(Format.time) }
         add("worst") { $0.worst.map(Format.time) }
         add("private memory") { $0.privateBytes.map { Format.bytes(Double($0)) } }
@@ -60,12 +69,16 @@ struct Table {
         return lines
     }
 
+    /// A figure with its mark and the spread of its runs.
+    static func brief(_ figure: Figure) -> String {
+        let text = Format.figure(figure.value, figure.unit) + (figure.fromSummaries ? "*" : "")
+        guard let low = figure.low, let high = figure.high, figure.value > 0, high > low else { return text }
+        return text + " ±\(Format.short((high - low) / 2 / figure.value * 100))%"
+    }
+
     private func cell(_ contestant: String, _ work: String) -> String {
         guard let figure = figures[contestant, work] else { return "" }
-        var text = Format.figure(figure.value, figure.unit) + (figure.fromSummaries ? "*" : "")
-        if let low = figure.low, let high = figure.high, figure.value > 0, high > low {
-            text += " ±\(Format.short((high - low) / 2 / figure.value * 100))%"
-        }
+        let text = Table.brief(figure)
         guard contestant != "HealthKV", let own = figures["HealthKV", work] else { return text }
         let ratio = figure.unit.moreIsBetter ? own.value / figure.value : figure.value / own.value
         return text + " (\(Format.short(ratio))x)"
@@ -77,6 +90,7 @@ struct Table {
     private var footnote: String {
         var notes = "\n* answered from rows or summaries that are kept for it."
         if !missing.isEmpty { notes += " Could not run here: \(missing.joined(separator: ", "))." }
+        for flaw in flaws { notes += " Attention: \(flaw)." }
         if hasTargets && settings.samples != 10_000_000 {
             notes += " Targets are for 10,000,000 samples; here there were \(Format.count(settings.samples))."
         }

@@ -41,19 +41,18 @@ struct DayAxis: Sendable {
 /// The sum of each day.
 struct DaySums {
     var values: [Double]
-    /// Whether they come from rows or summaries that were kept, not from samples.
-    var fromSummaries = false
     /// Whether of two sources that counted the same, one was left out; then they are another answer than plain sums.
     var isMerged = false
 
     init(count: Int) { values = Array(repeating: 0, count: count) }
 }
 
-/// The points that a chart of a whole history has.
+/// The points that a chart of a whole history has: of whole hours each, as the store that keeps summaries draws them.
 struct PointAxis {
     let from = History.start.nanoseconds
     let count = 1_000
-    var width: Int64 { (Int64(History.days + 1) * History.day) / Int64(count) }
+    let width: Int64 = 88 * 3_600 * Instant.nanosecondsPerSecond
+    var end: Int64 { from + width * Int64(count) }
 }
 
 /// What one point of a chart tells about the samples that start in it.

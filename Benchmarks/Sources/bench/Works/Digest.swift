@@ -63,14 +63,16 @@ struct Digest {
         }
     }
 
-    /// Adds what every way of adding up agrees on: means differ in their last digits.
-    mutating func add(_ points: [SeriesPoint]) {
+    /// Adds what every way of adding up agrees on: means only of whole numbers, whose sums are exact; others differ in their
+    /// last digits.
+    mutating func add(_ points: [SeriesPoint], withMeans: Bool) {
         for point in points {
             var hash = WordHash()
             hash.mix(UInt64(count))
             hash.mix(UInt64(point.count))
             hash.mix(point.low.bitPattern)
             hash.mix(point.high.bitPattern)
+            if withMeans { hash.mix(point.mean.bitPattern) }
             add(hash.value)
         }
     }

@@ -18,7 +18,7 @@ extension Session {
             // The first reading warms up and is compared.
             let first = try read(type)
             try digest.add(first)
-            for _ in 0..<max(5, settings.runs) {
+            while times.wantsMore(type, settings) {
                 let (seconds, columns) = try seconds { try read(type) }
                 guard columns.times.count == first.times.count else { throw BenchFailure("read_all: answers differ") }
                 times.add(seconds, type, columns.times.count)
@@ -36,7 +36,7 @@ extension Session {
         for type in history.types {
             let first = try fold(type)
             digest.add(first)
-            for _ in 0..<max(5, settings.runs) {
+            while times.wantsMore(type, settings) {
                 let (seconds, sum) = try seconds { try fold(type) }
                 guard sum == first else { throw BenchFailure("fold_all: answers differ") }
                 times.add(seconds, type, sum.count)
@@ -119,7 +119,7 @@ extension Session {
             let sum = copies.sum(type)
             digest.add(sum)
             var last = copies.copyThroughCache(type)
-            for _ in 0..<max(5, settings.runs) {
+            while times.wantsMore(type, settings) {
                 let (seconds, answer) = Stopwatch.seconds { copies.copyThroughCache(type) }
                 if answer != last { throw BenchFailure("memcpy: answers differ") }
                 last = answer
@@ -133,7 +133,8 @@ extension Session {
     /// Sends the rate over all types, and each type's own.
     private func send(_ work: String, _ times: TypeTimes) throws {
         let rates = times.rates
-        try send(work, rates.median, .perSecond, runs: [rates.low, rates.high])
+        let least = history.types.map { times.rates(of: $0).count }.min()
+        try send(work, rates.median, .perSecond, runs: [rates.low, rates.high]) { $0.runs = least }
         for type in history.types {
             let runs = times.rates(of: type)
             try send("\(work).\(type.shortName)", runs.median, .perSecond, runs: runs)
@@ -149,6 +150,12 @@ private struct TypeTimes {
     mutating func add(_ time: Double, _ type: SampleType, _ count: Int) {
         seconds[type, default: []].append(time)
         counts[type] = count
+    }
+
+    /// At least five runs of a type, or as many as a part of the budget allows.
+    func wantsMore(_ type: SampleType, _ settings: Settings) -> Bool {
+        guard let done = seconds[type] else { return true }
+        return done.count < max(5, settings.runs) && done.reduce(0, +) < settings.budget / 4
     }
 
     func rates(of type: SampleType) -> [Double] { seconds[type]!.map { Double(counts[type]!) / max($0, 1e-9) } }

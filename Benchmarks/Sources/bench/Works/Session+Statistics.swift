@@ -16,29 +16,29 @@ extension Session {
             }
         }
         try send(name, digest)
-        try send(Work.dayStats.rawValue, latencies) { $0.fromSummaries = first.fromSummaries }
+        try send(Work.dayStats.rawValue, latencies) { $0.fromSummaries = store.keepsSummaries }
     }
 
     /// A type's whole history as 1,000 points.
     func measureSeriesPoints() throws {
-        let type = history.types[0]
+        let type = history.types.contains(.stepCount) ? .stepCount : history.types[0]
         guard let first = try store.seriesPoints(type, PointAxis()) else { return }
         note("series_points")
         var digest = Digest()
-        digest.add(first)
+        digest.add(first, withMeans: type == .stepCount)
         let latencies = try repeated {
             guard try self.store.seriesPoints(type, PointAxis()) == first else {
                 throw BenchFailure("series_points: answers differ")
             }
         }
         try send(Work.seriesPoints.rawValue, digest)
-        try send(Work.seriesPoints.rawValue, latencies)
+        try send(Work.seriesPoints.rawValue, latencies) { $0.fromSummaries = store.keepsSummaries }
     }
 
-    /// Up to a hundred times, as long as the budget lasts.
+    /// Up to a hundred times, and at least twice, as long as a part of the budget lasts.
     private func repeated(_ body: () throws -> Void) throws -> Latencies {
         var latencies = Latencies()
-        while latencies.count < 5 || (latencies.count < 100 && latencies.seconds < settings.budget / 4) {
+        while latencies.count < 2 || (latencies.count < 100 && latencies.seconds < settings.budget / 4) {
             latencies.add(try store.timed(body).nanoseconds)
         }
         return latencies

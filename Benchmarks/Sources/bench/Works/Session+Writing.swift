@@ -43,7 +43,7 @@ extension Session {
     }
 
     /// How many of the samples written are looked up afterwards: all but where that is slow.
-    private var checked: Int { name == .duckDB ? 50 : .max / 2 }
+    var checked: Int { name == .duckDB ? 50 : .max / 2 }
 
     private func measureEdits(_ samples: [Sample], _ baseline: TwoPuts?) throws {
         note("edit")

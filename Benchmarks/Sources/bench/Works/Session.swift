@@ -15,7 +15,12 @@ final class Session {
         self.settings = settings
         self.name = name
         history = settings.history()
-        folder = settings.folder + "/healthkv-bench-\(name.rawValue)-\(ProcessInfo.processInfo.processIdentifier)"
+        folder = Session.folder(settings, name, ProcessInfo.processInfo.processIdentifier)
+    }
+
+    /// The folder of one contestant's process, known to the one that started it, which may have to clean up.
+    static func folder(_ settings: Settings, _ name: ContestantName, _ process: Int32) -> String {
+        settings.folder + "/healthkv-bench-\(name.rawValue)-\(process)"
     }
 
     func run() throws {
@@ -61,10 +66,11 @@ final class Session {
     func wants(_ work: Work) -> Bool { settings.only.contains(work) && name.works.contains(work) }
 
     /// Says on standard error what is being measured, and how long the whole run took so far.
-    func note(_ text: String) {
+    func note(_ text: String) { Session.note("\(name.rawValue) \(settings.samples): \(text)", settings) }
+
+    static func note(_ text: String, _ settings: Settings) {
         let seconds = Double(Stopwatch.now() - settings.began) / 1e9
-        let line = "[\(String(format: "%6.1f", seconds)) s] \(name.rawValue) \(settings.samples): \(text)\n"
-        FileHandle.standardError.write(Data(line.utf8))
+        FileHandle.standardError.write(Data("[\(String(format: "%6.1f", seconds)) s] \(text)\n".utf8))
     }
 
     /// Hands a line to the process that started this one.
@@ -77,7 +83,9 @@ final class Session {
         var measurement = Figure(
             contestant: contestant ?? name.rawValue, work: work, samples: settings.samples,
             profile: settings.profile.rawValue, value: value, unit: unit, low: runs.min(), high: runs.max())
+        measurement.runs = runs.isEmpty ? nil : runs.count
         if let found = latencies?.percentiles() {
+            measurement.runs = latencies?.count
             measurement.p50 = found.p50
             measurement.p99 = found.p99
             measurement.p999 = found.p999
@@ -98,10 +106,14 @@ final class Session {
         try send(.answer(Answer(contestant: name.rawValue, work: work, digest: digest.text)))
     }
 
-    /// The bytes of a store's files; what only processes share is none of it, it vanishes with the last of them.
+    /// The bytes of a store's files. What only processes share is none of it, it vanishes with the last of them; nor are the logs
+    /// of SQLite and DuckDB, which are as large as they were told to become while much is written, and empty after an import.
     static func bytes(of folder: String) throws -> Int {
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        return try names.filter { !$0.hasPrefix("lock") && !$0.hasSuffix("-shm") && !$0.hasPrefix("LOG") }.reduce(0) {
+        let transient = ["-shm", "-wal", ".wal"]
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { name in
+            !name.hasPrefix("lock") && !name.hasPrefix("LOG") && !transient.contains { name.hasSuffix($0) }
+        }
+        return try names.reduce(0) {
             let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + $1)
             return $0 + (attributes[.size] as? Int ?? 0)
         }

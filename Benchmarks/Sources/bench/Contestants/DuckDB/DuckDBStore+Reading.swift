@@ -2,7 +2,8 @@ import Foundation
 import HealthKV
 
 extension DuckDBStore: Contestant {
-    func finishImport() {}
+    /// Takes all that the log holds into the file.
+    func finishImport() throws { try process.ask("finish_import") }
 
     /// Writes what waits in its log into the file.
     func settle() throws { try process.ask("settle") }

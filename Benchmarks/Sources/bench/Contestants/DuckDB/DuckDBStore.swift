@@ -84,6 +84,27 @@ final class DuckDBStore {
             ])
     }
 
+    /// One thread of its process writes for all that wait: each commit synchronises its log alone.
+    func save(_ samples: [Sample], from writers: Writers) throws -> Bool {
+        guard writers == .threads else { return false }
+        let kinds = samples.map { book.number(of: RowKind($0)) }
+        for (sample, kind) in zip(samples, kinds) {
+            book.note(
+                duration: sample.end.nanoseconds - sample.start.nanoseconds, ofType: book.typeNumber(ofKind: kind))
+        }
+        try process.give("type", kinds.map { book.typeNumber(ofKind: $0) })
+        try process.give("kind", kinds)
+        try process.give("start", samples.map(\.start.nanoseconds))
+        try process.give("end", samples.map(\.end.nanoseconds))
+        try process.give("value", samples.map(\.quantity.value))
+        try process.give("id_high", samples.map(\.id.high))
+        try process.give("id_low", samples.map(\.id.low))
+        try process.ask(
+            "save_from_threads",
+            ["types": book.types.count, "threads": Writers.count, "book": try changedBook()])
+        return true
+    }
+
     func edit(_ id: SampleID, value: Double) throws {
         let answer = try process.ask("edit", ["high": id.high, "low": id.low, "value": value])
         if answer["changed"] as? Int != 1 { throw BenchFailure("edit: a sample is missing") }

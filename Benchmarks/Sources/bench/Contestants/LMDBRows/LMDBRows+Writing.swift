@@ -29,23 +29,32 @@ extension LMDBRows {
     }
 
     /// Saves one sample durably, with an operation that waits for a peer.
-    func save(_ sample: Sample) throws {
-        try unsafe writing { txn in
-            let kind = try unsafe number(of: RowKind(sample), txn)
-            var batch = SampleBatch()
-            batch.append(sample)
-            let row = try NewRow(
-                id: sample.id, start: sample.start.nanoseconds, end: sample.end.nanoseconds,
-                value: sample.quantity.value, kind: kind, extras: RowExtras.bytes(batch.extras[0]))
-            try unsafe note(duration: row.end - row.start, of: sample.type, txn)
-            try unsafe index(row, txn)
-            try unsafe row.withValue(valueBuffer) { value in
-                keyBuffer.setKey(start: row.start, id: row.id, hasIDs: true)
-                var key = unsafe MDB_val(mv_size: 24, mv_data: keyBuffer.base)
-                try unsafe LMDBFailure.check(mdb_put(txn, tables[sample.type]!, &key, &value, 0))
-            }
-            try unsafe enqueue(sample.id, txn)
+    func save(_ sample: Sample) throws { try unsafe writing { txn in try unsafe save(sample, txn) } }
+
+    /// LMDB has one writer at a time, so one thread writes for all that wait.
+    func save(_ samples: [Sample], from writers: Writers) throws -> Bool {
+        guard writers == .threads else { return false }
+        try GroupCommit.run(samples) { waiting in
+            try unsafe writing { txn in for sample in waiting { try unsafe save(sample, txn) } }
         }
+        return true
+    }
+
+    private func save(_ sample: Sample, _ txn: OpaquePointer) throws {
+        let kind = try unsafe number(of: RowKind(sample), txn)
+        var batch = SampleBatch()
+        batch.append(sample)
+        let row = try NewRow(
+            id: sample.id, start: sample.start.nanoseconds, end: sample.end.nanoseconds,
+            value: sample.quantity.value, kind: kind, extras: RowExtras.bytes(batch.extras[0]))
+        try unsafe note(duration: row.end - row.start, of: sample.type, txn)
+        try unsafe index(row, txn)
+        try unsafe row.withValue(valueBuffer) { value in
+            keyBuffer.setKey(start: row.start, id: row.id, hasIDs: true)
+            var key = unsafe MDB_val(mv_size: 24, mv_data: keyBuffer.base)
+            try unsafe LMDBFailure.check(mdb_put(txn, tables[sample.type]!, &key, &value, 0))
+        }
+        try unsafe enqueue(sample.id, txn)
     }
 
     /// Puts an operation behind the last one.

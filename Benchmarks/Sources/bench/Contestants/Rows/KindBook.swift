@@ -84,7 +84,8 @@ struct RowFields {
     /// What few rows have, without the sync identifier.
     var extras: [UInt8] = []
 
-    /// The row of a batch, with its kind by number.
+    /// The row of a batch, with its kind by number. Inlined, so that the batch is not copied for each row.
+    @inline(__always)
     init(_ batch: SampleBatch, row: Int, kind: UInt16) throws {
         id = batch.ids[row]
         start = batch.starts[row]

@@ -1,7 +1,14 @@
 import HealthKV
 
 extension SQLiteRows: Contestant {
-    func finishImport() {}
+    /// Takes all that the log holds into the file, and goes back to the checkpoints that it makes by itself.
+    func finishImport() throws {
+        guard isImporting else { return }
+        isImporting = false
+        try execute("PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    var keepsSummaries: Bool { keepsDays }
 
     /// Sums of days by one range of the table after the other, which is quicker than to find each row's day.
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? {
@@ -22,7 +29,6 @@ extension SQLiteRows: Contestant {
         let rows = try statement("SELECT day, sum FROM days WHERE type = ?1 AND day BETWEEN 0 AND ?2")
         rows.bind(Int64(type), 1).bind(Int64(days.count - 1), 2)
         var sums = DaySums(count: days.count)
-        sums.fromSummaries = true
         while try rows.step() { sums.values[Int(rows.int(0))] = rows.double(1) }
         rows.reset()
         return sums
@@ -34,7 +40,7 @@ extension SQLiteRows: Contestant {
             "SELECT (start - ?2) / ?3, count(*), min(value), max(value), avg(value) FROM samples "
                 + "WHERE type = ?1 AND start >= ?2 AND start < ?4 GROUP BY 1")
         rows.bind(Int64(number), 1).bind(points.from, 2).bind(points.width, 3)
-        rows.bind(points.from + points.width * Int64(points.count), 4)
+        rows.bind(points.end, 4)
         var found = Array(repeating: SeriesPoint(), count: points.count)
         while try rows.step() {
             found[Int(rows.int(0))] = SeriesPoint(

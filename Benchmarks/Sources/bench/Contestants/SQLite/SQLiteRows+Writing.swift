@@ -6,7 +6,13 @@ extension SQLiteRows {
 
     /// Imports a batch in one durable commit; what is known already is compared and replaced if it differs.
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts {
-        try writing {
+        if !isImporting {
+            isImporting = true
+            // A page that several batches change goes into the file once then. A GB of log.
+            try execute("PRAGMA wal_autocheckpoint = 250000")
+        }
+        return try writing {
+            let insertion = try statement(SQLiteRows.insertion)
             let numbers = batch.kinds.map { book.number(of: RowKind($0)) }
             let types = numbers.map { book.typeNumber(ofKind: $0) }
             var counts = ImportCounts()
@@ -14,13 +20,13 @@ extension SQLiteRows {
                 let kind = Int(batch.kindOfRow[row])
                 let fields = try RowFields(batch, row: row, kind: numbers[kind])
                 book.note(duration: fields.end - fields.start, ofType: types[kind])
-                if try insert(fields, type: types[kind]) {
+                if try insert(fields, type: types[kind], insertion) {
                     counts.inserted += 1
                 } else if try isEqual(fields) {
                     counts.unchanged += 1
                 } else {
                     try statement("DELETE FROM samples WHERE id = ?1").bind(fields.id, 1).run()
-                    _ = try insert(fields, type: types[kind])
+                    _ = try insert(fields, type: types[kind], insertion)
                     counts.replaced += 1
                 }
             }
@@ -29,8 +35,8 @@ extension SQLiteRows {
     }
 
     /// Says whether the id was new.
-    private func insert(_ row: RowFields, type: UInt16) throws -> Bool {
-        let statement = try statement(SQLiteRows.insertion)
+    @inline(__always)
+    private func insert(_ row: RowFields, type: UInt16, _ statement: SQLiteStatement) throws -> Bool {
         statement.bind(Int64(type), 1).bind(row.start, 2).bind(row.id, 3).bind(row.end, 4).bind(row.value, 5)
         statement.bind(Int64(row.kind), 6).bind(row.sync, 7).bind(row.extras, 8)
         try statement.run()
@@ -45,17 +51,31 @@ extension SQLiteRows {
     }
 
     /// Saves one sample durably, with an operation that waits for a peer.
-    func save(_ sample: Sample) throws {
+    func save(_ sample: Sample) throws { try save(together: [sample]) }
+
+    private func save(together samples: [Sample]) throws {
         try writing {
-            var batch = SampleBatch()
-            batch.append(sample)
-            let kind = book.number(of: RowKind(sample))
-            let row = try RowFields(batch, row: 0, kind: kind)
-            let type = book.typeNumber(ofKind: kind)
-            book.note(duration: row.end - row.start, ofType: type)
-            guard try insert(row, type: type) else { throw BenchFailure("SQLite: a new sample was there already") }
-            try statement("INSERT INTO pending(id) VALUES(?1)").bind(sample.id, 1).run()
+            let insertion = try statement(SQLiteRows.insertion)
+            for sample in samples {
+                var batch = SampleBatch()
+                batch.append(sample)
+                let kind = book.number(of: RowKind(sample))
+                let row = try RowFields(batch, row: 0, kind: kind)
+                let type = book.typeNumber(ofKind: kind)
+                book.note(duration: row.end - row.start, ofType: type)
+                guard try insert(row, type: type, insertion) else {
+                    throw BenchFailure("SQLite: a new sample was there already")
+                }
+                try statement("INSERT INTO pending(id) VALUES(?1)").bind(sample.id, 1).run()
+            }
         }
+    }
+
+    /// SQLite has one writer at a time, so one thread writes for all that wait.
+    func save(_ samples: [Sample], from writers: Writers) throws -> Bool {
+        guard writers == .threads else { return false }
+        try GroupCommit.run(samples) { try save(together: $0) }
+        return true
     }
 
     /// Gives a sample another value, durably.

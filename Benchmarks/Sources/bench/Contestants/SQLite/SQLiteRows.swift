@@ -5,7 +5,7 @@ import HealthKV
 /// One row a sample in SQLite: one table in the order of type and time, indexes by UUID and by sync identifier.
 ///
 /// Set up as SQLite's documentation recommends: WAL with full synchronisation, WITHOUT ROWID since rows are short and have a
-/// key of their own, prepared statements, a mapped file, and a page cache that holds what one batch touches.
+/// key of their own, prepared statements, a mapped file, and a page cache that holds the whole index by UUID, which every batch touches all over.
 ///
 /// SAFETY: the connection lives from `init` to `close`, and one thread uses it.
 @safe final class SQLiteRows {
@@ -14,6 +14,8 @@ import HealthKV
     let keepsDays: Bool
     private var statements: [String: SQLiteStatement] = [:]
     var book = KindBook()
+    /// Whether checkpoints are put off, as its documentation recommends while much is written.
+    var isImporting = false
     /// How many rows the last reading of a type found, to make room for the next.
     var lastCounts: [SampleType: Int] = [:]
 
@@ -30,6 +32,7 @@ import HealthKV
 
     init(folder: String, keepsDays: Bool) throws {
         self.keepsDays = keepsDays
+        _ = SQLiteRows.isWithoutStatistics
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
@@ -37,7 +40,7 @@ import HealthKV
         guard code == SQLITE_OK, let handle = unsafe handle else { throw unsafe SQLiteFailure(handle, code) }
         unsafe database = unsafe handle
         for setting in [
-            "journal_mode = WAL", "synchronous = FULL", "mmap_size = 17179869184", "cache_size = -262144",
+            "journal_mode = WAL", "synchronous = FULL", "mmap_size = 17179869184", "cache_size = -1048576",
             "temp_store = MEMORY", "busy_timeout = 10000",
         ] { try execute("PRAGMA " + setting) }
         try unsafe SQLiteRows.defineLocalDay(database)
@@ -46,6 +49,10 @@ import HealthKV
         if try saved.step() { book = try JSONDecoder().decode(KindBook.self, from: Data(saved.bytes(0))) }
         saved.reset()
     }
+
+    /// Before the first connection: SQLite does not count its memory, as its documentation recommends; each call to malloc
+    /// would take a lock for it.
+    private static let isWithoutStatistics = unsafe sqlite_stop_counting_memory() == SQLITE_OK
 
     func close() {
         statements = [:]

@@ -1,0 +1,131 @@
+import ColumnFormat
+import LMDB
+
+/// Which hashes the partitions of the identity index certainly do not hold, in the memory of the process that writes.
+///
+/// An import compares each of its identities with the index, and nearly all are new: without filters it would read all of the index
+/// for each batch. A filter says "perhaps" to every hash that its partition holds. It is made where all of a partition is in hand
+/// anyway, follows what this process adds, and is gone after anything else: another process's commit, another file, a commit
+/// that failed. A partition without one is looked through.
+final class IdentityFilters: Sendable {
+    /// What belongs to a partition for as long as it has these bounds.
+    private struct Bounds: Hashable {
+        var lower: UInt64
+        var upper: UInt64
+
+        init(_ partition: IdentityPartition) {
+            lower = partition.lower
+            upper = partition.upper
+        }
+    }
+
+    private struct State {
+        var filters: [Bounds: IdentityFilter] = [:]
+        /// The file and the last transaction that they follow.
+        var file: FileIdentity?
+        var transaction = 0
+    }
+
+    private let state = Monitor(State())
+
+    /// Forgets all unless the transaction that begins is the next one after the last that was followed.
+    func begin(_ transaction: Int, of file: OpenFile) {
+        state.withLock { state in
+            if state.file != file.data || transaction != state.transaction + 1 { state.filters = [:] }
+            state.file = file.data
+            state.transaction = transaction - 1
+        }
+    }
+
+    func committed(_ transaction: Int) { state.withLock { $0.transaction = transaction } }
+
+    func forget() { state.withLock { $0.filters = [:] } }
+
+    /// Makes the filter of a partition that holds exactly these entries.
+    func make(_ partition: IdentityPartition, _ entries: [IdentityEntry], _ limits: EngineLimits) {
+        var filter = IdentityFilter(partition, capacity: max(limits.partitionEntries, UInt64(entries.count)))
+        filter.add(entries)
+        state.withLock { [filter] state in
+            let bounds = Bounds(partition)
+            if state.filters.count < limits.identityFilters || state.filters[bounds] != nil {
+                state.filters[bounds] = filter
+            }
+        }
+    }
+
+    /// Notes entries that are added to a partition.
+    func add(_ entries: [IdentityEntry], to partition: IdentityPartition) {
+        state.withLock { $0.filters[Bounds(partition)]?.add(entries) }
+    }
+
+    /// Forgets a partition that is divided.
+    func remove(_ partition: IdentityPartition) {
+        state.withLock { $0.filters[Bounds(partition)] = nil }
+    }
+
+    /// The rows whose hash a partition may hold; `nil` when nothing is known of it.
+    func candidates(_ rows: ArraySlice<HashedRow>, in partition: IdentityPartition) -> [HashedRow]? {
+        state.withLock { state in
+            guard let filter = state.filters[Bounds(partition)] else { return nil }
+            return rows.filter { filter.mayHold($0.hash) }
+        }
+    }
+}
+
+/// A filter of Bloom's kind over the hashes of one partition: each sets five bits of a line of 512. Lines follow the order of hashes,
+/// so a sorted batch passes over them once.
+struct IdentityFilter {
+    private let lower: UInt64
+    private let scale: UInt64
+    private let lastLine: UInt64
+    private var words: [UInt64]
+
+    /// With so many bits for each entry that the partition can hold about one of a hundred new hashes is taken for a known one.
+    private static let bitsPerEntry: UInt64 = 10
+    private static let scaleBits: UInt64 = 40
+
+    init(_ partition: IdentityPartition, capacity: UInt64) {
+        let span = partition.upper - partition.lower
+        let lines = min(1 << 20, max(1, capacity * IdentityFilter.bitsPerEntry / 512))
+        lower = partition.lower
+        // A distance within the span times this has no more than 60 bits.
+        scale = (lines << IdentityFilter.scaleBits) / span
+        lastLine = lines - 1
+        words = [UInt64](repeating: 0, count: Int(lines) * 8)
+    }
+
+    @inline(__always)
+    private func line(_ hash: UInt64) -> Int {
+        // What lies outside, as only damage makes it, shares the last line.
+        Int(truncatingIfNeeded: min(lastLine, ((hash &- lower) &* scale) >> IdentityFilter.scaleBits)) * 8
+    }
+
+    /// Five places within a line, from the upper bits of a product: a line's hashes differ in their lower bits only.
+    @inline(__always)
+    private static func mixed(_ hash: UInt64) -> UInt64 { hash &* 0x9E37_79B9_7F4A_7C15 }
+
+    @inline(__always)
+    private static func place(_ mixed: UInt64, _ number: UInt64) -> Int {
+        Int(truncatingIfNeeded: mixed >> (55 - 9 * number) & 511)
+    }
+
+    mutating func add(_ entries: [IdentityEntry]) {
+        for entry in entries {
+            let (line, mixed) = (line(entry.hash), IdentityFilter.mixed(entry.hash))
+            for number: UInt64 in 0..<5 {
+                let place = IdentityFilter.place(mixed, number)
+                words[line + (place >> 6)] |= 1 << UInt64(place & 63)
+            }
+        }
+    }
+
+    @inline(__always)
+    func mayHold(_ hash: UInt64) -> Bool {
+        let (line, mixed) = (line(hash), IdentityFilter.mixed(hash))
+        for number: UInt64 in 0..<5 {
+            let place = IdentityFilter.place(mixed, number)
+            if words[line + (place >> 6)] >> UInt64(place & 63) & 1 == 0 { return false }
+        }
+        return true
+    }
+}

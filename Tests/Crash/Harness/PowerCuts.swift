@@ -1,0 +1,137 @@
+import Foundation
+import TestSupport
+
+#if os(Linux)
+    /// Stores on a file system whose power is cut while processes work on them: ext4 on a loop device, ended by the ioctl that
+    /// lets it forget all that it has not written, then mounted again, which replays its log.
+    enum PowerCuts {
+        /// What tells that this machine cannot do it.
+        private static let notHere: Int32 = 75
+        private static let cutsOfAStore = 10
+
+        static func run(_ arguments: Arguments) throws {
+            let count = Int(try arguments.number("count", default: 20))
+            var generator = SeededGenerator(seed: try arguments.number("seed", default: 1))
+            guard let disk = try LoopDisk(in: try arguments.text("scratch") + "/power") else {
+                complain(
+                    "No power cuts here: they need the superuser, mkfs.ext4, and loop devices that may be mounted.")
+                exit(notHere)
+            }
+            defer { disk.remove() }
+            let began = ContinuousClock.now
+            var cuts = 0
+            var failure: String?
+            while cuts < count, failure == nil {
+                let seed = generator.next() >> 16
+                do {
+                    try cut(disk, arguments.has("unsynced"), seed, &generator, &cuts, until: count)
+                } catch let verdict as Verdict {
+                    failure = "cut \(cuts), work --seed \(seed): \(verdict)"
+                }
+            }
+            if let failure { complain(failure) }
+            let seconds = (ContinuousClock.now - began) / .seconds(1)
+            let rate = String(format: "%.1f", Double(cuts) / max(seconds, 0.001))
+            print("cuts \(cuts) lost \(failure == nil ? 0 : 1) rate \(rate)")
+            if failure != nil {
+                disk.remove()
+                exit(1)
+            }
+        }
+
+        /// Cuts the power under one store several times; each process goes on with what the one before left.
+        private static func cut(
+            _ disk: LoopDisk, _ isUnsynced: Bool, _ seed: UInt64, _ generator: inout SeededGenerator, _ cuts: inout Int,
+            until count: Int
+        ) throws {
+            try disk.mount()
+            try? FileManager.default.removeItem(atPath: disk.store)
+            try disk.unmount()
+            var before = ContentDigest()
+            for run in 0..<cutsOfAStore where cuts < count {
+                try disk.mount()
+                let journal = disk.folder + "/acks-\(run)"
+                try? FileManager.default.removeItem(atPath: journal)
+                let words =
+                    ["work", "--seed", "\(seed &+ UInt64(run))", "--transactions", "1000000"]
+                    + (isUnsynced ? ["--unsynced"] : [])
+                let process = try WorkingProcess(words, store: disk.store, journal: journal, isQuiet: true)
+                process.wait(upTo: 120_000, &generator)
+                try disk.cutPower(flushesLog: generator.chance(percent: 30))
+                process.kill()
+                _ = process.end()
+                try disk.unmount()
+                try disk.mount()
+                var history = process.history
+                history.before = before
+                before = try Judge(folder: disk.store).judge(history, probe: Judge.probe(&generator))
+                try disk.unmount()
+                cuts += 1
+            }
+        }
+    }
+
+    /// A file with an ext4 file system, mounted by a loop device.
+    struct LoopDisk {
+        let folder: String
+        private var image: String { folder + "/image" }
+        private var place: String { folder + "/disk" }
+        var store: String { place + "/store" }
+
+        /// Makes the disk; `nil` where that is not allowed.
+        init?(in folder: String) throws {
+            self.folder = folder
+            try FileManager.default.createDirectory(atPath: folder + "/disk", withIntermediateDirectories: true)
+            let isMade =
+                LoopDisk.call(["truncate", "-s", "128M", image]) && LoopDisk.call(["mkfs.ext4", "-q", image])
+                && LoopDisk.call(["mount", "-o", "loop,noatime", image, place])
+            let isCut = isMade && (try? cutPower(flushesLog: false)) != nil
+            if isMade { try unmount() }
+            guard isCut else {
+                remove()
+                return nil
+            }
+        }
+
+        func mount() throws {
+            guard LoopDisk.call(["mount", "-o", "loop,noatime", image, place]) else {
+                throw Verdict(loss: .lost, detail: "the disk cannot be mounted")
+            }
+        }
+
+        func unmount() throws {
+            // A process that was just killed may hold a file for another moment.
+            for _ in 0..<100 {
+                if LoopDisk.call(["umount", place]) { return }
+                pause(microseconds: 20_000)
+            }
+            throw Verdict(loss: .lost, detail: "the disk cannot be unmounted")
+        }
+
+        /// Ends the file system at once: nothing more is written, but for its log when that is flushed.
+        func cutPower(flushesLog: Bool) throws {
+            let descriptor = unsafe open(place, O_RDONLY | O_DIRECTORY)
+            defer { close(descriptor) }
+            // EXT4_IOC_SHUTDOWN, with EXT4_GOING_FLAGS_LOGFLUSH or EXT4_GOING_FLAGS_NOLOGFLUSH.
+            var flags: UInt32 = flushesLog ? 1 : 2
+            guard unsafe ioctl(descriptor, 0x8004_587D, &flags) == 0 else {
+                throw Verdict(loss: .lost, detail: "the power cannot be cut (errno \(errno))")
+            }
+        }
+
+        func remove() {
+            _ = LoopDisk.call(["umount", place])
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+
+        private static func call(_ words: [String]) -> Bool {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = words
+            process.standardError = FileHandle.nullDevice
+            guard (try? process.run()) != nil else { return false }
+            process.waitUntilExit()
+            return process.terminationStatus == 0
+        }
+    }
+#endif
