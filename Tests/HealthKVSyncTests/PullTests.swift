@@ -273,6 +273,25 @@ struct PullTests {
         try bench.finish()
     }
 
+    @Test(
+        "C23: the first sample of others after none were seen makes the feed be read again, since more may be readable")
+    func firstForeign() async throws {
+        let bench = try Bench()
+        bench.health.set(unreadable: [.bodyMass])
+        bench.health.save(bench.scale(72, hour: 1))
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        bench.health.set(unreadable: [])
+        bench.health.save(bench.scale(70, hour: 2))
+        try await bench.sync()
+        #expect(try bench.weights.sorted() == [70, 72])
+        let pulls = bench.health.pulls
+        bench.health.save(bench.scale(71, hour: 3))
+        try await bench.sync()
+        #expect(bench.health.pulls == pulls + 1)
+        try bench.finish()
+    }
+
     @Test("An anchor that the peer no longer knows begins the feed anew") func expiredAnchor() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)

@@ -8,7 +8,7 @@ import Testing
 
 /// Devices with a store each, a health database each, the same app on all of them; crashes, locks, denials, reinstalls, other apps.
 ///
-/// `HEALTHKV_SEED` runs one history again, `HEALTHKV_LONG` runs hundreds.
+/// `HEALTHKV_SEED` runs one history again, `HEALTHKV_SEQUENCES` sets how many there are, `HEALTHKV_LONG` runs hundreds.
 @Suite("Simulated years of syncing")
 struct SimulationTests {
     private final class Device: Sendable {
@@ -128,7 +128,9 @@ struct SimulationTests {
         let environment = ProcessInfo.processInfo.environment
         let given = environment["HEALTHKV_SEED"].flatMap { UInt64($0) }
         var seeds = SeededGenerator()
-        for _ in 0..<(given != nil ? 1 : environment["HEALTHKV_LONG"] != nil ? 500 : 4) {
+        let usual = environment["HEALTHKV_LONG"] != nil ? 500 : 4
+        let count = environment["HEALTHKV_SEQUENCES"].flatMap { Int($0) } ?? usual
+        for _ in 0..<(given != nil ? 1 : count) {
             let seed = given ?? seeds.next()
             var world = try World(seed: seed)
             for number in world.devices.indices {

@@ -2,7 +2,7 @@
 // together with this file, and runs none. A name that several examples use belongs here; a name that one example
 // uses is better declared in that example.
 import Foundation
-import HealthKV
+import HealthKVSync
 import LMDB
 
 /// What examples change, or borrow and cannot copy. The rest is global, so that closures may capture it.
@@ -26,7 +26,14 @@ struct History {
 let history = History()
 
 func show(_ sample: Sample) {}
+func show(_ progress: SyncProgress) {}
+func showSettingsLink(_ message: String) {}
 func upload(_ samples: [Sample]) {}
+
+let sync: SyncEngine = unspecified()
+let backup: SampleStore = unspecified()
+let other: SampleStore = unspecified()
+let sample = Sample(.bodyMass, 72.4, .kilogram, at: now)
 
 let environment: LMDB.Environment = unspecified()
 let table: LMDB.Table = unspecified()

@@ -6,7 +6,7 @@ import Synchronization
 /// ```swift
 /// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)])
 /// try await sync.enable("backup")
-/// await sync.start()                                   // follows changes until stop()
+/// sync.start()                                         // follows changes until stop()
 /// ```
 ///
 /// It keeps nothing to itself: plans come from the app, all else stands in the store. So it may be made anew at any time, and one in

@@ -59,6 +59,7 @@ struct PageApplier: Sendable {
         }
         let imported = try txn.importBatch(batch)
         report.count(imported)
+        if state.isAdopted, state.lastForeign.map({ now > $0 + .days(30) }) ?? true { state.needsRescan = true }
         state.lastForeign = now
         noteDays(foreign.map(\.sample))
         for addition in foreign where addition.sample.syncIdentifier != nil { try link(addition, in: &txn) }

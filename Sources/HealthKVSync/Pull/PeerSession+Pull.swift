@@ -59,7 +59,7 @@ extension PeerSession {
             try await holdLease()
             let page = try await pullPage(type)
             total += page.report
-            if page.isDrained { break }
+            if page.isDrained, try await !beginRescanIfNeeded(type) { break }
         }
         try await pullTotals(type)
         return total
@@ -104,6 +104,20 @@ extension PeerSession {
             zone: options.zone)
     }
 
+    /// The first sample of others, or the first after a long silence, may mean that more can be read than before.
+    private func beginRescanIfNeeded(_ type: SampleType) async throws -> Bool {
+        guard try state()[type].needsRescan else { return false }
+        let (name, now) = (name, now)
+        let isDue = peer.traits.hidesUnreadable && plan.types[type]?.retention == .mirror
+        try await update { txn, state in
+            state[type].needsRescan = false
+            guard isDue else { return }
+            try PeerSession.forgetPlace(name, type, &state, &txn)
+            state[type].lastRescan = now
+        }
+        return isDue
+    }
+
     /// Read access may have grown without anybody being told, so the feed is read from its beginning now and then (SEMANTICS C23).
     private func beginRescanIfDue(_ type: SampleType) async throws {
         // What a cache has given away is not fetched again.
@@ -119,6 +133,8 @@ extension PeerSession {
         try await update { txn, state in
             try PeerSession.forgetPlace(name, type, &state, &txn)
             state[type].lastRescan = now
+            // What it brings is no sign of anything.
+            if state[type].lastForeign != nil { state[type].lastForeign = now }
         }
     }
 }

@@ -66,6 +66,8 @@ struct TypeState: Codable, Sendable, Equatable {
     var sources: Set<SourceIdentity> = []
     var lastRescan: Instant?
     var lastForeign: Instant?
+    /// Whether a sample of others came where none did before, or not for long: then there may be more (SEMANTICS C23).
+    var needsRescan = false
     /// Samples that the last enumeration missed: gone only if the next one misses them too (SEMANTICS C26).
     var missing: [SampleID] = []
     /// How many samples are kept though they were missed, because nothing showed that the enumeration could see them.

@@ -4,9 +4,9 @@ import Observation
 /// The status for a view to observe.
 ///
 /// ```swift
-/// let model = SyncStatusModel(sync)
+/// let model = await SyncStatusModel(sync)
 /// Task { await model.follow() }
-/// Text("\(model.status.pending) waiting")
+/// let waiting = await model.status.pending
 /// ```
 @MainActor @Observable
 public final class SyncStatusModel {

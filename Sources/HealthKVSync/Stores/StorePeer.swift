@@ -3,7 +3,7 @@ import HealthKV
 /// Another HealthKV store as a peer: a backup, a second device, another app of a group.
 ///
 /// ```swift
-/// let backup = try SampleStore.open(at: other)
+/// let backup = try SampleStore.open(at: folder)
 /// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)])
 /// ```
 public struct StorePeer: Peer {

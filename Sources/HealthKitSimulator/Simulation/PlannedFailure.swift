@@ -24,6 +24,9 @@ extension SimulatedDevice {
         }
     }
 
+    /// Nothing fails any more.
+    public func forgetFailures() { state.withLock { $0.failures = [] } }
+
     /// How often a call was made.
     public func count(of call: SimulatedCall) -> Int { state.withLock { $0.calls[call] ?? 0 } }
 }
