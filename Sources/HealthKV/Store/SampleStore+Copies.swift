@@ -10,12 +10,19 @@ extension SampleStore {
     /// ```swift
     /// try store.backup(to: folder + "-backup")
     /// ```
-    public func backup(to folder: String) throws { try copy(to: folder, compacting: false) }
+    ///
+    /// - Parameter progress: called now and then with the bytes copied so far. Answer false to stop: then nothing of the copy stays,
+    ///   and the error's code is ``StoreError/Code/cancelled``.
+    public func backup(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
+        try copy(to: folder, compacting: false, progress)
+    }
 
-    /// Copies the store without its free pages to a new folder, while it is in use.
-    public func compact(to folder: String) throws { try copy(to: folder, compacting: true) }
+    /// Copies the store without its free pages to a new folder, while it is in use. See ``backup(to:progress:)``.
+    public func compact(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
+        try copy(to: folder, compacting: true, progress)
+    }
 
-    private func copy(to folder: String, compacting: Bool) throws {
+    private func copy(to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?) throws {
         try checkOpen()
         guard !core.isWriting else {
             throw StoreError(.nested, path: path, "A copy cannot be made inside write")
@@ -30,7 +37,7 @@ extension SampleStore {
         }
         defer { lock.release() }
         do {
-            try core.environment.copy(toFolder: partial, compacting: compacting)
+            try core.environment.copy(toFolder: partial, compacting: compacting, progress: progress)
             try SampleStore.settleCopy(partial, compacting: compacting)
             guard FileSystem.rename(partial, to: place.folder) else {
                 throw StoreError(.storage, path: folder, "The copy cannot be given its name")
