@@ -94,7 +94,7 @@ extension Checker {
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
         while try cursor.next() {
             done += 1
-            if done % 16 == 0, !progress(share.lowerBound + step * Double(done)) { return false }
+            if !progress(share.lowerBound + step * Double(done)) { return false }
             let key = cursor.key.copied()
             if damagedChunks.contains(key) { continue }
             let chunk = try HotChunk(cursor.value, key: key.rawBytes)

@@ -60,7 +60,7 @@ import Testing
                 return true
             }
             #expect(report.isClean)
-            let inPasses = shares.filter { $0 > 0.6 && $0 < 0.75 }
+            let inPasses = shares.filter { $0 > 0.6 && $0 <= 0.75 }
             #expect(!inPasses.isEmpty, "\(shares)")
             for stop in inPasses.prefix(1) {
                 var last = 0.0
