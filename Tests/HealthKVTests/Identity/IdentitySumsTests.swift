@@ -62,14 +62,13 @@ import Testing
             #expect(report.isClean)
             let inPasses = shares.filter { $0 > 0.6 && $0 <= 0.75 }
             #expect(!inPasses.isEmpty, "\(shares)")
-            for stop in inPasses.prefix(1) {
-                var last = 0.0
-                _ = try store.check { share in
-                    last = share
-                    return share < stop
-                }
-                #expect(last == stop)
+            let stop = try #require(inPasses.first)
+            var later: [Double] = []
+            _ = try store.check { share in
+                if share > stop { later.append(share) }
+                return share < stop
             }
+            #expect(later == [1], "only the end is told")
         }
     }
 }
