@@ -53,8 +53,6 @@ struct SamplePool {
         if random.chance(0.25) { sample.syncIdentifier = random.pick(syncIdentifiers) }
         if random.chance(0.15) { sample.group = random.pick(groups) }
         if random.chance(0.1) { sample.device = Device(name: random.pick(["Scale", "Ring"]), localIdentifier: "x") }
-        // A workout whose end is not known says how long it has lasted.
-        if sample.type == .workout, sample.isOpenEnded, sample.quantity.value.isNaN { sample.quantity.value = 60 }
         if random.chance(0.1) { sample.count = random.pick([2, 60, Int(Int32.max)]) }
         if random.chance(0.12) { sample.metadata = metadata(&random) }
         if random.chance(0.05) { sample.timeZone = random.pick(["Asia/Kathmandu", "Europe/Paris"]) }
@@ -75,6 +73,8 @@ struct SamplePool {
         var sample = sample
         // Nobody mints the version with which a sample is hidden.
         if sample.version >= Sample.versionLimit { sample.version = Int64(random.number(1..<9)) }
+        // A workout whose end is not known says how long it has lasted.
+        if sample.type == .workout, sample.isOpenEnded, sample.quantity.value.isNaN { sample.quantity.value = 60 }
         if sample.type != .workout { sample.workout = nil }
         if sample.origin == .authored { sample.original = nil }
         if let unit = sample.original?.quantity.unit, let canonical = sample.type.canonicalUnit,
