@@ -69,6 +69,8 @@ public struct StoreError: Error, Sendable {
         public static let forked = Code(rawValue: "forked")
         /// A read took longer than the options allow.
         public static let readerExpired = Code(rawValue: "readerExpired")
+        /// The work was stopped by whoever had asked for it.
+        public static let cancelled = Code(rawValue: "cancelled")
     }
 
     /// What happened, for programs to decide by.
@@ -109,7 +111,7 @@ extension StoreError: CustomStringConvertible {
         case .invalidSample: "Correct what is named; nothing was stored."
         case .tokenExpired: "Read all samples once and continue from the current token."
         case .full: "Free space, or open the store with a greater map size. Nothing was stored."
-        case .mixedUnits: "Read whole samples instead of columns."
+        case .mixedUnits: "Read the samples one by one, each in its own unit."
         case .unsuitableQuery: "Ask for what the type has: see its aggregation and canonical unit."
         case .exists: "Choose a folder without a store."
         case .insideStore: "Choose a folder outside the store."
@@ -125,6 +127,7 @@ extension StoreError: CustomStringConvertible {
         case .replaced: "Close the store and open it again."
         case .suspended: "Call resume() first."
         case .forked: "Open the store again in this process."
+        case .cancelled: "Nothing of it was kept."
         case .readerExpired: "Read in smaller parts, such as pages, each with a snapshot of its own."
         default: "The store is unchanged."
         }
@@ -154,6 +157,7 @@ extension StoreError {
                 return StoreError(.newerFormat, path: path, "data.mdb has another format of LMDB", underlying: error)
             case .corrupted, .pageNotFound, .invalid:
                 return StoreError(.damaged, path: path, "The store is damaged", underlying: error)
+            case .cancelled: return StoreError(.cancelled, path: path, "The work was stopped")
             case .closed: return StoreError(.closed, path: path, "The store is closed", underlying: error)
             default: return StoreError(.storage, path: path, "The storage failed", underlying: error)
             }

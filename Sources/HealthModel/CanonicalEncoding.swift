@@ -21,8 +21,8 @@ public struct CanonicalEncoder: Sendable {
         append(sample.source.name)
         for text in [sample.source.version, sample.source.product, sample.source.system] { append(text) }
         append(sample.isUserEntered ? 1 : 0 as UInt8)
-        append(UInt64(sample.count))
-        append(UInt64(sample.multiplicity))
+        append(UInt64(bitPattern: Int64(sample.count)))
+        append(UInt64(bitPattern: Int64(sample.multiplicity)))
         append(sample.group)
         append(sample.device == nil ? 0 : 1 as UInt8)
         for text in sample.device?.fields ?? [] { append(text) }

@@ -32,7 +32,7 @@ public enum DerivedID {
         hash.mix(UInt64(bitPattern: start))
         hash.mix(UInt64(bitPattern: end))
         hash.mix(value.bitPattern)
-        hash.mix(UInt64(multiplicity))
+        hash.mix(UInt64(bitPattern: Int64(multiplicity)))
         let content = hash.value
         let time = UInt64(bitPattern: start) ^ (1 << 63)
         let typeBits = prefix.type & 0xFFFF

@@ -2,18 +2,24 @@
 public enum ModelError: Error, Hashable, Sendable {
     /// An instant outside 1710 to 2290.
     case instantOutOfRange
+    /// A text that is no date.
+    case malformedDate
     /// The start lies after the end.
     case startAfterEnd
     /// Two units of different dimensions were to be converted into each other.
     case incompatibleUnits(from: String, to: String)
     /// A text that is no unit in HealthKit's grammar.
     case unknownUnit(String)
-    /// A text that is no UUID.
+    /// A text that is no UUID, or the UUID of all zeros, which no sample has.
     case malformedIdentifier
     /// A text that is longer than the format can hold (65,535 bytes), or empty where it must not be.
     case malformedText(field: String)
     /// A count or version outside what the format can hold.
     case numberOutOfRange(field: String)
+    /// A workout whose end is not known and that does not say how long it has lasted.
+    case durationMissing
+    /// A name that no kind of workout has.
+    case unknownActivity
     /// A field that samples of this kind or origin cannot have.
     case misplacedField(String)
     /// Columns of a batch that differ in length, or an index that points outside its dictionary.
@@ -29,7 +35,12 @@ extension ModelError: CustomStringConvertible {
             "A quantity in \(from) cannot be converted to \(to). Use a unit of the same dimension."
         case .unknownUnit(let unit):
             "The unit \"\(unit)\" is not known. Write it as HealthKit does, such as kg, mg/dL or count/min."
-        case .malformedIdentifier: "The text is no UUID. A UUID has 32 hexadecimal digits in groups of 8-4-4-4-12."
+        case .malformedIdentifier:
+            "The text is no UUID of a sample. One has 32 hexadecimal digits in groups of 8-4-4-4-12, not all of them zero."
+        case .malformedDate:
+            "The text is no date. Write it as 2024-05-31T08:00:00.5Z, with at most nine decimals."
+        case .durationMissing: "A workout whose end is not known needs a duration. Pass how long it has lasted."
+        case .unknownActivity: "The kind of workout is not known. Write a name such as running, or HealthKit's number."
         case .malformedText(let field): "The text of \(field) is empty or longer than 65,535 bytes of UTF-8."
         case .numberOutOfRange(let field): "The number of \(field) is out of range."
         case .misplacedField(let field): "A sample of this kind or origin has no \(field)."

@@ -5,7 +5,7 @@
 /// hash.update([1, 2, 3])
 /// let digest = hash.finalize()       // 32 bytes
 /// ```
-public struct SHA256: Sendable {
+package struct SHA256: Sendable {
     /// Eight words, not an array: they stay in registers through a block.
     private struct State {
         var a: UInt32 = 0x6A09_E667
@@ -24,13 +24,13 @@ public struct SHA256: Sendable {
     private var length: UInt64 = 0
 
     /// A digest that has been given nothing yet.
-    public init() { rest.reserveCapacity(64) }
+    package init() { rest.reserveCapacity(64) }
 
     /// Adds bytes to what is digested.
-    public mutating func update(_ bytes: [UInt8]) { update(bytes.span) }
+    package mutating func update(_ bytes: [UInt8]) { update(bytes.span) }
 
     /// Adds bytes to what is digested.
-    public mutating func update(_ bytes: Span<UInt8>) {
+    package mutating func update(_ bytes: Span<UInt8>) {
         length += UInt64(bytes.count)
         var from = 0
         var state = state
@@ -56,7 +56,7 @@ public struct SHA256: Sendable {
     }
 
     /// The digest, 32 bytes, of all that was given.
-    public consuming func finalize() -> [UInt8] {
+    package consuming func finalize() -> [UInt8] {
         let bits = length &* 8
         var last = rest
         last.append(0x80)

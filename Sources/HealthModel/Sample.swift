@@ -107,6 +107,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
     public func validate() throws(ModelError) {
         guard start.isRepresentable, end.isRepresentable || isOpenEnded else { throw .instantOutOfRange }
         guard start <= end else { throw .startAfterEnd }
+        guard id != .zero else { throw .malformedIdentifier }
         guard version >= 0, version <= Sample.versionLimit else { throw .numberOutOfRange(field: "version") }
         guard count >= 1, count <= Int(Int32.max) else { throw .numberOutOfRange(field: "count") }
         guard multiplicity >= 0, multiplicity <= Int(Int32.max) else { throw .numberOutOfRange(field: "multiplicity") }
@@ -124,6 +125,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
         if type.kind == .category, Int32(exactly: quantity.value) == nil {
             throw .numberOutOfRange(field: "category value")
         }
+        if type == .workout, isOpenEnded, quantity.value.isNaN { throw .durationMissing }
         if rare != nil { try validateRareFields() }
     }
 

@@ -12,7 +12,12 @@ extension Environment {
     /// Copies one snapshot to `data.mdb` in a folder that exists and has none, and waits until it is on the disk. What
     /// is left of a copy that failed is removed. A compacting copy omits free pages and whatever deleted entries left in
     /// others, and numbers transactions from 1; the other waits for the writer to end.
-    public func copy(toFolder folder: String, compacting: Bool) throws(LMDBError) {
+    ///
+    /// - Parameter progress: called now and then with the bytes copied so far. Answer false to stop: then the copy fails
+    ///   with `.cancelled`.
+    public func copy(
+        toFolder folder: String, compacting: Bool, progress: ((Int) -> Bool)? = nil
+    ) throws(LMDBError) {
         if !compacting, isWritingThread { throw LMDBError(.wouldDeadlock, operation: "mdb_env_copyfd2", path: path) }
         try using("mdb_env_copyfd2") { () throws(LMDBError) in
             // LMDB would create the file with all permissions that the process mask leaves.
@@ -20,7 +25,7 @@ extension Environment {
             let descriptor = openFile(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options.fileMode)
             guard descriptor >= 0 else { throw LMDBError(errno, "open", folder) }
             var failure: (code: Int32, operation: StaticString)?
-            let code = copy(to: descriptor, compacting)
+            let code = progress.map { watchedCopy(to: descriptor, compacting, $0) } ?? copy(to: descriptor, compacting)
             if code != MDB_SUCCESS {
                 failure = (code, "mdb_env_copyfd2")
             } else if !isFlushed(descriptor) {
@@ -53,6 +58,29 @@ extension Environment {
         return code
     }
 
+    /// Copies on a thread of its own, since LMDB asks nobody whether to go on.
+    private func watchedCopy(to descriptor: Int32, _ compacting: Bool, _ progress: (Int) -> Bool) -> Int32 {
+        guard progress(0) else { return ECANCELED }
+        let outcome = Monitor<Int32?>(nil)
+        let thread = WriterThread(name: "copy", idlePeriod: .zero)
+        let starts = thread.perform {
+            let code = self.copy(to: descriptor, compacting)
+            outcome.update { $0 = code }
+        }
+        guard starts else { return EAGAIN }
+        defer { thread.stop() }
+        var isStopped = false
+        while true {
+            if let code = outcome.wait(atMost: .milliseconds(50), until: { $0 != nil }, then: { $0 }) {
+                return isStopped ? ECANCELED : code
+            }
+            if !isStopped, !progress(fileSize(descriptor)) {
+                isStopped = true
+                makeUnwritable(descriptor)
+            }
+        }
+    }
+
     /// Makes the name of a new file durable.
     private func flush(folder: String) throws(LMDBError) {
         let descriptor = openFile(folder, O_RDONLY | O_CLOEXEC, 0)
@@ -74,3 +102,17 @@ extension Environment {
 // Inside Environment the names of the C functions mean its own methods.
 private func openFile(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { unsafe open(path, flags, mode) }
 private func closeFile(_ descriptor: Int32) -> Int32 { close(descriptor) }
+
+private func fileSize(_ descriptor: Int32) -> Int {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
+}
+
+/// Puts something that cannot be written in the place of a descriptor's file: whoever is writing fails at the next write, and
+/// the number is not given to another file meanwhile.
+private func makeUnwritable(_ descriptor: Int32) {
+    let nothing = openFile("/dev/null", O_RDONLY | O_CLOEXEC, 0)
+    guard nothing >= 0 else { return }
+    _ = dup2(nothing, descriptor)
+    _ = closeFile(nothing)
+}

@@ -133,4 +133,6 @@ extension LMDBError.Code {
     public static let busy = Self(rawValue: EBUSY)
     /// `EDEADLK`: the call would wait for a transaction of its own thread.
     public static let wouldDeadlock = Self(rawValue: EDEADLK)
+    /// `ECANCELED`: whoever had asked for the work stopped it.
+    public static let cancelled = Self(rawValue: ECANCELED)
 }

@@ -97,6 +97,50 @@ import TestSupport
         #expect(fileStatus(folder.path + "/none/data.mdb") == nil)
     }
 
+    @Test("A copy that is stopped before it began or while it waits leaves nothing, and the store goes on")
+    func stoppedCopy() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment.small(folder)
+        let table = try environment.makeTable()
+        try fill(environment, table)
+        let target = folder.inner("copy")
+        for compacting in [true, false] {
+            let stopped = code { try environment.copy(toFolder: target, compacting: compacting) { _ in false } }
+            #expect(stopped == .cancelled && fileStatus(target + "/data.mdb") == nil)
+        }
+        // A plain copy waits for the writer: meanwhile it is asked whether to go on.
+        let isAsked = Monitor(false)
+        let outcome = Monitor<LMDBError.Code?>(nil)
+        let copier = WriterThread(name: "copier")
+        var transaction = try environment.beginWrite()
+        copier.perform {
+            var calls = 0
+            do throws(LMDBError) {
+                try environment.copy(toFolder: target, compacting: false) { _ in
+                    calls += 1
+                    if calls > 1 { isAsked.update { $0 = true } }
+                    return calls == 1
+                }
+                outcome.update { $0 = .busy }
+            } catch {
+                outcome.update { $0 = error.code }
+            }
+        }
+        isAsked.wait { $0 }
+        try transaction.put(table, [0], [0])
+        try transaction.commit()
+        outcome.wait { $0 != nil }
+        copier.stop()
+        #expect(outcome.withLock { $0 } == .cancelled && fileStatus(target + "/data.mdb") == nil)
+        var sizes: [Int] = []
+        try environment.copy(toFolder: target, compacting: false) { bytes in
+            sizes.append(bytes)
+            return true
+        }
+        #expect(sizes.first == 0 && fileStatus(target + "/data.mdb") != nil)
+        try environment.expectIntact()
+    }
+
     @Test("A plain copy inside this thread's write transaction is an error, a compacting one is not")
     func copyWhileWriting() throws {
         let folder = TemporaryFolder()

@@ -7,7 +7,7 @@ extension Checker {
     mutating func checkChunks(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
         var counts: [UInt32: TypeCounts] = [:]
         var feed = FeedCoverage(snapshot)
-        var last: ChunkBounds?
+        var last = LaneEnd.begin
         let total = max(1, try snapshot.view.statistics(snapshot.tables[.chunks]).entries)
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
         while try cursor.next() {
@@ -17,15 +17,17 @@ extension Checker {
             do {
                 let chunk = try HotChunk(cursor.value, key: key.rawBytes)
                 checkTiling(chunk, after: last)
-                last = ChunkBounds(key: chunk.key, upper: chunk.upper)
+                last = LaneEnd(lane: chunk.key.lane, upper: chunk.upper, place: place(of: chunk.key))
                 try checkRows(snapshot, chunk, &counts, &feed)
             } catch let error as FormatError {
-                add(.chunkUnreadable, .chunks, "key \(Checker.hex(key)): \(error)")
-                last = nil
+                add(.chunkUnreadable, .chunks, "\(place(of: key)): \(error)", Checker.reference(key))
+                noteDamage(ofChunk: key)
+                last = LaneEnd(lane: Checker.chunkKey(key)?.lane, upper: nil, place: place(of: key))
             } catch let error as StoreError {
                 add(
                     error.code == .damaged ? .detailsMismatch : .nameMissing, .chunks,
-                    "key \(Checker.hex(key)): \(error.detail)")
+                    "\(place(of: key)): \(error.detail)", Checker.reference(key))
+                noteDamage(ofChunk: key)
             }
         }
         checkLaneEnd(last)
@@ -33,23 +35,27 @@ extension Checker {
         checkCounts(snapshot, counts)
     }
 
-    private mutating func checkTiling(_ chunk: HotChunk, after last: ChunkBounds?) {
-        if let last, last.key.lane == chunk.key.lane {
-            if last.upper != chunk.key.lower {
-                add(.chunkGap, .chunks, "behind key \(Checker.hex(last.key.bytes))")
-            }
+    /// The chunk that is looked at, by its number in the table.
+    private func place(of key: ChunkKey) -> String { "\(Checker.name(key.lane.type)), chunk \(report.chunks)" }
+
+    private func place(of key: [UInt8]) -> String {
+        Checker.chunkKey(key).map { place(of: $0) } ?? "chunk \(report.chunks)"
+    }
+
+    private mutating func checkTiling(_ chunk: HotChunk, after last: LaneEnd) {
+        if last.lane == chunk.key.lane {
+            if let upper = last.upper, upper != chunk.key.lower { add(.chunkGap, .chunks, "behind \(last.place)") }
             return
         }
         checkLaneEnd(last)
-        if chunk.key.lower != .least {
-            add(.chunkGap, .chunks, "before key \(Checker.hex(chunk.key.bytes))")
+        // Behind a chunk of unknown lane nothing is known.
+        if last.lane != nil || last.upper != nil, chunk.key.lower != .least {
+            add(.chunkGap, .chunks, "before \(place(of: chunk.key))", Checker.reference(chunk.key.bytes))
         }
     }
 
-    private mutating func checkLaneEnd(_ last: ChunkBounds?) {
-        if let last, last.upper != .greatest {
-            add(.chunkGap, .chunks, "behind key \(Checker.hex(last.key.bytes))")
-        }
+    private mutating func checkLaneEnd(_ last: LaneEnd) {
+        if let upper = last.upper, upper != .greatest { add(.chunkGap, .chunks, "behind \(last.place)") }
     }
 
     private mutating func checkRows(
@@ -60,7 +66,9 @@ extension Checker {
         let rows = try snapshot.allRows(chunk)
         report.samples += rows.count
         if rows.count(where: \.isShadowed) != chunk.shadowed {
-            add(.shadowWrong, .chunks, "number of marks of key \(Checker.hex(chunk.key.bytes))")
+            add(
+                .shadowWrong, .chunks, "number of marks of \(place(of: chunk.key))",
+                Checker.reference(chunk.key.bytes))
         }
         let hides = try snapshot.hidden(rows, lane)
         for row in rows {
@@ -73,7 +81,9 @@ extension Checker {
             _ = try snapshot.unit(row.unit)
             _ = try snapshot.device(row.device)
             if !feed.covers(row, lane) {
-                add(.changeMissing, .changes, "commit \(row.commit) does not lead to id \(row.id)")
+                add(
+                    .changeMissing, .changes,
+                    "commit \(row.commit) does not lead to a sample of \(Checker.name(lane.type))", "id \(row.id)")
             }
         }
         try checkShadows(snapshot, lane, rows.filter { !(hides?($0) ?? false) })
@@ -84,7 +94,9 @@ extension Checker {
         let shadows =
             snapshot.header.shadowing[lane.type] ?? SampleType(catalogNumber: lane.type)?.shadowsDuplicates ?? false
         if !shadows {
-            if rows.contains(where: \.isShadowed) { add(.shadowWrong, .chunks, "type \(lane.type) shadows nothing") }
+            if rows.contains(where: \.isShadowed) {
+                add(.shadowWrong, .chunks, "\(Checker.name(lane.type)) shadows nothing")
+            }
             return
         }
         var index = 0
@@ -92,15 +104,16 @@ extension Checker {
             var end = index + 1
             while end < rows.count, rows[end].start == rows[index].start, rows[end].end == rows[index].end { end += 1 }
             let isAtBorder = index == 0 || end == rows.count
+            // A neighbour that cannot be read is a finding of its own.
             let group =
                 isAtBorder
-                ? try snapshot.rows(lane, start: rows[index].start, end: rows[index].end) : Array(rows[index..<end])
-            if group.count(where: { !$0.isShadowed }) != 1 {
+                ? try? snapshot.rows(lane, start: rows[index].start, end: rows[index].end) : Array(rows[index..<end])
+            if let shown = group?.count(where: { !$0.isShadowed }), shown != 1 {
+                add(.shadowWrong, .chunks, "a time of \(Checker.name(lane.type)) shows \(shown) samples")
+            } else if let group, try snapshot.winner(of: group, lane.type)?.isShadowed == true {
                 add(
-                    .shadowWrong, .chunks, "a time of type \(lane.type) shows \(group.count { !$0.isShadowed }) samples"
-                )
-            } else if try snapshot.winner(of: group, lane.type)?.isShadowed == true {
-                add(.shadowWrong, .chunks, "a time of type \(lane.type) shows another sample than the one that wins")
+                    .shadowWrong, .chunks,
+                    "a time of \(Checker.name(lane.type)) shows another sample than the one that wins")
             }
             index = end
         }
@@ -110,7 +123,7 @@ extension Checker {
     private mutating func checkOrphans(_ snapshot: borrowing Snapshot) {
         forEachValue(snapshot, .details, as: .detailsMismatch) { checker, value, key in
             if try !snapshot.view.contains(snapshot.tables[.chunks], key) {
-                checker.add(.detailsMismatch, .details, "key \(Checker.hex(key)) has no chunk")
+                checker.add(.detailsMismatch, .details, "\(checker.place) has no chunk", Checker.reference(key))
             }
             try DetailsChunk(value, key: key.rawBytes).verify()
         }
@@ -121,13 +134,26 @@ extension Checker {
             var kept: [UInt32: TypeCounts] = [:]
             for (type, counts) in try snapshot.allCounts() { kept[type] = counts }
             for type in Set(kept.keys).union(counted.keys).sorted()
-            where kept[type] ?? TypeCounts() != counted[type] ?? TypeCounts() {
-                add(.countsWrong, .summaries, "type \(type)")
+            where kept[type] ?? TypeCounts() != counted[type] ?? TypeCounts() && !damagedTypes.contains(type) {
+                add(.countsWrong, .summaries, Checker.name(type))
+            }
+            for type in damagedTypes.sorted() {
+                report.unexamined.append("counts of \(Checker.name(type)): not all of its chunks can be read")
             }
         } catch {
             add(.countsWrong, .summaries, "\(error)")
         }
     }
+}
+
+/// Where a lane has been followed to. Behind a chunk that cannot be read its end is not known.
+private struct LaneEnd {
+    var lane: Lane?
+    var upper: Point?
+    var place = ""
+
+    /// Before the first chunk, as behind a lane that is complete.
+    static let begin = LaneEnd(lane: nil, upper: .greatest)
 }
 
 /// Which stretches each commit's change record names.

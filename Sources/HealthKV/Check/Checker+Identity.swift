@@ -3,22 +3,104 @@ import HealthModel
 import LMDB
 
 extension Checker {
-    /// Every sample and tombstone has its entries in the index, and no id stands twice. A slice of the hashes at a time.
+    /// Every sample and tombstone has its entries in the index, and no id stands twice: in a few passes over the samples, however many
+    /// they are, and in memory that hardly grows with them. Chunks that were reported as damaged are left out.
     mutating func checkIdentity(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) {
+        if !damagedChunks.isEmpty {
+            report.unexamined.append("identity of the samples of \(damagedChunks.count) damaged chunks")
+        }
         do {
             try checkPartitions(snapshot)
-            let slices = try snapshot.identitySlices()
-            for (index, slice) in slices.enumerated() {
-                try compare(expected: snapshot.expectedEntries(in: slice), found: snapshot.indexedEntries(in: slice))
-                try checkDuplicates(snapshot, slice)
-                guard progress(0.6 + 0.4 * Double(index + 1) / Double(slices.count)) else { return }
-            }
             if try snapshot.recentEntries().count != Int(snapshot.header.recentEntries) {
                 add(.identityUnreadable, .identity, "the number of recent entries is wrong")
             }
+            try compare(snapshot, progress)
         } catch {
             add(.identityUnreadable, .identity, "\(error)")
+            report.unexamined.append("identity index: what lies behind the part that cannot be read")
         }
+    }
+
+    /// First sums of all entries are compared, then one by one those of buckets whose sums differ.
+    private mutating func compare(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
+        let key = snapshot.header.hashKey
+        var (expected, found) = (IdentitySums(key), IdentitySums(key))
+        var repeats = RepeatFilter(count: report.samples)
+        var scratch: [IdentityEntry] = []
+        let isComplete = try forEachSoundRow(snapshot, progress, 0.6..<0.75) { lane, row in
+            repeats.add(IdentityHash.of(row.id, key))
+            snapshot.appendIdentity(of: row, lane, to: &scratch)
+            for entry in scratch { expected.add(entry) }
+            scratch.removeAll(keepingCapacity: true)
+        }
+        guard isComplete else { return }
+        for entry in try snapshot.tombstoneEntries() { expected.add(entry) }
+        for slice in try snapshot.identitySlices() {
+            for entry in try snapshot.indexedEntries(in: slice) { found.add(entry) }
+        }
+        guard progress(0.8), try checkRepeats(snapshot, repeats, progress) else { return }
+        let groups = expected.groups(differingFrom: found)
+        for (index, buckets) in groups.enumerated() {
+            let width = 0.1 / Double(groups.count)
+            let share = 0.9 + width * Double(index)..<0.9 + width * Double(index + 1)
+            guard try compare(buckets, snapshot, progress, share) else { return }
+        }
+    }
+
+    /// Compares the entries of some buckets one by one; answers false when it was stopped.
+    private mutating func compare(
+        _ buckets: Set<Int>, _ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool, _ share: Range<Double>
+    ) throws -> Bool {
+        var expected: [IdentityEntry] = []
+        var scratch: [IdentityEntry] = []
+        let isComplete = try forEachSoundRow(snapshot, progress, share) { lane, row in
+            snapshot.appendIdentity(of: row, lane, to: &scratch)
+            expected += scratch.filter { buckets.contains(IdentitySums.bucket(of: $0)) }
+            scratch.removeAll(keepingCapacity: true)
+        }
+        guard isComplete else { return false }
+        expected += try snapshot.tombstoneEntries().filter { buckets.contains(IdentitySums.bucket(of: $0)) }
+        expected.sort()
+        var found: [IdentityEntry] = []
+        for slice in IdentitySums.hashes(of: buckets) { found += try snapshot.indexedEntries(in: slice) }
+        compare(expected: expected, found: found)
+        return true
+    }
+
+    /// Ids whose hashes may have come twice are compared themselves; answers false when it was stopped.
+    private mutating func checkRepeats(
+        _ snapshot: borrowing Snapshot, _ repeats: RepeatFilter, _ progress: (Double) -> Bool
+    ) throws -> Bool {
+        guard repeats.hasRepeats else { return true }
+        let key = snapshot.header.hashKey
+        var ids: [SampleID] = []
+        let isComplete = try forEachSoundRow(snapshot, progress, 0.8..<0.9) { _, row in
+            if repeats.mayRepeat(IdentityHash.of(row.id, key)) { ids.append(row.id) }
+        }
+        ids.sort()
+        for (left, right) in zip(ids, ids.dropFirst()) where left == right {
+            add(.duplicateID, .details, "two samples have one id", "id \(left)")
+        }
+        return isComplete
+    }
+
+    /// Calls `body` with every row of chunks that were not reported; answers false when it was stopped.
+    private func forEachSoundRow(
+        _ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool, _ share: Range<Double>,
+        _ body: (Lane, StoredRow) -> Void
+    ) throws -> Bool {
+        let step = (share.upperBound - share.lowerBound) / Double(max(1, report.chunks))
+        var done = 0
+        var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
+        while try cursor.next() {
+            done += 1
+            if !progress(share.lowerBound + step * Double(done)) { return false }
+            let key = cursor.key.copied()
+            if damagedChunks.contains(key) { continue }
+            let chunk = try HotChunk(cursor.value, key: key.rawBytes)
+            for row in try snapshot.allRows(chunk) { body(chunk.key.lane, row) }
+        }
+        return true
     }
 
     private mutating func checkPartitions(_ snapshot: borrowing Snapshot) throws {
@@ -52,24 +134,12 @@ extension Checker {
             if index < found.count, found[index] == entry {
                 index += 1
             } else {
-                add(.identityMissing, .identity, "an entry of type \(entry.kind.packed >> 16)")
+                add(
+                    .identityMissing, .identity,
+                    "an entry of \(Checker.name(UInt32(truncatingIfNeeded: entry.kind.packed >> 16)))")
             }
         }
         report.surplusHints += found.count - index
-    }
-
-    /// Ids of equal hash are compared themselves.
-    private mutating func checkDuplicates(_ snapshot: borrowing Snapshot, _ slice: Range<UInt64>) throws {
-        let key = snapshot.header.hashKey
-        var hashes: [UInt64] = []
-        try snapshot.forEachRowInChunks { _, row in
-            let hash = IdentityHash.of(row.id, key)
-            if slice.contains(IdentityEntry.hash(hash)) { hashes.append(hash) }
-        }
-        hashes.sort()
-        for (left, right) in zip(hashes, hashes.dropFirst()) where left == right {
-            add(.duplicateID, .details, "two samples have one id")
-        }
     }
 }
 

@@ -9,21 +9,27 @@ extension Checker {
             var known: Set<UInt32> = []
             for type in try snapshot.typesWithChunks() {
                 known.insert(type)
-                try checkSummaries(snapshot, type)
+                try checkSummaries(of: type, snapshot)
             }
             for type in try snapshot.summarizedTypes() where !known.contains(type) {
-                add(.summaryWrong, .summaries, "type \(type) has summaries and no samples")
+                add(.summaryWrong, .summaries, "\(Checker.name(type)) has summaries and no samples")
             }
         } catch {
             add(.summaryWrong, .summaries, "\(error)")
         }
     }
 
+    /// Of a type with damaged chunks what needs them is left out, and said so.
+    private mutating func checkSummaries(of type: UInt32, _ snapshot: borrowing Snapshot) throws {
+        guard damagedTypes.contains(type) else { return try checkSummaries(snapshot, type) }
+        report.unexamined.append("summaries of \(Checker.name(type)): not all of its chunks can be read")
+    }
+
     private mutating func checkSummaries(_ snapshot: borrowing Snapshot, _ type: UInt32) throws {
         var blocks = Set(try snapshot.summarizedBlocks(type))
         let aggregation = try snapshot.summarizedAggregation(of: type)
         guard let aggregation else {
-            if !blocks.isEmpty { add(.summaryWrong, .summaries, "type \(type) has summaries and no sums") }
+            if !blocks.isEmpty { add(.summaryWrong, .summaries, "\(Checker.name(type)) has summaries and no sums") }
             return
         }
         let ranking = try snapshot.ranking(of: type)
@@ -37,7 +43,7 @@ extension Checker {
             do {
                 try checkSummary(snapshot, type, block, aggregation, ranking)
             } catch let error as FormatError {
-                add(.summaryWrong, .summaries, "type \(type), block \(block): \(error)")
+                add(.summaryWrong, .summaries, "a block of \(Checker.name(type)): \(error)", "block \(block)")
             }
         }
     }
@@ -57,7 +63,7 @@ extension Checker {
         report.summaries += 1
         guard let kept else {
             if counted.samples > snapshot.context.thinSamples {
-                add(.summaryWrong, .summaries, "type \(type), block \(block) has none")
+                add(.summaryWrong, .summaries, "a block of \(Checker.name(type)) has none", "block \(block)")
             }
             return
         }
@@ -68,7 +74,9 @@ extension Checker {
                     let index = hour * 4 + quarter
                     return kept.quarters?[index].agrees(with: counted.quarters![index], .quarters, aggregation) ?? true
                 }
-            if !isRight { add(.summaryWrong, .summaries, "type \(type), hour \(first + Int64(hour))") }
+            if !isRight {
+                add(.summaryWrong, .summaries, "an hour of \(Checker.name(type))", "hour \(first + Int64(hour))")
+            }
         }
     }
 }

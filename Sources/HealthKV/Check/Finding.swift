@@ -1,4 +1,4 @@
-/// Something in a store that is not as it must be. It names tables, keys and commits, never a health value.
+/// Something in a store that is not as it must be. It names tables, types and places, never a health value.
 public struct Finding: Sendable, Hashable {
     /// What is wrong. Raw values are stable; kinds may be added.
     public enum Kind: String, Sendable, CaseIterable {
@@ -74,8 +74,18 @@ public struct Finding: Sendable, Hashable {
     public let kind: Kind
     /// The table it was found in; `pages` for what belongs to none, `<main>` and `<free>` for LMDB's own two.
     public let table: String
-    /// Where and what, without any health value.
+    /// Where and what, without any health value and without what tells when something was measured.
     public let detail: String
+    /// The key, id or hour in question, where there is one. It tells when something was measured, or names a sample: to be shown
+    /// only to whom it is meant for.
+    public let reference: String?
+
+    init(kind: Kind, table: String, detail: String, reference: String? = nil) {
+        self.kind = kind
+        self.table = table
+        self.detail = detail
+        self.reference = reference
+    }
 }
 
 /// What a check found.

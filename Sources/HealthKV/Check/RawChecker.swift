@@ -8,6 +8,8 @@ struct RawChecker: ~Copyable {
     private(set) var report: CheckReport
     private let limit: Int
     private var last: (key: ChunkKey, upper: Point)?
+    /// How many records of each table were looked at.
+    private var places: [String: Int] = [:]
     /// Rows and commit of each chunk, to be compared with its details.
     private var chunks: [ChunkKey: (rows: Int, commit: UInt64)] = [:]
     private var columns = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
@@ -18,9 +20,9 @@ struct RawChecker: ~Copyable {
         self.limit = limit
     }
 
-    private mutating func add(_ kind: Finding.Kind, _ table: String, _ detail: String) {
+    private mutating func add(_ kind: Finding.Kind, _ table: String, _ detail: String, _ reference: String? = nil) {
         if report.findings.count < limit {
-            report.findings.append(Finding(kind: kind, table: table, detail: detail))
+            report.findings.append(Finding(kind: kind, table: table, detail: detail, reference: reference))
         } else {
             report.omitted += 1
         }
@@ -48,6 +50,7 @@ struct RawChecker: ~Copyable {
     private mutating func look(at entry: SnapshotWalk.Entry, _ meta: Meta) {
         guard let code = TableCode(name: entry.table) else { return }
         report.records += 1
+        places[entry.table, default: 0] += 1
         do {
             let bytes = try entry.value()
             switch code {
@@ -60,10 +63,13 @@ struct RawChecker: ~Copyable {
                 try value.verify()
             }
         } catch {
-            add(RawChecker.kind(code), entry.table, "key \(Checker.hex(entry.key)): \(error)")
+            add(RawChecker.kind(code), entry.table, "\(place(code)): \(error)", Checker.reference(entry.key))
             if code == .chunks { last = nil }
         }
     }
+
+    /// The record that was looked at last, by its number in its table.
+    private func place(_ code: TableCode) -> String { "record \(places[code.name] ?? 0)" }
 
     private static func kind(_ code: TableCode) -> Finding.Kind {
         switch code {
@@ -94,7 +100,9 @@ struct RawChecker: ~Copyable {
         report.samples += chunk.rows
         chunks[chunk.key] = (chunk.rows, chunk.value.commit)
         if let last, last.key.lane == chunk.key.lane, last.upper != chunk.key.lower {
-            add(.chunkGap, TableCode.chunks.name, "behind key \(Checker.hex(last.key.bytes))")
+            add(
+                .chunkGap, TableCode.chunks.name, "before \(place(.chunks)) of \(Checker.name(chunk.key.lane.type))",
+                Checker.reference(key))
         }
         last = (chunk.key, chunk.upper)
     }
@@ -103,7 +111,9 @@ struct RawChecker: ~Copyable {
         let details = try DetailsChunk(bytes.rawBytes, key: key.rawBytes)
         try details.verify()
         if let chunk = chunks[details.key], chunk.rows != details.rows || chunk.commit != details.value.commit {
-            add(.detailsMismatch, TableCode.details.name, "key \(Checker.hex(key)) is of another commit than its chunk")
+            add(
+                .detailsMismatch, TableCode.details.name, "\(place(.details)) is of another commit than its chunk",
+                Checker.reference(key))
         }
     }
 }

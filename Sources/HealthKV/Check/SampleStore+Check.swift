@@ -85,12 +85,27 @@ extension PageInspection {
 struct Checker {
     var report = CheckReport()
     let limit: Int
+    /// The keys of chunks that were reported, and their types: what would only follow from them is no finding of its own.
+    private(set) var damagedChunks: Set<[UInt8]> = []
+    private(set) var damagedTypes: Set<UInt32> = []
+    /// The number of the record that is looked at in its table.
+    private var record = 0
 
     init(limit: Int) { self.limit = limit }
 
-    mutating func add(_ kind: Finding.Kind, _ table: TableCode, _ detail: String) {
+    mutating func noteDamage(ofChunk key: [UInt8]) {
+        damagedChunks.insert(key)
+        if let key = Checker.chunkKey(key) { damagedTypes.insert(key.lane.type) }
+    }
+
+    static func chunkKey(_ bytes: [UInt8]) -> ChunkKey? {
+        let span = bytes.rawBytes
+        return try? ChunkKey(span)
+    }
+
+    mutating func add(_ kind: Finding.Kind, _ table: TableCode, _ detail: String, _ reference: String? = nil) {
         if report.findings.count < limit {
-            report.findings.append(Finding(kind: kind, table: table.name, detail: detail))
+            report.findings.append(Finding(kind: kind, table: table.name, detail: detail, reference: reference))
         } else {
             report.omitted += 1
         }
@@ -120,8 +135,8 @@ struct Checker {
                 switch table {
                 case .tombstones:
                     let tombstone = try Tombstone(value, key: key)
-                    if key.first == 1, let found = try snapshot.find(tombstone.id), !found.isHidden {
-                        checker.add(.tombstoneOfLiveSample, table, "id \(tombstone.id)")
+                    if key.first == 1, let found = try? snapshot.find(tombstone.id), !found.isHidden {
+                        checker.add(.tombstoneOfLiveSample, table, checker.place, "id \(tombstone.id)")
                     }
                 case .changes: _ = try ChangeRecord(value, key: key)
                 case .upkeep where key.first == Intent.upkeepKind: _ = try Intent(value, key: key)
@@ -154,14 +169,16 @@ struct Checker {
         _ body: (inout Checker, RawSpan, [UInt8]) throws -> Void
     ) {
         do {
+            record = 0
             var cursor = try snapshot.view.cursor(snapshot.tables[table])
             while try cursor.next() {
                 report.records += 1
+                record += 1
                 let key = cursor.key.copied()
                 do {
                     try body(&self, cursor.value, key)
                 } catch {
-                    add(kind, table, "key \(Checker.hex(key)): \(error)")
+                    add(kind, table, "\(place): \(error)", Checker.reference(key))
                 }
             }
         } catch {
@@ -169,7 +186,16 @@ struct Checker {
         }
     }
 
-    static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
+    /// Where a record stands.
+    var place: String { "record \(record)" }
+
+    /// A type for a finding: names that others gave stay out of it.
+    static func name(_ type: UInt32) -> String {
+        SampleType(catalogNumber: type).map { "type \($0.shortName)" } ?? "type number \(type)"
+    }
+
+    /// A key for those who may see when something was measured.
+    static func reference(_ key: [UInt8]) -> String {
+        "key " + key.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
     }
 }

@@ -18,10 +18,13 @@ struct LaneReader {
     private var rest: (key: ChunkKey, rows: Range<Int>)?
     /// How many rows to decode at once: few at first, since many readers want one sample, then more and more.
     private var step = 16
+    /// Where what cannot be read is noted and passed over; `nil` where it is an error.
+    private let log: DamageLog?
 
     /// - Parameter sources: numbers of sources to give; `nil` for all.
-    init(_ lane: Lane, _ query: SampleQuery, sources: Set<UInt32>?) {
+    init(_ lane: Lane, _ query: SampleQuery, sources: Set<UInt32>?, _ log: DamageLog?) {
         self.lane = lane
+        self.log = log
         self.query = query
         self.sources = sources
         let bounds = query.starts(of: lane.duration)
@@ -54,17 +57,29 @@ struct LaneReader {
         let ascending = query.order == .ascending
         next = nil
         var follow: Point?
-        try snapshot.forEachChunk(
-            lane, from: ascending ? from : limit, to: ascending ? limit : from, descending: !ascending
-        ) { chunk in
-            follow = ascending ? chunk.upper : chunk.key.lower
-            guard try snapshot.mayHold(chunk, sources) else { return true }
-            // A range read looks back as far as samples can reach: most that begin there end there too.
-            let rows = try chunk.rows(chunk.rows(startingIn: starts), endingFrom: query.range.from.nanoseconds)
-            try pick(rows, of: chunk, snapshot)
-            return buffer.isEmpty
+        let bounds = (from: ascending ? from : limit, to: ascending ? limit : from)
+        if let log {
+            try snapshot.forEachReadableChunk(lane, from: bounds.from, to: bounds.to, descending: !ascending, log) {
+                try take($0, &follow, snapshot)
+            }
+        } else {
+            try snapshot.forEachChunk(lane, from: bounds.from, to: bounds.to, descending: !ascending) {
+                try take($0, &follow, snapshot)
+            }
         }
         if let follow, !buffer.isEmpty, ascending ? follow < limit : follow > limit { next = follow }
+    }
+
+    /// Picks rows of the next chunk; answers false when there were any.
+    private mutating func take(
+        _ chunk: HotChunk, _ follow: inout Point?, _ snapshot: borrowing Snapshot
+    ) throws -> Bool {
+        follow = query.order == .ascending ? chunk.upper : chunk.key.lower
+        guard try snapshot.mayHold(chunk, sources) else { return true }
+        // A range read looks back as far as samples can reach: most that begin there end there too.
+        let rows = try chunk.rows(chunk.rows(startingIn: starts), endingFrom: query.range.from.nanoseconds)
+        try pick(rows, of: chunk, snapshot)
+        return buffer.isEmpty
     }
 
     /// Fills the buffer with the next picked rows among some rows of a chunk, and remembers what is left of them.
@@ -93,7 +108,9 @@ extension Snapshot {
     }
 
     /// Calls `body` with each picked row of a type in the total order, until it answers false.
-    func forEachRow(of type: UInt32, _ query: SampleQuery, _ body: (StoredRow) throws -> Bool) throws {
+    func forEachRow(
+        of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil, _ body: (StoredRow) throws -> Bool
+    ) throws {
         guard !query.range.isEmpty else { return }
         var sources: Set<UInt32>?
         if let source = query.source {
@@ -101,7 +118,7 @@ extension Snapshot {
             sources = [number]
         }
         var readers = DurationClass.allCases.map {
-            LaneReader(Lane(type: type, duration: $0), query, sources: sources)
+            LaneReader(Lane(type: type, duration: $0), query, sources: sources, log)
         }
         while true {
             var best: (index: Int, row: StoredRow)?

@@ -17,18 +17,28 @@ public struct SamplePages: AsyncSequence, Sendable {
     let type: SampleType
     let query: SampleQuery
     let size: Int
+    let onDamage: (@Sendable (DamagedRange) -> Void)?
 
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, type: type, query: query, size: size) }
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(store: store, type: type, query: query, size: size, onDamage: onDamage)
+    }
 
     public struct Iterator: AsyncIteratorProtocol {
         let store: SampleStore
         let type: SampleType
         let query: SampleQuery
         let size: Int
+        let onDamage: (@Sendable (DamagedRange) -> Void)?
         private var last: Point?
         private var hasEnded = false
+        /// What was told already: the next page may meet it again.
+        private var damage: Set<DamagedRange> = []
 
-        init(store: SampleStore, type: SampleType, query: SampleQuery, size: Int) {
+        init(
+            store: SampleStore, type: SampleType, query: SampleQuery, size: Int,
+            onDamage: (@Sendable (DamagedRange) -> Void)?
+        ) {
+            self.onDamage = onDamage
             self.store = store
             self.type = type
             self.query = query
@@ -38,10 +48,13 @@ public struct SamplePages: AsyncSequence, Sendable {
         public mutating func next() async throws -> [Sample]? {
             if hasEnded { return nil }
             try Task.checkCancellation()
-            let (type, query, size, last) = (type, query, size, last)
-            let (samples, point) = try store.read { txn in
-                try txn.snapshot.page(of: type, query, size: size, behind: last)
+            let (type, query, size, last, skips) = (type, query, size, last, onDamage != nil)
+            let (samples, point, damage) = try store.read { txn in
+                let log = skips ? DamageLog() : nil
+                let (samples, point) = try txn.snapshot.page(of: type, query, size: size, behind: last, log)
+                return (samples, point, log?.ranges(of: type) ?? [])
             }
+            for range in damage where self.damage.insert(range).inserted { onDamage?(range) }
             self.last = point ?? last
             hasEnded = samples.count < size
             return samples.isEmpty ? nil : samples
@@ -51,26 +64,33 @@ public struct SamplePages: AsyncSequence, Sendable {
 
 extension SampleStore {
     /// A stream of pages of a type's samples in a range.
+    ///
+    /// - Parameter onDamage: where it is given, damaged chunks are passed over, and it is told of each stretch of time in which
+    ///   samples may be missing for that.
     public func pages(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
-        order: SampleOrder = .ascending, source: SourceIdentity? = nil, includeShadowed: Bool = false, size: Int = 1_000
+        order: SampleOrder = .ascending, source: SourceIdentity? = nil, includeShadowed: Bool = false,
+        size: Int = 1_000,
+        onDamage: (@Sendable (DamagedRange) -> Void)? = nil
     ) -> SamplePages {
         let query = SampleQuery(
             range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
             includeShadowed: includeShadowed)
-        return SamplePages(store: self, type: type, query: query, size: Swift.max(1, size))
+        return SamplePages(store: self, type: type, query: query, size: Swift.max(1, size), onDamage: onDamage)
     }
 }
 
 extension Snapshot {
     /// One page behind a point, and the point of its last sample.
-    func page(of type: SampleType, _ query: SampleQuery, size: Int, behind last: Point?) throws -> ([Sample], Point?) {
+    func page(
+        of type: SampleType, _ query: SampleQuery, size: Int, behind last: Point?, _ log: DamageLog? = nil
+    ) throws -> ([Sample], Point?) {
         guard let number = try number(of: type) else { return ([], nil) }
         var samples: [Sample] = []
         var point: Point?
         var query = query
         query.resume = last
-        try forEachRow(of: number, query) { row in
+        try forEachRow(of: number, query, skippingDamage: log) { row in
             if let last, query.order == .ascending ? row.point <= last : row.point >= last { return true }
             samples.append(try sample(row, number))
             point = row.point

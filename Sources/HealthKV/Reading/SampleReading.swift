@@ -54,6 +54,35 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
+    /// Calls `body` with each sample that can be read, in turn, until it answers false. Damaged chunks are passed over; the answer
+    /// tells in which stretches of time there may have been others.
+    ///
+    /// ```swift
+    /// let lost = try store.read { txn in
+    ///     try txn.forEachReadableSample(of: .stepCount) { sample in
+    ///         print(sample.start)
+    ///         return true
+    ///     }
+    /// }
+    /// for part in lost { print(part.type, part.starts.from, part.starts.to) }
+    /// ```
+    public func forEachReadableSample(
+        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
+        order: SampleOrder = .ascending, source: SourceIdentity? = nil, includeShadowed: Bool = false,
+        _ body: (Sample) throws -> Bool
+    ) throws -> [DamagedRange] {
+        guard let number = try snapshot.number(of: type) else { return [] }
+        let query = SampleQuery(
+            range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
+            includeShadowed: includeShadowed)
+        let snapshot = snapshot
+        let log = DamageLog()
+        try snapshot.forEachRow(of: number, query, skippingDamage: log) { row in
+            try body(snapshot.sample(row, number))
+        }
+        return log.ranges(of: type)
+    }
+
     /// The earliest sample of a type.
     public func first(of type: SampleType) throws -> Sample? { try samples(of: type, limit: 1).first }
 

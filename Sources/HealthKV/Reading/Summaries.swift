@@ -14,8 +14,10 @@ public struct TypeSummary: Sendable, Hashable {
     public let first: Instant?
     /// Start of the latest sample.
     public let last: Instant?
-    /// Canonical unit, or the common one of a type that the catalog does not know.
-    public let unit: HealthUnit?
+    /// The units that its values are told in: the canonical one, or all in which samples of a type without one were entered.
+    public let units: [HealthUnit]
+    /// Canonical unit, or the common one of a type that the catalog does not know; `nil` where there are several.
+    public var unit: HealthUnit? { units.count == 1 ? units[0] : nil }
     /// Sources with live samples of the type.
     public let sources: [SourceIdentity]
     /// Bytes of the type's chunks and details.
@@ -40,45 +42,91 @@ public struct SourceSummary: Sendable, Hashable {
     public let bytes: Int
 }
 
+/// A source and how many samples it has, as names and counts tell without a look at samples.
+public struct SourceCount: Sendable, Hashable {
+    /// The first revision that the store met.
+    public let source: Source
+    /// Live samples of all revisions in all types; 0 when all of them are gone.
+    public let samples: Int
+}
+
 extension SampleReading where Self: ~Copyable {
     /// The types that have live samples, by name.
-    public func types() throws -> [TypeSummary] { try snapshot.typeSummaries() }
+    public func types() throws -> [TypeSummary] { try types { throw $1 } }
+
+    /// The types that have live samples, by name, also where some of them are damaged.
+    ///
+    /// - Parameter onDamage: is told of each part of a type that cannot be read. When it throws, nothing is answered; else what
+    ///   the part would have told is left out.
+    public func types(onDamage: (SampleType, StoreError) throws -> Void) throws -> [TypeSummary] {
+        try snapshot.typeSummaries(onDamage)
+    }
 
     /// The sources that the store has met, in the order in which it first saw them.
-    public func sources() throws -> [SourceSummary] { try snapshot.sourceSummaries() }
+    public func sources() throws -> [SourceSummary] { try sources { throw $1 } }
+
+    /// The sources that the store has met, in the order in which it first saw them, also where samples are damaged.
+    ///
+    /// - Parameter onDamage: is told of each part of a type that cannot be read. When it throws, nothing is answered; else what
+    ///   the part would have told is left out.
+    public func sources(onDamage: (SampleType, StoreError) throws -> Void) throws -> [SourceSummary] {
+        try snapshot.sourceSummaries(onDamage)
+    }
+
+    /// The sources that the store has met, in the order in which it first saw them. No sample is read for it.
+    public func sourceCounts() throws -> [SourceCount] { try snapshot.sourceCounts() }
 }
 
 extension Snapshot {
-    func typeSummaries() throws -> [TypeSummary] {
+    fileprivate func sourceCounts() throws -> [SourceCount] {
+        let counts = try allCounts()
+        let revisions = try revisionsBySource()
+        return try NameLookup.numbers(.source, view, tables).map { number in
+            let identity = try source(number)
+            let samples = counts.reduce(0) { $0 + Int($1.counts.sources[number]?.samples ?? 0) }
+            let first = revisions[number]?.first ?? Source(bundle: identity.bundle, name: identity.name)
+            return SourceCount(source: first, samples: samples)
+        }
+    }
+
+    private func revisionsBySource() throws -> [UInt32: [Source]] {
+        var revisions: [UInt32: [Source]] = [:]
+        for number in try NameLookup.numbers(.revision, view, tables) {
+            let name = try revision(number)
+            revisions[name.sourceNumber, default: []].append(name.source)
+        }
+        return revisions
+    }
+
+    fileprivate func typeSummaries(_ onDamage: (SampleType, StoreError) throws -> Void) throws -> [TypeSummary] {
         var summaries: [TypeSummary] = []
         for (number, counts) in try allCounts() where counts.samples > 0 {
             let type = try type(number)
-            let bounds = try bounds(number, source: nil)
+            let bounds = try bounds(number, source: nil, onDamage)
+            let units = try type.canonicalUnit.map { [$0] } ?? units(number, onDamage)
             summaries.append(
                 TypeSummary(
                     type: type, samples: counts.samples, shadowed: counts.shadowed, first: bounds.first,
-                    last: bounds.last, unit: try type.canonicalUnit ?? anyUnit(number),
+                    last: bounds.last, units: units,
                     sources: try counts.sources.filter { $0.value.samples > 0 }.keys.sorted().map { try source($0) },
                     bytes: try bytes(of: number)))
         }
         return summaries.sorted { $0.type.shortName < $1.type.shortName }
     }
 
-    func sourceSummaries() throws -> [SourceSummary] {
+    fileprivate func sourceSummaries(
+        _ onDamage: (SampleType, StoreError) throws -> Void
+    ) throws -> [SourceSummary] {
         let counts = try allCounts()
         var typeBytes: [UInt32: Int] = [:]
         for (number, _) in counts { typeBytes[number] = try bytes(of: number) }
-        var revisions: [UInt32: [Source]] = [:]
-        for number in try NameLookup.numbers(.revision, view, tables) {
-            let name = try revision(number)
-            revisions[name.sourceNumber, default: []].append(name.source)
-        }
+        let revisions = try revisionsBySource()
         return try NameLookup.numbers(.source, view, tables).map { number in
             let identity = try source(number)
             let own = counts.filter { $0.counts.sources[number]?.samples ?? 0 > 0 }
             var (first, last): (Instant?, Instant?)
             for (type, _) in own {
-                let bounds = try bounds(type, source: identity)
+                let bounds = try bounds(type, source: identity, onDamage)
                 first = [first, bounds.first].compactMap(\.self).min()
                 last = [last, bounds.last].compactMap(\.self).max()
             }
@@ -94,26 +142,52 @@ extension Snapshot {
         }
     }
 
-    private func bounds(_ type: UInt32, source: SourceIdentity?) throws -> (first: Instant?, last: Instant?) {
-        var starts: [Int64] = []
-        for order in [SampleOrder.ascending, .descending] {
+    private func bounds(
+        _ number: UInt32, source: SourceIdentity?, _ onDamage: (SampleType, StoreError) throws -> Void
+    ) throws -> (first: Instant?, last: Instant?) {
+        func bound(_ order: SampleOrder) throws -> Instant? {
+            var start: Instant?
             let query = SampleQuery(order: order, source: source, includeShadowed: true)
-            try forEachRow(of: type, query) { row in
-                starts.append(row.start)
-                return false
+            do {
+                try forEachRow(of: number, query) { row in
+                    start = Instant(nanoseconds: row.start)
+                    return false
+                }
+            } catch {
+                try onDamage(type(number), damage(error))
             }
+            return start
         }
-        return (starts.first.map { Instant(nanoseconds: $0) }, starts.last.map { Instant(nanoseconds: $0) })
+        return (try bound(.ascending), try bound(.descending))
     }
 
-    /// The unit of the first sample.
-    private func anyUnit(_ type: UInt32) throws -> HealthUnit? {
-        var unit: HealthUnit?
-        try forEachRow(of: type, SampleQuery(includeShadowed: true)) { row in
-            unit = try self.unit(row.unit)
-            return false
+    /// The units in which a type's samples were entered, by symbol.
+    private func units(
+        _ number: UInt32, _ onDamage: (SampleType, StoreError) throws -> Void
+    ) throws -> [HealthUnit] {
+        var numbers: Set<UInt32> = []
+        for duration in DurationClass.allCases {
+            do {
+                try forEachChunk(Lane(type: number, duration: duration), from: .least, to: .greatest) { chunk in
+                    guard chunk.rows > 0 else { return true }
+                    try chunk.verify()
+                    let common = try chunk.commonUnit()
+                    numbers.formUnion(try common.map { [$0] } ?? chunk.distinctUnits())
+                    return true
+                }
+            } catch {
+                try onDamage(type(number), damage(error))
+            }
         }
-        return unit
+        return try numbers.map { try unit($0) }.sorted { $0.symbol < $1.symbol }
+    }
+
+    /// The error as damage of the store; throws it when it is none.
+    private func damage(_ error: any Error) throws -> StoreError {
+        guard let damage = StoreError.wrap(error, path: context.path) as? StoreError, damage.code == .damaged else {
+            throw error
+        }
+        return damage
     }
 
     /// Bytes of a type's values in both tables of chunks.

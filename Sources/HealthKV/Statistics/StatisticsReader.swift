@@ -142,11 +142,13 @@ struct StatisticsReader {
 
     private func convert(_ value: Double, _ number: UInt32, _ snapshot: borrowing Snapshot) throws -> Double {
         guard let unit else { return value }
+        let entered = try snapshot.unit(number)
         do {
-            return try snapshot.unit(number).convert(value, to: unit)
-        } catch is ModelError {
+            return try entered.convert(value, to: unit)
+        } catch {
             throw StoreError(
-                .mixedUnits, path: snapshot.context.path, "A type's samples have units that cannot be brought to one")
+                .mixedUnits, path: snapshot.context.path,
+                "\(try snapshot.type(type)) has samples in \(entered), which cannot be converted to \(unit)")
         }
     }
 }

@@ -10,12 +10,19 @@ extension SampleStore {
     /// ```swift
     /// try store.backup(to: folder + "-backup")
     /// ```
-    public func backup(to folder: String) throws { try copy(to: folder, compacting: false) }
+    ///
+    /// - Parameter progress: called now and then with the bytes copied so far. Answer false to stop: then nothing of the copy stays,
+    ///   and the error's code is ``StoreError/Code/cancelled``.
+    public func backup(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
+        try copy(to: folder, compacting: false, progress)
+    }
 
-    /// Copies the store without its free pages to a new folder, while it is in use.
-    public func compact(to folder: String) throws { try copy(to: folder, compacting: true) }
+    /// Copies the store without its free pages to a new folder, while it is in use. See ``backup(to:progress:)``.
+    public func compact(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
+        try copy(to: folder, compacting: true, progress)
+    }
 
-    private func copy(to folder: String, compacting: Bool) throws {
+    private func copy(to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?) throws {
         try checkOpen()
         guard !core.isWriting else {
             throw StoreError(.nested, path: path, "A copy cannot be made inside write")
@@ -30,7 +37,7 @@ extension SampleStore {
         }
         defer { lock.release() }
         do {
-            try core.copyPresentFile(to: partial, compacting: compacting)
+            try core.copyPresentFile(to: partial, compacting: compacting, progress)
             guard FileSystem.rename(partial, to: place.folder) else {
                 throw StoreError(.storage, path: folder, "The copy cannot be given its name")
             }
@@ -71,11 +78,13 @@ extension SampleStore {
 
 extension StoreCore {
     /// Copies the file; one that another process replaced meanwhile is left for its successor.
-    fileprivate func copyPresentFile(to folder: String, compacting: Bool) throws {
+    fileprivate func copyPresentFile(
+        to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?
+    ) throws {
         while true {
             let file = try presentFile()
             do {
-                try file.environment.copy(toFolder: folder, compacting: compacting)
+                try file.environment.copy(toFolder: folder, compacting: compacting, progress: progress)
                 return try SampleStore.settleCopy(folder, compacting: compacting)
             } catch {
                 if file.isInPlace(path) { throw error }

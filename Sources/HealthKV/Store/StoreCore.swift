@@ -101,7 +101,9 @@ final class StoreCore: Sendable {
         }
         guard header.transaction == UInt64(transaction.id) else {
             throw StoreError(
-                .damaged, path: path, "The store's header belongs to another transaction than the file's meta page")
+                .damaged, path: path,
+                "The store's header belongs to another transaction than the file's meta page, as in a file that mdb_load "
+                    + "made: load a dump instead")
         }
         return tables
     }

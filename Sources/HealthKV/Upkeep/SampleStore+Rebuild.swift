@@ -106,7 +106,7 @@ extension Snapshot {
         }
     }
 
-    private func tombstoneEntries() throws -> [IdentityEntry] {
+    func tombstoneEntries() throws -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
         var cursor = try view.cursor(tables[.tombstones])
         while try cursor.next() {

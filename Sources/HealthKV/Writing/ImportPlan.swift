@@ -72,6 +72,7 @@ extension SampleBatch {
             guard range.contains(start), range.contains(end) || end == .max else { throw ModelError.instantOutOfRange }
             guard start <= end else { throw ModelError.startAfterEnd }
         }
+        if ids.contains(.zero) { throw ModelError.malformedIdentifier }
         let isCategory = kinds.map { $0.type.kind == .category }
         if isCategory.contains(true) {
             for row in 0..<count where isCategory[Int(kindOfRow[row])] && Int32(exactly: values[row]) == nil {

@@ -43,6 +43,12 @@ extension Instant: LosslessStringConvertible, CustomStringConvertible {
 
     /// Reads what ``description`` writes, with any number of decimals up to nine and a distance from UTC instead of the `Z`.
     public init?(_ text: String) {
+        guard let instant = try? Instant(reading: text) else { return nil }
+        self = instant
+    }
+
+    /// Tells a text that is no date from a date that does not fit.
+    private init(reading text: String) throws(ModelError) {
         if text == Instant.distantFutureText {
             self = .distantFuture
             return
@@ -54,7 +60,7 @@ extension Instant: LosslessStringConvertible, CustomStringConvertible {
         var reader = ISOReader(bytes: Array(text.utf8))
         guard let seconds = reader.seconds(), let fraction = reader.fraction(), let offset = reader.offset(),
             reader.isAtEnd
-        else { return nil }
+        else { throw .malformedDate }
         let (since, overflow) = Int64(seconds - offset).subtractingReportingOverflow(Instant.secondsFrom1970To2001)
         let (scaled, tooFar) = since.multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
         let (sum, beyond) = scaled.addingReportingOverflow(Int64(fraction))
@@ -62,7 +68,7 @@ extension Instant: LosslessStringConvertible, CustomStringConvertible {
         if overflow || tooFar || beyond {
             let (next, far) = (since + 1).multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
             let (total, over) = next.addingReportingOverflow(Int64(fraction) - Instant.nanosecondsPerSecond)
-            if overflow || far || over { return nil }
+            if overflow || far || over { throw .instantOutOfRange }
             self.init(nanoseconds: total)
             return
         }
@@ -73,8 +79,7 @@ extension Instant: LosslessStringConvertible, CustomStringConvertible {
 extension Instant: Codable {
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
-        guard let instant = Instant(text) else { throw ModelError.instantOutOfRange }
-        self = instant
+        try self.init(reading: text)
     }
 
     public func encode(to encoder: any Encoder) throws {

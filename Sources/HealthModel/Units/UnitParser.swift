@@ -9,7 +9,7 @@
 ///
 /// A product binds more tightly than a division: `mL/min·kg` is mL/(min·kg). Letters count as they stand.
 struct UnitParser {
-    /// Longer than any unit that makes sense.
+    /// Longer than any unit that makes sense, as it is given and as it is kept.
     static let lengthLimit = 255
     private static let depthLimit = 16
 
@@ -21,7 +21,10 @@ struct UnitParser {
     static func parse(_ text: String) -> UnitExpression? {
         guard text.utf8.count <= lengthLimit else { return nil }
         var parser = UnitParser(bytes: Array(text.utf8))
-        guard let unit = parser.unit(), parser.position == parser.bytes.count, !unit.powers.isEmpty else { return nil }
+        guard let unit = parser.unit(), parser.position == parser.bytes.count, !unit.powers.isEmpty,
+            // A point is one byte and the dot that is kept for it two: what is stored must read back.
+            unit.symbol.utf8.count <= lengthLimit
+        else { return nil }
         return unit
     }
 

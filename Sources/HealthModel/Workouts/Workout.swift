@@ -154,12 +154,13 @@ public struct WorkoutActivity: Hashable, Sendable, Identifiable {
 }
 
 extension Sample {
-    /// A workout. Without a duration it lasted from start to end.
+    /// A workout. Without a duration it lasted from start to end; one whose end is not known yet needs a duration, and is
+    /// refused when it is stored without.
     public static func workout(
         _ workout: Workout, from start: Instant, to end: Instant, duration seconds: Double? = nil,
         source: Source = .thisApp, id: SampleID = SampleID(), metadata: [String: MetadataValue] = [:]
     ) -> Sample {
-        let whole = (end - start.nanoseconds).secondsSinceReference
+        let whole = end == .distantFuture ? .nan : (end - start.nanoseconds).secondsSinceReference
         var sample = Sample(
             .workout, seconds ?? whole, .second, from: start, to: end, source: source, id: id, metadata: metadata)
         sample.workout = workout
@@ -177,9 +178,9 @@ extension Sample {
     }
 
     /// How many seconds a workout lasted, pauses not counted; of other samples the time from start to end. `nil` while the end
-    /// is not known.
+    /// is not known, unless a workout says how long it has lasted.
     public var duration: Double? {
-        if type == .workout, let seconds = try? quantity.value(in: .second) { return seconds }
+        if type == .workout, let seconds = try? quantity.value(in: .second), !seconds.isNaN { return seconds }
         return isOpenEnded ? nil : (end - start.nanoseconds).secondsSinceReference
     }
 }

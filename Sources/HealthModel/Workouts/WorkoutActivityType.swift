@@ -47,7 +47,7 @@ extension WorkoutActivityType: Codable {
             return
         }
         guard let known = WorkoutActivityType(try container.decode(String.self)) else {
-            throw ModelError.malformedText(field: "workout activity")
+            throw ModelError.unknownActivity
         }
         self = known
     }

@@ -73,6 +73,8 @@ struct SamplePool {
         var sample = sample
         // Nobody mints the version with which a sample is hidden.
         if sample.version >= Sample.versionLimit { sample.version = Int64(random.number(1..<9)) }
+        // A workout whose end is not known says how long it has lasted.
+        if sample.type == .workout, sample.isOpenEnded, sample.quantity.value.isNaN { sample.quantity.value = 60 }
         if sample.type != .workout { sample.workout = nil }
         if sample.origin == .authored { sample.original = nil }
         if let unit = sample.original?.quantity.unit, let canonical = sample.type.canonicalUnit,

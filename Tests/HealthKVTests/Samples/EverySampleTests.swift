@@ -41,6 +41,7 @@ import TestSupport
     @Test("Merged one by one or imported as a batch, each sample reads back as it was", arguments: 0..<6)
     func roundTrip(_ run: Int) throws {
         let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let samples = EverySampleTests.samples(150, &random)
         try withStore { store in
@@ -63,6 +64,7 @@ import TestSupport
     @Test("JSON of the model reads back bit for bit, alone and as a list")
     func json() throws {
         let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let samples = EverySampleTests.samples(400, &random)
         let data = try JSONEncoder().encode(samples)
@@ -77,6 +79,7 @@ import TestSupport
     @Test("An edit of any field is an edit; the same content again is none")
     func edits() throws {
         let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let changes: [(String, (inout Sample) -> Void)] = [
             ("value", { $0.quantity.value += 1 }), ("unit", { $0.quantity.unit = .pound }),

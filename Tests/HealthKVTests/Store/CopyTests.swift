@@ -35,6 +35,20 @@ import TestSupport
             try store.write { try $0.deleteRange(of: .stepCount, from: .day(0, 6_000), to: .day(0, 60_000)) } == 900)
     }
 
+    @Test("A copy that is stopped leaves nothing, under no name") func stopped() throws {
+        let folder = TemporaryFolder()
+        try withStore { store throws in
+            try fill(store)
+            for copy in [store.backup(to:progress:), store.compact(to:progress:)] {
+                let error = #expect(throws: StoreError.self) {
+                    try copy(folder.inner("parent") + "/copy") { _ in false }
+                }
+                #expect(error?.code == .cancelled)
+                #expect(FileSystem.names(in: folder.path + "/parent") == [])
+            }
+        }
+    }
+
     @Test("Backup and compaction hold the same content, changes, tombstones and sync state") func copies() throws {
         let folder = TemporaryFolder()
         try withStore(options: tightOptions()) { store throws in

@@ -45,6 +45,7 @@ import TestSupport
     @Test("No text traps: pieces of units in any order, cut, doubled and nested")
     func fuzz() {
         let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let pieces =
             UnitAtom.all.map(\.symbol) + UnitAtom.prefixes.map(\.symbol)
@@ -64,12 +65,36 @@ import TestSupport
         #expect(valid > 100, "seed \(seed)")
     }
 
+    @Test("A unit that is taken reads back from its canonical form, however long it is")
+    func long() {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let prefixed = UnitAtom.all.filter(\.takesPrefix).flatMap { atom in
+            UnitAtom.prefixes.map { $0.symbol + atom.symbol }
+        }
+        var valid = 0
+        for _ in 0..<300 {
+            let factors = (0..<random.number(30..<80)).map { _ in random.pick(prefixed) }
+            guard let unit = try? HealthUnit(symbol: factors.joined(separator: random.pick([".", "*", "·"]))) else {
+                continue
+            }
+            valid += 1
+            #expect((try? HealthUnit(symbol: unit.symbol)) == unit, "\(unit.symbol), seed \(seed)")
+        }
+        #expect(valid > 10, "seed \(seed)")
+    }
+
     @Test("What is too long, too deep or of too great a power is refused")
     func limits() {
+        // Short enough in points, too long in the dots that are kept.
+        let names = UnitAtom.prefixes.flatMap { prefix in ["m", "g", "s", "K", "L", "V"].map { prefix.symbol + $0 } }
+        let longInDots = names.prefix(66).joined(separator: ".")
+        #expect(longInDots.utf8.count <= UnitParser.lengthLimit)
         let texts = [
             String(repeating: "(", count: 200),
             String(repeating: "(", count: 20) + "m" + String(repeating: ")", count: 20),
-            String(repeating: "m·", count: 127) + "m", "m^25", "(m^5)^5", "m^99", "m^-25",
+            String(repeating: "m·", count: 127) + "m", longInDots, "m^25", "(m^5)^5", "m^99", "m^-25",
             String(repeating: "g·", count: 200) + "g", "V^24·V^24·W^24·kV^24",
         ]
         for text in texts { #expect(throws: ModelError.unknownUnit(text)) { try HealthUnit(symbol: text) } }

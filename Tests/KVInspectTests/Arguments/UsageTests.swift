@@ -20,6 +20,9 @@ struct UsageTests {
             (["scan", "S", "--type", "a", "--limit", "-1"], "Error: The value '-1' is invalid for '--limit <count>'"),
             (["dump", "S", "--format", "csv"], "Error: The value 'csv' is invalid for '--format <format>'"),
             (["dump", "S", "--raw", "--format", "jsonl"], "Error: --raw and --format exclude each other"),
+            (["dump", "S", "--format", "table"], "Please provide 'jsonl'."),
+            (["scan", "S", "--type="], "Error: The value '' is invalid for '--type <type>'"),
+            (["stats", "S", "--type", ""], "Error: The value '' is invalid for '--type <type>'"),
             (["hash", "S", "--tz", "UTC"], "Error: Unknown option '--tz'"),
             (
                 ["scan", "S", "--type", "a", "--format", "xml"],

@@ -1,3 +1,4 @@
+import Foundation
 import HealthKV
 import Testing
 
@@ -32,6 +33,49 @@ struct LineReaderTests {
         #expect(sample.type == .stepCount && sample.start == Instant(nanoseconds: 0) && sample.end == sample.start)
         #expect(sample.quantity == Quantity(12, .count) && sample.source.name == "kvinspect" && sample.id != .zero)
         #expect(sample.origin == .imported && sample.metadata.isEmpty && sample.modified == nil)
+    }
+
+    @Test(
+        "A head with more sources than a dump has is refused, and a batch takes no line that could be too much for it")
+    func manySources() throws {
+        func line(_ sources: Range<Int>) -> [UInt8] {
+            let names = sources.map { #""s\#($0)""# }.joined(separator: ",")
+            let head = #""dump":{"version":1,"sources":[\#(names)]}"#
+            return Array(#"{"type":"stepCount","start":"2001-01-01","value":12,"unit":"count",\#(head)}"#.utf8)
+        }
+        #expect(reason(line(0..<70_000)) == "dump: more than 16384 sources")
+        var reader = LineReader(zone: .utc)
+        var batch = SampleBatch()
+        var next = 0
+        while reader.hasRoom(in: batch) {
+            let bytes = line(next..<next + 16_000)
+            try reader.read(bytes.span, into: &batch)
+            next += 16_000
+        }
+        #expect(batch.kinds.count <= 65_535)
+    }
+
+    @Test("Nobody's UUID is all zeros")
+    func zero() {
+        let line =
+            #"{"id":"00000000-0000-0000-0000-000000000000","type":"stepCount","start":"2001-01-01","value":1,"unit":"count"}"#
+        #expect(reason(Array(line.utf8))?.hasPrefix("id: The text is no UUID of a sample") == true)
+    }
+
+    @Test("What is wrong inside a workout is named for what it is")
+    func workouts() {
+        func reason(_ workout: String) -> String {
+            let line =
+                #"{"type":"workout","start":"2001-01-01","value":1,"unit":"s","workout":\#(workout)}"#
+            return self.reason(Array(line.utf8)) ?? ""
+        }
+        #expect(reason(#"{"activity":"nonsense"}"#).contains("kind of workout is not known"))
+        let event = #"{"activity":"running","events":[{"kind":1,"start":"DATE","end":"DATE"}]}"#
+        for date in ["soon", "2024-05-31T08:00:00.1234567890Z"] {
+            #expect(
+                reason(event.replacingOccurrences(of: "DATE", with: date)).contains("The text is no date"), "\(date)")
+        }
+        #expect(reason(event.replacingOccurrences(of: "DATE", with: "1604-01-01T00:00:00Z")).contains("1710 to 2290"))
     }
 
     @Test("Every field is read, in any order and with white space")

@@ -1,4 +1,5 @@
 import Foundation
+import HealthKV
 import Testing
 
 /// One run of the built tool.
@@ -76,6 +77,30 @@ final class Workbench {
         try (input ?? Data()).write(to: file)
         process.standardInput = try FileHandle(forReadingFrom: file)
         return process
+    }
+
+    /// Damages one chunk of the type that has most of them: the bytes of its columns, wherever they stand in the file.
+    func damageChunk(_ store: String, at position: (Int) -> Int) throws {
+        let opened = try SampleStore.open(at: path(store))
+        var chunks: [[UInt8]: [[UInt8]]] = [:]
+        try opened.read { transaction in
+            try transaction.forEachRecord(ofTable: "chunks") { key, value in
+                // A key begins with the number of its type.
+                chunks[Array(key.prefix(4)), default: []].append(value)
+            }
+        }
+        try opened.close()
+        let most = try #require(chunks.values.max { $0.count < $1.count })
+        let value = Data(most[position(most.count)])
+        let file = folder.appendingPathComponent("\(store)/data.mdb")
+        var bytes = try Data(contentsOf: file)
+        var found = 0
+        while let range = bytes.range(of: value) {
+            bytes[range.upperBound - 9] ^= 0x10
+            found += 1
+        }
+        try #require(found > 0)
+        try bytes.write(to: file)
     }
 
     private func stream(_ name: String) throws -> FileHandle {

@@ -1,4 +1,5 @@
 import Foundation
+import HealthKV
 import Testing
 
 @testable import kvinspect
@@ -21,6 +22,23 @@ struct CompactTests {
         #expect(try bench.run("dump", "D").output == bench.run("dump", "S").output)
         #expect(try bench.run("hash", "D").output == bench.run("hash", "S").output)
         try bench.expectClean("D")
+    }
+
+    @Test("The copy is smaller than a store from which much was deleted, and a backup is not")
+    func size() throws {
+        let lines = (0..<6_000).map {
+            #"{"type":"heartRate","start":"2024-01-01T00:00:00.\#(String(format: "%09d", $0 * 7919))Z","value":\#($0 % 97).5,"unit":"count/min"}"#
+        }
+        try bench.load("S", lines.joined(separator: "\n"))
+        let store = try SampleStore.open(at: bench.path("S"))
+        _ = try store.write { try $0.deleteRange(of: .heartRate, from: .distantPast, to: .distantFuture) }
+        while try store.maintain(budget: .seconds(1)) {}
+        try store.close()
+        let compacted = try bench.run("compact", "S", "D", "--format", "json").json()
+        let backup = try bench.run("backup", "S", "E", "--format", "json").json()
+        let before = try #require(compacted["bytes_before"] as? Int)
+        #expect(try #require(compacted["bytes"] as? Int) < before * 2 / 3)
+        #expect(try #require(backup["bytes"] as? Int) > before * 2 / 3)
     }
 
     @Test("A folder that holds a store is not overwritten")

@@ -56,6 +56,15 @@ struct DumpTests {
                 Anchor(peer: "watch", type: .stepCount, token: [1, 171], time: now, outcome: "ok"))
             _ = try transaction.enqueue(PendingOperation(peer: "watch", kind: .save, sample: id, version: 3))
             try transaction.setLink(PeerLink(peer: "watch", sample: id, peerID: SampleID(), version: 3))
+            // Of a sample that is not there any more.
+            try transaction.setLink(
+                PeerLink(peer: "watch", sample: SampleID(), peerID: SampleID(), version: 1, isProvisional: true))
+            for (day, value) in [("2024-05-31", 612.5), ("2024-06-01", nil)] {
+                try transaction.setTotal(
+                    DailyTotal(
+                        peer: "watch", type: .stepCount, day: day, zone: "Europe/Berlin", value: value, unit: .count,
+                        isComplete: true, time: now))
+            }
             try transaction.appendAudit(event: "displaced", sample: id, displaced: [255])
             _ = try transaction.deleteRange(
                 of: .stepCount, from: .distantPast, to: Instant(nanoseconds: 738_840_000 * 1_000_000_000))
@@ -70,7 +79,37 @@ struct DumpTests {
         #expect(kinds.contains("deleted") || kinds.contains("removedRange"))
         #expect(states.first { $0["kind"] as? String == "anchor" }?["token"] as? String == "01ab")
         try bench.load("T", all.output)
-        #expect(try bench.run("dump", "T", "--all").output == plain)
+        let loaded = try bench.run("dump", "T", "--all")
+        #expect(loaded.output.hasPrefix(plain))
+        // Links and totals are taken, what else peers know is not.
+        func taken(_ run: ToolRun) throws -> [NSDictionary] {
+            try run.lines().compactMap { $0["state"] as? NSDictionary }.filter {
+                ["link", "total"].contains($0["kind"] as? String)
+            }
+        }
+        #expect(try taken(loaded).count == 4 && taken(loaded) == taken(all))
+        #expect(try loaded.lines().count == plain.split(separator: "\n").count + 4)
+        try bench.expectClean("T")
+    }
+
+    @Test("What was set of shadowing is in the dump and in the hash, and load sets it")
+    func shadowing() throws {
+        let before = try bench.run("hash", "S").output
+        let store = try SampleStore.open(at: bench.path("S"))
+        try store.setShadowing(of: .stepCount, true)
+        try store.setShadowing(of: .bodyMass, false)
+        try store.close()
+        let dump = try bench.run("dump", "S")
+        let head = try #require(dump.lines()[0]["dump"] as? [String: Any])
+        let set = ["HKQuantityTypeIdentifierStepCount": true, "HKQuantityTypeIdentifierBodyMass": false]
+        #expect(head["shadowing"] as? [String: Bool] == set)
+        try bench.load("T", dump.output)
+        let loaded = try SampleStore.open(at: bench.path("T"))
+        #expect(try loaded.read { try $0.shadowing() } == [.stepCount: true, .bodyMass: false])
+        try loaded.close()
+        #expect(try bench.run("dump", "T").output == dump.output)
+        let hash = try bench.run("hash", "S").output
+        #expect(try hash != before && bench.run("hash", "T").output == hash)
         try bench.expectClean("T")
     }
 
@@ -87,6 +126,11 @@ struct DumpTests {
         #expect(
             again.split(separator: "\n").filter { $0.hasPrefix(" ") }
                 == raw.output.split(separator: "\n").filter { $0.hasPrefix(" ") })
+        // LMDB numbers its transactions anew, so this is nothing to work with, and the tool says what is.
+        let refused = try bench.run("info", "R")
+        #expect(refused.code == 2 && refused.errors.contains("mdb_load made: load a dump instead"), "\(refused.errors)")
+        let help = try bench.run("help", "dump").output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(help.contains("What mdb_load makes of it is no store"))
     }
 }
 

@@ -42,6 +42,15 @@ struct InfoTests {
         #expect(table.contains("samples") && table.contains("4 of 2 types from 3 sources") && table.contains("chunks"))
     }
 
+    @Test("A verb that takes --progress reports it")
+    func progress() throws {
+        for words in [["info", "S"], ["types", "S"], ["sources", "S"], ["get", "S", Fixture.weight]] {
+            let run = try bench.run(words + ["--progress", "json"], input: nil)
+            #expect(run.code == 0 && run.errors.hasPrefix(#"{"event":"start","verb":"\#(words[0])","#), "\(run.errors)")
+            #expect(run.errors.contains(#"{"event":"done","verb":"\#(words[0])","#))
+        }
+    }
+
     @Test("A folder without a store is an error that names it, says what to do, and makes nothing")
     func missing() throws {
         for verb in [["info"], ["types"], ["sources"], ["dump"], ["hash"], ["check"], ["get"], ["scan"], ["changes"]] {

@@ -111,7 +111,36 @@ struct LoadTests {
         #expect(run.code == 1)
         #expect(run.errors.contains("Line \(Loader.batchRows + 2): "), "\(run.errors)")
         #expect(try samples("S") == Loader.batchRows)
+        #expect(run.errors.contains("go on with --from-line \(Loader.batchRows + 1);"), "\(run.errors)")
+        let mended = Data((lines + [step, step, step]).joined(separator: "\n").utf8)
+        let rest = try bench.run(["load", "S", "--from-line", "\(Loader.batchRows + 1)"], input: mended)
+        #expect(rest.code == 0 && rest.errors.hasPrefix("Loading into"))
+        #expect(try samples("S") == Loader.batchRows + 3)
         try bench.expectClean("S")
+    }
+
+    @Test("A batch ends at so many bytes of input too, and with all that was read the store says where to go on")
+    func longLines() throws {
+        let long = step.replacingOccurrences(
+            of: "}", with: #","metadata":{"text":"\#(String(repeating: "x", count: 990))"}}"#)
+        let file = bench.folder.appendingPathComponent("lines")
+        try Data((Array(repeating: long, count: 10) + ["nonsense", step]).joined(separator: "\n").utf8).write(to: file)
+        let store = try SampleStore.open(at: bench.path("S"))
+        let arguments = try ArgumentParser.parse(["S"], for: LoadVerb.description)
+        let progress = Progress(arguments, Console(environment: [:]), unit: "bytes")
+        func loader(from line: Int) throws -> Loader {
+            Loader(store: store, input: try InputPieces(file.path), zone: .utc, firstLine: line, batchBytes: 4_000)
+        }
+        var first = try loader(from: 1)
+        #expect(throws: Failure.self) { try first.loadAll(skipBad: false, progress) }
+        #expect(first.nextLine == 9)
+        var second = try loader(from: 9)
+        #expect(throws: Failure.self) { try second.loadAll(skipBad: false, progress) }
+        #expect(second.nextLine == nil)
+        var third = try loader(from: 9)
+        #expect(try third.loadAll(skipBad: true, progress).inserted == 3)
+        #expect(try store.read { try $0.count() } == 11)
+        try store.close()
     }
 
     @Test("--skip-bad goes on, names the lines and counts them")

@@ -81,6 +81,24 @@ struct StatsTests {
         #expect(none.code == 0 && none.output.isEmpty)
     }
 
+    @Test("Progress is reported, as a share of the range")
+    func progress() throws {
+        let run = try bench.run("stats", "S", "--type", "stepCount", "--by", "hour", "--progress", "json")
+        #expect(
+            run.code == 0 && run.errors.hasPrefix(#"{"event":"start","verb":"stats","done":0,"total":100,"unit":"%""#))
+        #expect(run.errors.contains(#"{"event":"done","verb":"stats","done":100,"#))
+    }
+
+    @Test("Units that cannot be brought to one are both named, and types lists them")
+    func mixedUnits() throws {
+        let lines = ["kg", "count"].map { #"{"type":"custom","start":"2024-05-31","value":1.625,"unit":"\#($0)"}"# }
+        try bench.load("U", lines.joined(separator: "\n"))
+        let run = try bench.run("stats", "U", "--type", "custom")
+        #expect(run.code == 1 && run.errors.contains("kg") && run.errors.contains("count"))
+        #expect(run.errors.contains("each in its own unit") && !run.errors.contains("1.625"))
+        #expect(try bench.run("types", "U", "--format", "jsonl").lines()[0]["unit"] as? String == "count, kg")
+    }
+
     @Test("JSON has an envelope, CSV a head")
     func formats() throws {
         let json = try bench.run("stats", "S", "--type", "stepCount", "--format", "json").json()

@@ -92,6 +92,7 @@ struct ArgumentParser {
     /// "Please provide one of 'a', 'b' or 'c'."
     private static func oneOf(_ choices: [String]) -> String {
         let quoted = choices.map { "'\($0)'" }
+        if quoted.count == 1 { return "Please provide \(quoted[0])." }
         let head = quoted.dropLast().joined(separator: ", ")
         return "Please provide one of \(head) or \(quoted.last ?? "")."
     }

@@ -1,3 +1,5 @@
+import HealthKV
+
 /// The words of a command line, sorted by what they mean. Values are interpreted on demand; a wrong one is a ``UsageError``.
 struct ParsedArguments {
     let verb: VerbDescription
@@ -21,6 +23,15 @@ struct ParsedArguments {
     func flag(_ name: String) -> Bool { flags.contains(name) }
 
     func text(_ name: String) -> String? { values[name] }
+
+    /// The type that was asked for.
+    func type() throws -> SampleType {
+        let name = text(OptionDescription.type.name) ?? ""
+        guard !name.isEmpty else {
+            throw invalid(OptionDescription.type.name, reason: "Please provide a type such as stepCount.")
+        }
+        return SampleType(name)
+    }
 
     /// A whole number from zero on.
     func count(_ name: String) throws -> Int? {

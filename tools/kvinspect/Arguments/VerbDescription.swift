@@ -65,5 +65,7 @@ extension OptionDescription {
         isRequired: true)
     static let from = OptionDescription(name: "from", value: "date", help: "Only samples from this ISO 8601 date on.")
     static let to = OptionDescription(name: "to", value: "date", help: "Only samples before this ISO 8601 date.")
+    static let skipDamaged = OptionDescription(
+        name: "skip-damaged", help: "Pass over damaged parts, name them on the error output, and end with code 2.")
     static let help = OptionDescription(name: "help", help: "Show help information.")
 }

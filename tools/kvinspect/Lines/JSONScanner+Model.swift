@@ -27,8 +27,9 @@ extension JSONScanner {
                 words.low = words.low << 4 | UInt64(digit)
             }
         }
-        if isWrong { throw JSONError(ModelError.malformedIdentifier) }
-        return SampleID(high: words.high, low: words.low)
+        let id = SampleID(high: words.high, low: words.low)
+        if isWrong || id == .zero { throw JSONError(ModelError.malformedIdentifier) }
+        return id
     }
 
     /// The value of a hexadecimal digit by its byte; 255 for what is none.
@@ -187,10 +188,12 @@ extension JSONScanner {
         return Source(bundle: texts[1] ?? "", name: name, version: texts[2], product: texts[3], system: texts[4])
     }
 
-    /// `{"version":1,"sources":[…]}`, and `"priorities":{TYPE:[{"source":…,"userEntered":…},…]}` where orders were set.
+    /// `{"version":1,"sources":[…]}`, `"priorities":{TYPE:[{"source":…,"userEntered":…},…]}` where orders were set, and
+    /// `"shadowing":{TYPE:true}` where that was.
     @_lifetime(self: copy self)
     mutating func dumpHead() throws(JSONError) -> DumpHeadLine {
-        let form = "{\"version\":1,\"sources\":[…],\"priorities\":{…}} was expected; other versions are not known"
+        let form =
+            "{\"version\":1,\"sources\":[…],\"priorities\":{…},\"shadowing\":{…}} was expected; other versions are not known"
         try beginObject()
         guard let first = try nextKey(isFirst: true), try text(in: first) == "version",
             try integer() == DumpHead.version, let second = try nextKey(isFirst: false),
@@ -202,11 +205,31 @@ extension JSONScanner {
             repeat { try sources.append(source()) } while skip(0x2C)
             try expect(0x5D, or: form)
         }
-        guard let third = try nextKey(isFirst: false) else { return DumpHeadLine(sources: sources) }
-        guard try text(in: third) == "priorities" else { throw JSONError(reason: form) }
-        let priorities = try priorities(form)
-        try expect(0x7D, or: form)
-        return DumpHeadLine(sources: sources, priorities: priorities)
+        guard sources.count <= DumpHead.sourceLimit else {
+            throw JSONError(reason: "more than \(DumpHead.sourceLimit) sources")
+        }
+        var head = DumpHeadLine(sources: sources)
+        while let key = try nextKey(isFirst: false) {
+            switch try text(in: key) {
+            case "priorities": head.priorities = try priorities(form)
+            case "shadowing": head.shadowing = try shadowing()
+            default: throw JSONError(reason: form)
+            }
+        }
+        return head
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func shadowing() throws(JSONError) -> [SampleType: Bool] {
+        var shadowing: [SampleType: Bool] = [:]
+        try beginObject()
+        var isFirst = true
+        while let type = try nextKey(isFirst: isFirst) {
+            isFirst = false
+            let type = SampleType(try text(in: type))
+            shadowing[type] = try bool()
+        }
+        return shadowing
     }
 
     @_lifetime(self: copy self)

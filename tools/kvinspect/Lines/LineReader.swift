@@ -16,6 +16,9 @@ struct LineReader {
     private var kinds: [UInt64: Int] = [:]
     /// The orders of sources that the dump brings.
     private(set) var priorities: [SampleType: [RankedSource]] = [:]
+    /// Settings and sync state that lines brought since they were taken.
+    private(set) var shadowing: [SampleType: Bool] = [:]
+    private(set) var states: [StateEntry] = []
     /// Which of the types are categories; most files have none.
     private var categories: Set<Int> = []
 
@@ -24,6 +27,15 @@ struct LineReader {
     /// Whether a fresh reader and a fresh batch should take over, before ever new texts fill the memory.
     func isFull(_ batch: SampleBatch) -> Bool {
         types.values.count + sources.values.count + devices.values.count + batch.kinds.count > LineReader.cacheLimit
+    }
+
+    /// Whether a batch can take another line, even one with the longest head: a batch holds 65,535 kinds.
+    func hasRoom(in batch: SampleBatch) -> Bool { batch.kinds.count < 1 << 15 }
+
+    /// Hands over what was read beside samples.
+    mutating func takeSettings() -> (shadowing: [SampleType: Bool], states: [StateEntry]) {
+        defer { (shadowing, states) = ([:], []) }
+        return (shadowing, states)
     }
 
     /// What the rows of one kind share, by numbers of the caches; below 0 where nothing was said.
@@ -55,6 +67,7 @@ struct LineReader {
         /// What concerns the whole dump that begins here.
         var head: DumpHeadLine?
         var isState = false
+        var state: StateEntry?
     }
 
     /// Reads one line; its sample becomes the next row of `batch`. A blank line has none, and a line of sync state neither.
@@ -63,6 +76,7 @@ struct LineReader {
         if scanner.peek() == nil { return }
         let row = try readFields(&scanner)
         try scanner.end()
+        if let state = row.state { states.append(state) }
         if !row.isState { try append(row, to: &batch) }
     }
 
@@ -109,7 +123,7 @@ struct LineReader {
         case .replica: row.replica = try scanner.integer()
         case .dump: row.head = try scanner.dumpHead()
         case .state:
-            try scanner.skipFlatObject()
+            row.state = try scanner.state()
             row.isState = true
         case .syncIdentifier, .syncVersion, .count, .multiplicity, .device, .metadata, .group, .timeZone, .local,
             .workout,
@@ -150,6 +164,7 @@ struct LineReader {
         if let head = row.head {
             try rank(head.sources, in: &batch)
             priorities.merge(head.priorities) { $1 }
+            shadowing.merge(head.shadowing) { $1 }
         }
         let kind = try kindNumber(row.kind, in: &batch)
         if categories.contains(row.kind.type), Int32(exactly: value) == nil {
@@ -175,7 +190,7 @@ struct LineReader {
     private func rank(_ sources: [Source], in batch: inout SampleBatch) throws(JSONError) {
         for source in sources {
             try LineReader.validate(
-                Sample(.stepCount, 0, .count, at: Instant(nanoseconds: 0), source: source, id: .zero))
+                Sample(.stepCount, 0, .count, at: Instant(nanoseconds: 0), source: source, id: .max))
             _ = batch.kind(.stepCount, .count, source: source)
         }
     }
@@ -186,7 +201,7 @@ struct LineReader {
         let type = types.values[key.type]
         let unit = units.values[key.unit]
         let source = key.source < 0 ? LineReader.defaultSource : sources.values[key.source]
-        try LineReader.validate(Sample(type, 0, unit, at: Instant(nanoseconds: 0), source: source, id: .zero))
+        try LineReader.validate(Sample(type, 0, unit, at: Instant(nanoseconds: 0), source: source, id: .max))
         let number = batch.kind(
             type, unit, source: source, origin: key.isAuthored ? .authored : .imported, isUserEntered: key.isUserEntered
         )
@@ -201,7 +216,7 @@ struct LineReader {
     ) throws(JSONError) {
         var probe = Sample(
             type, 0, type.canonicalUnit ?? .count, from: Instant(nanoseconds: 0), to: Instant(nanoseconds: 0),
-            source: defaultSource, id: .zero, syncIdentifier: extras.syncIdentifier, version: extras.version,
+            source: defaultSource, id: .max, syncIdentifier: extras.syncIdentifier, version: extras.version,
             origin: kind.isAuthored ? .authored : .imported, device: extras.device, metadata: extras.metadata,
             group: extras.group)
         (probe.timeZone, probe.local) = (extras.timeZone, extras.local)

@@ -19,7 +19,7 @@ struct Listing {
     /// How many records were printed.
     private(set) var count = 0
 
-    init(_ shape: Shape, _ arguments: ParsedArguments, _ console: Console) throws {
+    private init(_ shape: Shape, _ arguments: ParsedArguments, _ console: Console) throws {
         self.console = console
         self.shape = shape
         format = arguments.listFormat(console)
@@ -32,6 +32,22 @@ struct Listing {
             writer.beginArray()
         case .csv: try console.write(CSV.line(shape.columns))
         case .table, .jsonl: break
+        }
+    }
+
+    /// Prints what `body` appends, and behind it the fields that it answers. What was appended before an error is printed too, and
+    /// JSON then says that the list is not complete.
+    static func print(
+        _ shape: Shape, _ arguments: ParsedArguments, _ console: Console,
+        _ body: (inout Listing) throws -> [JSONValue.Field]
+    ) throws {
+        var listing = try Listing(shape, arguments, console)
+        do {
+            let trailer = try body(&listing)
+            try listing.finish(trailer)
+        } catch {
+            if !(error is OutputClosed) { try listing.finish([.init("complete", .bool(false))]) }
+            throw error
         }
     }
 
@@ -74,7 +90,7 @@ struct Listing {
     }
 
     /// Ends the list. `trailer` follows it in the envelope.
-    mutating func finish(_ trailer: [JSONValue.Field] = []) throws {
+    private mutating func finish(_ trailer: [JSONValue.Field]) throws {
         if format == .json {
             writer.endArray()
             writer.fields(trailer)

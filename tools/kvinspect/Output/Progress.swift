@@ -47,8 +47,9 @@ final class Progress {
         if mode == .json { report("progress") } else { console.showBar(bar) }
     }
 
-    /// The work is complete.
-    func finish() {
+    /// The work is complete, at `count` units where that was not told before.
+    func finish(at count: Int? = nil) {
+        done = count ?? done
         if mode == .json { report("done") }
         console.clearBar()
     }

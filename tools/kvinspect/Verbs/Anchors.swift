@@ -24,11 +24,12 @@ enum AnchorsVerb: Verb {
         }
         let sync = SyncFields(zone: try arguments.zone())
         let store = try StoreAccess.openForReading(arguments.store)
-        var listing = try Listing(shape, arguments, console)
-        for anchor in try store.read({ try $0.anchors(of: arguments.text("peer")) }) {
-            try listing.append(.object(sync.fields(of: anchor)))
+        try Listing.print(shape, arguments, console) { listing in
+            for anchor in try store.read({ try $0.anchors(of: arguments.text("peer")) }) {
+                try listing.append(.object(sync.fields(of: anchor)))
+            }
+            return []
         }
-        try listing.finish()
         return .clean
     }
 

@@ -8,7 +8,9 @@ enum BackupVerb: Verb {
         arguments: [.store, .destination], options: [.format, .progress])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-        try StoreCopy.run(arguments, console, what: "a copy") { try $0.backup(to: $1) }
+        try StoreCopy.run(arguments, console, what: "a copy", size: \.fileBytes) {
+            try $0.backup(to: $1, progress: $2)
+        }
     }
 }
 
@@ -19,8 +21,8 @@ extension ArgumentDescription {
 /// What backup and compact share: say what is written, write it, say how large it is.
 enum StoreCopy {
     static func run(
-        _ arguments: ParsedArguments, _ console: Console, what: String,
-        _ copy: (SampleStore, String) throws -> Void
+        _ arguments: ParsedArguments, _ console: Console, what: String, size: (StoreInfo) -> Int,
+        _ copy: (SampleStore, String, @escaping (Int) -> Bool) throws -> Void
     ) throws -> ExitCode {
         let store = try StoreAccess.openForReading(arguments.store)
         let destination = arguments.argument(ArgumentDescription.destination.name)
@@ -28,12 +30,18 @@ enum StoreCopy {
             throw Failure("There is a store in \(destination) already. Pass a folder that does not exist yet.")
         }
         console.say("Writing \(what) of \(arguments.store) to \(destination).")
-        let progress = Progress(arguments, console, unit: "bytes")
-        try copy(store, destination)
-        let before = try store.info().fileBytes
+        let info = try store.info()
+        let before = info.fileBytes
+        let progress = Progress(arguments, console, unit: "bytes", total: size(info))
+        do {
+            try copy(store, destination) { bytes in (try? progress.advance(to: bytes)) != nil }
+        } catch let error as StoreError where error.code == .cancelled {
+            try Interruption.check()
+            throw error
+        }
+        // Once the copy is whole it stays, whatever comes.
         let after = try StoreAccess.openForReading(destination).info().fileBytes
-        try progress.advance(to: after)
-        progress.finish()
+        progress.finish(at: after)
         try Answer.print(
             [
                 .init("store", .string(arguments.store)), .init("destination", .string(destination)),

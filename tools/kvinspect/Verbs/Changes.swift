@@ -27,18 +27,19 @@ enum ChangesVerb: Verb {
         }
         let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "changes")
-        var listing = try Listing(shape, arguments, console)
         var hasMore = true
-        try store.read { transaction in
-            while hasMore, listing.count < limit {
-                let page = try transaction.changes(since: token, limit: min(pageSize, limit - listing.count))
-                for change in page.changes { try listing.append(ChangeRecord(change: change, zone: zone)) }
-                try progress.advance(to: listing.count)
-                token = page.next
-                hasMore = page.hasMore
+        try Listing.print(shape, arguments, console) { listing in
+            try store.read { transaction in
+                while hasMore, listing.count < limit {
+                    let page = try transaction.changes(since: token, limit: min(pageSize, limit - listing.count))
+                    for change in page.changes { try listing.append(ChangeRecord(change: change, zone: zone)) }
+                    try progress.advance(to: listing.count)
+                    token = page.next
+                    hasMore = page.hasMore
+                }
             }
+            return [.init("next", .optional(token?.description)), .init("more", .bool(hasMore))]
         }
-        try listing.finish([.init("next", .optional(token?.description)), .init("more", .bool(hasMore))])
         progress.finish()
         return .clean
     }

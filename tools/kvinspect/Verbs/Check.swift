@@ -8,7 +8,8 @@ enum CheckVerb: Verb {
         options: [
             OptionDescription(name: "limit", value: "count", help: "At most so many findings.", defaultValue: "1000"),
             OptionDescription(
-                name: "show-values", help: "Allow health values in findings. None needs one to be told so far."),
+                name: "show-values",
+                help: "Also show keys, identifiers and hours of findings: they tell when something was measured."),
             .format, .progress,
         ])
 
@@ -19,41 +20,35 @@ enum CheckVerb: Verb {
         let progress = Progress(arguments, console, unit: "%", total: 100)
         let result = try check(arguments.store, limit: limit, progress)
         progress.finish()
-        var listing = try Listing(shape, arguments, console)
-        for finding in result.findings {
-            try listing.append(
-                .object([
-                    .init("code", .string(finding.code)), .init("table", .optional(finding.table)),
-                    .init("detail", .string(finding.detail)),
-                ]))
-        }
         let count = result.findings.count + result.omitted
-        try listing.finish([
-            .init("clean", .bool(count == 0)), .init("omitted", .count(result.omitted)),
-            .init("samples", .optional(result.samples)),
-            .init("unexamined", .array(result.unexamined.map { .string($0) })),
-        ])
+        let showsValues = arguments.flag("show-values")
+        try Listing.print(shape, arguments, console) { listing in
+            for finding in result.findings {
+                let reference = showsValues ? finding.reference.map { " (\($0))" } ?? "" : ""
+                try listing.append(
+                    .object([
+                        .init("code", .string(finding.kind.rawValue)), .init("table", .string(finding.table)),
+                        .init("detail", .string(finding.detail + reference)),
+                    ]))
+            }
+            return [
+                .init("clean", .bool(count == 0)), .init("omitted", .count(result.omitted)),
+                .init("samples", .count(result.samples)),
+                .init("unexamined", .array(result.unexamined.map { .string($0) })),
+            ]
+        }
         for part in result.unexamined { console.say("Not looked at: \(part).") }
         console.say(
             count == 0 ? "The store is clean." : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
         return count == 0 ? .clean : .damage
     }
 
-    private struct Result {
-        var findings: [(code: String, table: String?, detail: String)]
-        var omitted = 0
-        var samples: Int?
-        var unexamined: [String] = []
-    }
-
-    private static func check(_ folder: String, limit: Int, _ progress: Progress) throws -> Result {
+    private static func check(_ folder: String, limit: Int, _ progress: Progress) throws -> CheckReport {
         guard StoreAccess.holdsStore(folder) else { throw StoreAccess.noStore(in: folder) }
         let report = try SampleStore.check(at: folder, limit: limit) { share in
             (try? progress.advance(to: Int(share * 100))) != nil
         }
         try Interruption.check()
-        return Result(
-            findings: report.findings.map { ($0.kind.rawValue, $0.table, $0.detail) }, omitted: report.omitted,
-            samples: report.samples, unexamined: report.unexamined)
+        return report
     }
 }

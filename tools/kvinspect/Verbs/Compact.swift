@@ -8,6 +8,8 @@ enum CompactVerb: Verb {
         arguments: [.store, .destination], options: [.format, .progress])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-        try StoreCopy.run(arguments, console, what: "a compacted copy") { try $0.compact(to: $1) }
+        try StoreCopy.run(arguments, console, what: "a compacted copy", size: \.liveBytes) {
+            try $0.compact(to: $1, progress: $2)
+        }
     }
 }

@@ -27,11 +27,12 @@ enum ConflictsVerb: Verb {
         let zone = try arguments.zone()
         let store = try StoreAccess.openForReading(arguments.store)
         let showsValues = arguments.flag("show-values")
-        var listing = try Listing(shape, arguments, console)
-        for entry in try store.read({ try $0.audit() }) {
-            try listing.append(.object(fields(of: entry, in: zone, showsValues: showsValues)))
+        try Listing.print(shape, arguments, console) { listing in
+            for entry in try store.read({ try $0.audit() }) {
+                try listing.append(.object(fields(of: entry, in: zone, showsValues: showsValues)))
+            }
+            return []
         }
-        try listing.finish()
         return .clean
     }
 

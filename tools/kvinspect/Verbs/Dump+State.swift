@@ -1,7 +1,7 @@
 import HealthKV
 
-/// Sync state as lines of a dump: `{"state":{"kind":"anchor",…}}`. They are there to be looked at: a store that is loaded
-/// is new to its peers, so `load` passes them over.
+/// Sync state as lines of a dump: `{"state":{"kind":"anchor",…}}`. What peers call samples and what they gave as totals `load`
+/// takes; the rest is there to be looked at: a store that is loaded is new to its peers, and `load` passes it over.
 struct StateLines {
     private let sync = SyncFields(zone: .utc)
     private let print: (JSONValue) throws -> Void
@@ -9,18 +9,11 @@ struct StateLines {
     init(_ print: @escaping (JSONValue) throws -> Void) { self.print = print }
 
     func printAll(_ transaction: borrowing ReadTransaction) throws {
-        let peers = try transaction.peers()
-        for peer in peers { try line("peer", fields(of: peer)) }
+        for peer in try transaction.peers() { try line("peer", fields(of: peer)) }
         for anchor in try transaction.anchors() { try line("anchor", sync.fields(of: anchor)) }
         for operation in try transaction.pending() { try line("pending", sync.fields(of: operation)) }
-        if !peers.isEmpty {
-            try transaction.forEachLiveSample { sample in
-                for peer in peers {
-                    guard let link = try transaction.link(peer: peer.name, sample: sample.id) else { continue }
-                    try line("link", fields(of: link))
-                }
-            }
-        }
+        try transaction.forEachLink { try line("link", fields(of: $0)) }
+        try transaction.forEachTotal { try line("total", fields(of: $0)) }
         for entry in try transaction.audit() {
             try line("audit", sync.fields(of: entry) + [.init("displaced", SyncFields.hex(entry.displaced))])
         }
@@ -62,6 +55,15 @@ struct StateLines {
             .init("peer", .string(link.peer)), .init("sample", .string(link.sample.description)),
             .init("peerID", .string(link.peerID.description)), .init("version", .integer(link.version)),
             .init("provisional", .bool(link.isProvisional)),
+        ]
+    }
+
+    private func fields(of total: DailyTotal) -> [JSONValue.Field] {
+        [
+            .init("peer", .string(total.peer)), .init("type", .string(total.type.identifier)),
+            .init("day", .string(total.day)), .init("zone", .string(total.zone)),
+            .init("value", total.value.map { .double($0) } ?? .null), .init("unit", .string(total.unit.symbol)),
+            .init("complete", .bool(total.isComplete)), .init("time", sync.date(total.time)),
         ]
     }
 

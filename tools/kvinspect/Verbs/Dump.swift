@@ -10,16 +10,24 @@ enum DumpVerb: Verb {
             OptionDescription(
                 name: OptionDescription.format.name, value: "format", help: "How to print: lines are all there is.",
                 choices: [OutputFormat.jsonl.rawValue], defaultValue: OutputFormat.jsonl.rawValue),
-            OptionDescription(name: "all", help: "Also print sync state, in lines that 'load' passes over."),
             OptionDescription(
-                name: "raw", help: "Print every table in the text format of mdb_dump instead, for mdb_load."),
-            .progress,
+                name: "all",
+                help: "Also print sync state: of it 'load' takes links and daily totals, and passes over the rest."),
+            OptionDescription(
+                name: "raw",
+                help:
+                    "Print every table in the text format of mdb_dump instead, for LMDB's own tools to look at. What mdb_load "
+                    + "makes of it is no store: it numbers transactions anew. Use a dump or a backup for that."),
+            .skipDamaged, .progress,
         ])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let isRaw = arguments.flag("raw")
         guard !isRaw || !arguments.flag("all") else {
             throw UsageError("--raw and --all exclude each other", verb: description)
+        }
+        guard !isRaw || !arguments.flag(OptionDescription.skipDamaged.name) else {
+            throw UsageError("--raw and --skip-damaged exclude each other", verb: description)
         }
         guard !isRaw || arguments.text(OptionDescription.format.name) == nil else {
             throw UsageError("--raw and --format exclude each other", verb: description)
@@ -30,40 +38,50 @@ enum DumpVerb: Verb {
             return .clean
         }
         let progress = Progress(arguments, console, unit: "samples")
-        try store.read { transaction in
-            try printSamples(of: transaction, console, progress)
-            guard arguments.flag("all") else { return }
+        let skips = arguments.flag(OptionDescription.skipDamaged.name)
+        let lost = try store.read { transaction in
+            let lost = try printSamples(of: transaction, skippingDamage: skips, console, progress)
+            guard arguments.flag("all") else { return lost }
             try StateLines { line in
                 var writer = JSONWriter()
                 writer.value(line)
                 writer.newline()
                 try console.write(writer.bytes)
             }.printAll(transaction)
+            return lost
         }
         progress.finish()
-        return .clean
+        return LostParts.report(lost, in: .utc, console)
     }
 
     private static func printSamples(
-        of transaction: borrowing ReadTransaction, _ console: Console, _ progress: Progress
-    ) throws {
+        of transaction: borrowing ReadTransaction, skippingDamage: Bool, _ console: Console, _ progress: Progress
+    ) throws -> [DamagedRange] {
         progress.total = try transaction.count()
         var writer = JSONWriter()
-        var head: DumpHead? = DumpHead(sources: try transaction.sources(), priorities: try transaction.priorities())
-        try transaction.forEachLiveSample { sample in
-            writer.beginObject()
-            SampleRecord(sample: sample, detail: .lossless).writeFields(to: &writer)
-            head?.write(to: &writer)
-            head = nil
-            writer.endObject()
-            writer.newline()
-            try progress.advance()
-            if writer.bytes.count >= 1 << 15 {
-                try console.write(writer.bytes)
-                writer.removeAll()
+        var head: DumpHead? = try DumpHead(transaction)
+        let lost: [DamagedRange]
+        do {
+            lost = try transaction.forEachLiveSample(skippingDamage: skippingDamage) { sample in
+                writer.beginObject()
+                SampleRecord(sample: sample, detail: .lossless).writeFields(to: &writer)
+                head?.write(to: &writer)
+                head = nil
+                writer.endObject()
+                writer.newline()
+                try progress.advance()
+                if writer.bytes.count >= 1 << 15 {
+                    try console.write(writer.bytes)
+                    writer.removeAll()
+                }
             }
+        } catch {
+            // Whole lines that were read before it are printed.
+            if !(error is OutputClosed) { try console.write(writer.bytes) }
+            throw error
         }
         try console.write(writer.bytes)
+        return lost
     }
 }
 
@@ -80,11 +98,13 @@ struct DumpHead {
     /// The orders of sources that were set.
     let priorities: [SampleType: [RankedSource]]
 
-    init(sources: [SourceSummary], priorities: [SampleType: [RankedSource]]) {
-        self.priorities = priorities
-        self.sources = sources.filter { $0.samples > 0 }.map { summary in
-            summary.revisions.first ?? Source(bundle: summary.source.bundle, name: summary.source.name)
-        }
+    /// The types for which it was set whether samples of one time shadow each other.
+    let shadowing: [SampleType: Bool]
+
+    init(_ transaction: borrowing ReadTransaction) throws {
+        sources = try transaction.sourceCounts().filter { $0.samples > 0 }.map(\.source)
+        priorities = try transaction.priorities()
+        shadowing = try transaction.shadowing()
     }
 
     func write(to writer: inout JSONWriter) {
@@ -98,6 +118,12 @@ struct DumpHead {
         }
         writer.endArray()
         if !priorities.isEmpty { writePriorities(to: &writer) }
+        if !shadowing.isEmpty {
+            writer.key("shadowing")
+            writer.beginObject()
+            for (type, isOn) in shadowing.sorted(by: { $0.key < $1.key }) { writer.field(type.identifier, isOn) }
+            writer.endObject()
+        }
         writer.endObject()
     }
 
@@ -124,4 +150,5 @@ struct DumpHead {
 struct DumpHeadLine {
     var sources: [Source]
     var priorities: [SampleType: [RankedSource]] = [:]
+    var shadowing: [SampleType: Bool] = [:]
 }

@@ -23,17 +23,21 @@ enum GetVerb: Verb {
         let zone = try arguments.zone()
         let id = arguments.argument("id")
         let store = try StoreAccess.openForReading(arguments.store)
+        let progress = Progress(arguments, console, unit: "samples")
         let samples = try store.read { try find(id, in: $0) }
-        var listing = try Listing(shape, arguments, console)
-        for sample in samples {
-            let record = SampleRecord(sample: sample, detail: .full(zone))
-            if arguments.listFormat(console) == .table {
-                try printCard(record, console)
-            } else {
-                try listing.append(record)
+        try Listing.print(shape, arguments, console) { listing in
+            for sample in samples {
+                let record = SampleRecord(sample: sample, detail: .full(zone))
+                if arguments.listFormat(console) == .table {
+                    try printCard(record, console)
+                } else {
+                    try listing.append(record)
+                }
+                try progress.advance()
             }
+            return []
         }
-        try listing.finish()
+        progress.finish()
         return .clean
     }
 

@@ -5,7 +5,8 @@ enum HashVerb: Verb {
     static let description = VerbDescription(
         name: "hash", abstract: "Print one SHA-256 digest of the store's content.",
         discussion: "Equal content gives equal digests, whatever the layout of the files. Covered are all live samples "
-            + "with all their fields, the order of the sources, and the orders that were set for types.",
+            + "with all their fields, the order of the sources, and what was set for types: orders of sources, and whether "
+            + "samples of one time shadow each other.",
         arguments: [.store], options: [.format, .progress])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
@@ -16,14 +17,7 @@ enum HashVerb: Verb {
             progress.total = try transaction.count()
             var hash = SHA256()
             var encoder = CanonicalEncoder()
-            for source in try transaction.sources() where source.samples > 0 {
-                encoder.append(source.source.bundle)
-                encoder.append(source.source.name)
-            }
-            for (type, order) in try transaction.priorities().sorted(by: { $0.key < $1.key }) {
-                encoder.append(type.identifier)
-                for place in order { encoder.append(place) }
-            }
+            try encoder.encodeSettings(of: transaction)
             hash.update(encoder.bytes)
             try transaction.forEachLiveSample { sample in
                 encoder.removeAll()
@@ -45,6 +39,22 @@ enum HashVerb: Verb {
 }
 
 extension CanonicalEncoder {
+    /// The order of the sources, and what was set for types.
+    fileprivate mutating func encodeSettings(of transaction: borrowing ReadTransaction) throws {
+        for source in try transaction.sourceCounts() where source.samples > 0 {
+            append(source.source.bundle)
+            append(source.source.name)
+        }
+        for (type, order) in try transaction.priorities().sorted(by: { $0.key < $1.key }) {
+            append(type.identifier)
+            for place in order { append(place) }
+        }
+        for (type, isOn) in try transaction.shadowing().sorted(by: { $0.key < $1.key }) {
+            append(type.identifier)
+            append(isOn ? 4 : 3 as UInt8)
+        }
+    }
+
     fileprivate mutating func append(_ place: RankedSource) {
         append(place.source.bundle)
         append(place.source.name)

@@ -8,8 +8,11 @@ enum InfoVerb: Verb {
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let store = try StoreAccess.openForReading(arguments.store)
+        let progress = Progress(arguments, console, unit: "tables")
         let info = try store.info()
+        try progress.advance(to: info.tables.count)
         let token = try store.read { $0.currentToken }
+        progress.finish()
         try Answer.print(fields(info, token: token, folder: arguments.store), arguments, console) {
             summary(info, token: token, folder: arguments.store) + [""] + tables(info, console)
         }

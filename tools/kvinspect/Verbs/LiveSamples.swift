@@ -2,12 +2,25 @@ import HealthKV
 
 extension SampleReading where Self: ~Copyable {
     /// Every live sample, shadowed ones too, ordered by type, start, end and id: the order of `dump` and `hash`.
-    func forEachLiveSample(_ body: (Sample) throws -> Void) throws {
-        for type in try types().map(\.type).sorted() {
-            try forEachSample(of: type, includeShadowed: true) { sample in
+    ///
+    /// - Parameter skippingDamage: passes over what is damaged, and answers what that was.
+    @discardableResult
+    func forEachLiveSample(
+        skippingDamage: Bool = false, _ body: (Sample) throws -> Void
+    ) throws -> [DamagedRange] {
+        var lost: [DamagedRange] = []
+        // Only the names are wanted: what of a type cannot be read is met, or not, on the way.
+        for type in try types(onDamage: { _, _ in }).map(\.type).sorted() {
+            func take(_ sample: Sample) throws -> Bool {
                 try body(sample)
                 return true
             }
+            if skippingDamage {
+                lost += try forEachReadableSample(of: type, includeShadowed: true, take)
+            } else {
+                try forEachSample(of: type, includeShadowed: true, take)
+            }
         }
+        return lost
     }
 }

@@ -1,17 +1,19 @@
-import Dispatch
 import HealthKV
-import Synchronization
 
 /// Reads lines and stores them batch by batch: while one batch is stored the next one is read.
 struct Loader {
     /// Lines that one durable commit takes: many enough to be fast, few enough to be held twice.
     static let batchRows = 32_768
+    /// Input that one commit takes, and a line more: lines may be long.
+    static let batchBytes = 16 << 20
     /// Bad lines that are named one by one.
     private static let namedLines = 20
 
     private let store: SampleStore
     private let writer: BatchWriter
     private let zone: Zone
+    private let firstLine: Int
+    private let batchBytes: Int
     private var input: InputLines
     private var reader: LineReader
     private var batch = SampleBatch()
@@ -22,32 +24,49 @@ struct Loader {
     private(set) var bad = 0
     private(set) var named: [(line: Int, reason: String)] = []
 
-    init(store: SampleStore, input: InputPieces, zone: Zone) {
+    /// - Parameter firstLine: lines before it are passed over.
+    init(
+        store: SampleStore, input: InputPieces, zone: Zone, firstLine: Int = 1, batchBytes: Int = Loader.batchBytes
+    ) {
         self.store = store
         writer = BatchWriter(store)
         self.zone = zone
+        self.firstLine = firstLine
+        self.batchBytes = batchBytes
         self.input = InputLines(input)
         reader = LineReader(zone: zone)
     }
 
     var lines: Int { input.number }
 
-    /// Stores all lines. When it throws, everything before the last whole batch is stored and nothing is under way.
+    /// The first line that is not stored; `nil` when none is.
+    var nextLine: Int? {
+        let stored = writer.storedLines
+        return stored >= firstLine ? stored + 1 : nil
+    }
+
+    /// Stores all lines. When it throws, everything before ``nextLine`` is stored and nothing is under way.
     mutating func loadAll(skipBad: Bool, _ progress: Progress) throws -> ImportReport {
         do {
             while try loadBatch(skipBad: skipBad) { try progress.advance(to: input.bytesRead) }
             let report = try writer.finish()
-            try finish()
+            try setPriorities()
+            // Sums up what was loaded, which nobody would do once the tool has ended.
+            while try store.maintain(budget: .milliseconds(200)) { try Interruption.check() }
             return report
-        } catch let error as JSONError {
-            let stored = try writer.finish().inserted
-            throw Failure(
-                "Line \(input.number): \(error.reason). Nothing of its batch was stored; \(stored) samples of earlier "
-                    + "ones were inserted. Correct the line, or pass --skip-bad.")
         } catch {
-            _ = try writer.finish()
-            throw error
+            _ = try? writer.finish()
+            if nextLine != nil { try setPriorities() }
+            guard let error = error as? JSONError else { throw error }
+            throw Failure("Line \(input.number): \(error.reason). \(advice)")
         }
+    }
+
+    /// What to do about a bad line. Lines that are stored must not be loaded again: they may have no ids.
+    private var advice: String {
+        guard let nextLine else { return "Nothing was stored. Correct the line, or pass --skip-bad." }
+        return "Lines before \(nextLine) are stored, and nothing behind them. Correct the line and go on with "
+            + "--from-line \(nextLine); with --skip-bad too, it may stay as it is."
     }
 
     /// Reads the next batch and hands it over; `false` when there was none.
@@ -57,26 +76,38 @@ struct Loader {
             batch = SampleBatch()
         }
         var sawLine = false
-        while batch.count < Loader.batchRows, try readLine(skipBad: skipBad) { sawLine = true }
+        let begin = input.bytesRead
+        while batch.count + reader.states.count < Loader.batchRows, input.bytesRead - begin < batchBytes,
+            reader.hasRoom(in: batch), try readLine(skipBad: skipBad)
+        {
+            sawLine = true
+        }
         try Interruption.check()
         priorities.merge(reader.priorities) { $1 }
-        if !batch.isEmpty { try writer.store(batch) }
+        let settings = reader.takeSettings()
+        try setShadowing(settings.shadowing)
+        if sawLine { try writer.store(batch, settings.states, lastLine: input.number) }
         batch.removeAll()
         return sawLine
     }
 
-    /// Sets the orders of sources, and sums up what was loaded, which nobody would do once the tool has ended.
-    private func finish() throws {
+    /// Before the samples that it concerns, so that they need not be marked twice.
+    private func setShadowing(_ shadowing: [SampleType: Bool]) throws {
+        if shadowing.isEmpty { return }
+        let known = try store.read { try $0.shadowing() }
+        for (type, isOn) in shadowing where known[type] != isOn { try store.setShadowing(of: type, isOn) }
+    }
+
+    private func setPriorities() throws {
         let priorities = priorities
-        if !priorities.isEmpty {
-            try store.write { transaction in
-                for (type, order) in priorities { try transaction.setPriority(order, of: type) }
-            }
+        if priorities.isEmpty { return }
+        try store.write { transaction in
+            for (type, order) in priorities { try transaction.setPriority(order, of: type) }
         }
-        while try store.maintain(budget: .milliseconds(200)) { try Interruption.check() }
     }
 
     private mutating func readLine(skipBad: Bool) throws -> Bool {
+        if input.number + 1 < firstLine { return try input.next { _ in } != nil }
         do {
             return try input.next { try reader.read($0, into: &batch) } != nil
         } catch let error as JSONError where skipBad {
@@ -84,47 +115,5 @@ struct Loader {
             if named.count < Loader.namedLines { named.append((input.number, error.reason)) }
             return true
         }
-    }
-}
-
-/// Stores batches in order, one at a time, while the caller goes on.
-private final class BatchWriter: Sendable {
-    private let sampleStore: SampleStore
-    private let queue = DispatchQueue(label: "load")
-    private let isIdle = DispatchSemaphore(value: 0)
-    private let outcome = Mutex<Result<ImportReport, any Error>>(.success(ImportReport()))
-
-    init(_ store: SampleStore) {
-        sampleStore = store
-        isIdle.signal()
-    }
-
-    /// Waits for the batch before this one, and throws its error if it had one.
-    func store(_ batch: SampleBatch) throws {
-        isIdle.wait()
-        do {
-            _ = try outcome.withLock { try $0.get() }
-        } catch {
-            isIdle.signal()
-            throw error
-        }
-        queue.async { [self] in
-            let stored = Result { try sampleStore.importBatch(batch) }
-            outcome.withLock { outcome in
-                outcome = Result {
-                    var total = try outcome.get()
-                    total += try stored.get()
-                    return total
-                }
-            }
-            isIdle.signal()
-        }
-    }
-
-    /// Waits until nothing is under way. What all batches came to.
-    func finish() throws -> ImportReport {
-        isIdle.wait()
-        isIdle.signal()
-        return try outcome.withLock { try $0.get() }
     }
 }

@@ -7,12 +7,14 @@ enum LoadVerb: Verb {
         discussion:
             "A line is a JSON object. Type, start, value and unit suffice; the end is then the start, a source may "
             + "be a name, and the id is minted. A bad line stops the verb and is named by its number; nothing of its "
-            + "batch is stored. Ends with code 5 when --skip-bad left something out.",
+            + "batch is stored. Then --from-line says where to go on: what is stored must not be loaded again, since lines "
+            + "without ids would be doubled. Ends with code 5 when --skip-bad left something out.",
         arguments: [
             .store,
             ArgumentDescription(name: "file", help: "The lines; - or nothing means the input.", isOptional: true),
         ],
         options: [
+            OptionDescription(name: "from-line", value: "line", help: "Pass over the lines before this one."),
             OptionDescription(name: "skip-bad", help: "Leave bad lines out, go on and count them."), .format, .zone,
             .progress,
         ])
@@ -25,11 +27,15 @@ enum LoadVerb: Verb {
         console.say("\(made == nil ? "Loading into" : "Making") the store in \(arguments.store).")
         let store = try StoreAccess.openForLoading(arguments.store)
         let progress = Progress(arguments, console, unit: "bytes", total: input.size)
-        var loader = Loader(store: store, input: input, zone: zone)
+        var loader = Loader(
+            store: store, input: input, zone: zone, firstLine: try arguments.count("from-line") ?? 1)
         let counts: ImportReport
         do {
             counts = try loader.loadAll(skipBad: arguments.flag("skip-bad"), progress)
         } catch {
+            if !(error is Failure), let line = loader.nextLine {
+                console.say("Lines before \(line) are stored. Go on with --from-line \(line).")
+            }
             made?.removeIfEmpty(store)
             throw error
         }

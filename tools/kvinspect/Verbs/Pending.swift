@@ -27,11 +27,12 @@ enum PendingVerb: Verb {
         }
         let sync = SyncFields(zone: try arguments.zone())
         let store = try StoreAccess.openForReading(arguments.store)
-        var listing = try Listing(shape, arguments, console)
-        for operation in try store.read({ try $0.pending(for: arguments.text("peer")) }) {
-            try listing.append(.object(sync.fields(of: operation)))
+        try Listing.print(shape, arguments, console) { listing in
+            for operation in try store.read({ try $0.pending(for: arguments.text("peer")) }) {
+                try listing.append(.object(sync.fields(of: operation)))
+            }
+            return []
         }
-        try listing.finish()
         return .clean
     }
 

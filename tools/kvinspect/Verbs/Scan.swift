@@ -19,7 +19,7 @@ enum ScanVerb: Verb {
                 choices: rules, defaultValue: "overlap"),
             OptionDescription(name: "unit", value: "unit", help: "Convert the values to this unit."),
             OptionDescription(name: "shadowed", help: "Also samples that a newer one of the same time hides."),
-            .format, .zone, .progress,
+            .skipDamaged, .format, .zone, .progress,
         ])
 
     private static let shape = Listing.Shape(
@@ -30,17 +30,19 @@ enum ScanVerb: Verb {
         let query = try Query(arguments)
         let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "samples")
-        var listing = try Listing(shape, arguments, console)
-        try store.read { transaction in
-            try query.forEachSample(in: transaction) { sample in
-                try listing.append(SampleRecord(sample: sample, detail: .listed(query.zone, query.unit)))
-                try progress.advance()
+        var lost: [DamagedRange] = []
+        try Listing.print(shape, arguments, console) { listing in
+            lost = try store.read { transaction in
+                try query.forEachSample(in: transaction) { sample in
+                    try listing.append(SampleRecord(sample: sample, detail: .listed(query.zone, query.unit)))
+                    try progress.advance()
+                }
             }
+            return []
         }
-        try listing.finish()
         progress.finish()
-        if listing.count == 0 { console.say("No sample matches.") }
-        return .clean
+        if progress.done == 0 { console.say("No sample matches.") }
+        return LostParts.report(lost, in: query.zone, console)
     }
 
     /// What is asked for.
@@ -55,10 +57,11 @@ enum ScanVerb: Verb {
         let limit: Int?
         let source: String?
         let includeShadowed: Bool
+        let skipsDamaged: Bool
 
         init(_ arguments: ParsedArguments) throws {
             zone = try arguments.zone()
-            type = SampleType(arguments.text("type") ?? "")
+            type = try arguments.type()
             from = try arguments.bound("from", in: zone) ?? .distantPast
             to = try arguments.bound("to", in: zone) ?? .distantFuture
             order = arguments.text("order") == "desc" ? .descending : .ascending
@@ -71,6 +74,7 @@ enum ScanVerb: Verb {
             limit = try arguments.count("limit")
             source = arguments.text("source")
             includeShadowed = arguments.flag("shadowed")
+            skipsDamaged = arguments.flag(OptionDescription.skipDamaged.name)
             unit = try arguments.convert(
                 "unit", reason: "Please provide a unit as HealthKit writes it, such as lb or mg/dL."
             ) {
@@ -81,17 +85,18 @@ enum ScanVerb: Verb {
             }
         }
 
-        func forEachSample(in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Void) throws {
+        /// Answers what was passed over.
+        func forEachSample(
+            in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Void
+        ) throws -> [DamagedRange] {
             // Several sources may share a name: each is asked for only where one has it.
             let sources = try source.map { name in
-                try transaction.sources().map(\.source).filter { $0.name == name || $0.bundle == name }
+                try transaction.sourceCounts().map(\.source.identity).filter { $0.name == name || $0.bundle == name }
             }
-            if sources?.isEmpty ?? false || limit == 0 { return }
+            if sources?.isEmpty ?? false || limit == 0 { return [] }
             let only = sources?.count == 1 ? sources?.first : nil
             var rest = limit ?? .max
-            try transaction.forEachSample(
-                of: type, from: from, to: to, rule: rule, order: order, source: only, includeShadowed: includeShadowed
-            ) { sample in
+            func take(_ sample: Sample) throws -> Bool {
                 if let sources, only == nil, !sources.contains(sample.source.identity) { return true }
                 if let unit, !unit.isCompatible(with: sample.quantity.unit) {
                     throw Failure("A sample in \(sample.quantity.unit) cannot be converted to \(unit).")
@@ -100,6 +105,15 @@ enum ScanVerb: Verb {
                 rest -= 1
                 return rest > 0
             }
+            if skipsDamaged {
+                return try transaction.forEachReadableSample(
+                    of: type, from: from, to: to, rule: rule, order: order, source: only,
+                    includeShadowed: includeShadowed, take)
+            }
+            try transaction.forEachSample(
+                of: type, from: from, to: to, rule: rule, order: order, source: only, includeShadowed: includeShadowed,
+                take)
+            return []
         }
     }
 }

@@ -12,17 +12,26 @@ enum SourcesVerb: Verb {
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()
         let store = try StoreAccess.openForReading(arguments.store)
-        var listing = try Listing(shape, arguments, console)
-        for source in try store.read({ try $0.sources() }) {
-            try listing.append(
-                .object([
-                    .init("source", .string(source.source.name)), .init("bundle", .string(source.source.bundle)),
-                    .init("samples", .count(source.samples)), .init("first", .optional(source.first, in: zone)),
-                    .init("last", .optional(source.last, in: zone)), .init("types", .count(source.types.count)),
-                    .init("revisions", .count(source.revisions.count)), .init("bytes", .count(source.bytes)),
-                ]))
+        let progress = Progress(arguments, console, unit: "sources")
+        var damage = DamagedParts()
+        let sources = try store.read { try $0.sources { damage.note($0, $1) } }
+        try Listing.print(shape, arguments, console) { listing in
+            for source in sources {
+                try listing.append(record(source, zone))
+                try progress.advance()
+            }
+            return []
         }
-        try listing.finish()
-        return .clean
+        progress.finish()
+        return damage.report(console)
+    }
+
+    private static func record(_ source: SourceSummary, _ zone: Zone) -> JSONValue {
+        .object([
+            .init("source", .string(source.source.name)), .init("bundle", .string(source.source.bundle)),
+            .init("samples", .count(source.samples)), .init("first", .optional(source.first, in: zone)),
+            .init("last", .optional(source.last, in: zone)), .init("types", .count(source.types.count)),
+            .init("revisions", .count(source.revisions.count)), .init("bytes", .count(source.bytes)),
+        ])
     }
 }

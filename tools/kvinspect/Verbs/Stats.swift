@@ -31,7 +31,7 @@ enum StatsVerb: Verb {
                 help: "Names of sources joined by commas, the first wins; for this call."),
             OptionDescription(name: "fill", help: "Also print buckets without data."),
             OptionDescription(name: "unit", value: "unit", help: "Convert the values to this unit."),
-            .format, .zone,
+            .format, .zone, .progress,
         ])
 
     private static let shape = Listing.Shape(
@@ -41,22 +41,41 @@ enum StatsVerb: Verb {
         let zone = try arguments.zone()
         var query = try query(arguments, zone)
         let store = try StoreAccess.openForReading(arguments.store)
-        var listing = try Listing(shape, arguments, console)
+        let progress = Progress(arguments, console, unit: "%", total: 100)
+        var isEmpty = true
         try store.read { transaction in
-            let known = try transaction.sources().map(\.source)
-            if let name = arguments.text("source") {
-                query.sources = known.filter { $0.name == name || $0.bundle == name }
+            try choose(arguments, transaction, &query)
+            let query = query
+            try Listing.print(shape, arguments, console) { listing in
+                try transaction.forEachStatistics(query) { share in
+                    try progress.advance(to: Int(share * 100))
+                } _: { bucket in
+                    try Interruption.check()
+                    try listing.append(record(bucket, zone))
+                }
+                isEmpty = listing.count == 0
+                return []
             }
-            if let names = arguments.text("priority") { try setPriority(names, known, arguments, &query) }
-            for bucket in try transaction.statistics(query) { try listing.append(record(bucket, zone)) }
         }
-        try listing.finish()
-        if listing.count == 0 { console.say("No sample matches.") }
+        progress.finish()
+        if isEmpty { console.say("No sample matches.") }
         return .clean
     }
 
+    /// The sources that are asked for, and their order: by names, which alone are read for it.
+    private static func choose(
+        _ arguments: ParsedArguments, _ transaction: borrowing ReadTransaction, _ query: inout StatisticsQuery
+    ) throws {
+        guard arguments.text("source") != nil || arguments.text("priority") != nil else { return }
+        let known = try transaction.sourceCounts().map(\.source.identity)
+        if let name = arguments.text("source") {
+            query.sources = known.filter { $0.name == name || $0.bundle == name }
+        }
+        if let names = arguments.text("priority") { try setPriority(names, known, arguments, &query) }
+    }
+
     private static func query(_ arguments: ParsedArguments, _ zone: Zone) throws -> StatisticsQuery {
-        let type = SampleType(arguments.text("type") ?? "")
+        let type = try arguments.type()
         var calendar = Calendar(identifier: .iso8601)
         calendar.timeZone = zone.timeZone
         let unit = StatisticsInterval.Unit(rawValue: arguments.text("by") ?? "day") ?? .day

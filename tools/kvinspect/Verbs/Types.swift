@@ -12,18 +12,46 @@ enum TypesVerb: Verb {
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()
         let store = try StoreAccess.openForReading(arguments.store)
-        var listing = try Listing(shape, arguments, console)
-        for type in try store.read({ try $0.types() }) {
-            try listing.append(
-                .object([
-                    .init("type", .string(type.type.identifier)), .init("samples", .count(type.samples)),
-                    .init("shadowed", .count(type.shadowed)), .init("first", .optional(type.first, in: zone)),
-                    .init("last", .optional(type.last, in: zone)),
-                    .init("unit", .optional(type.unit?.symbol)),
-                    .init("sources", .count(type.sources.count)), .init("bytes", .count(type.bytes)),
-                ]))
+        let progress = Progress(arguments, console, unit: "types")
+        var damage = DamagedParts()
+        let types = try store.read { try $0.types { damage.note($0, $1) } }
+        try Listing.print(shape, arguments, console) { listing in
+            for type in types {
+                try listing.append(record(type, zone))
+                try progress.advance()
+            }
+            return []
         }
-        try listing.finish()
-        return .clean
+        progress.finish()
+        return damage.report(console)
+    }
+
+    private static func record(_ type: TypeSummary, _ zone: Zone) -> JSONValue {
+        // A type that is in no catalog may have several.
+        let units = type.units.map(\.symbol).joined(separator: ", ")
+        return .object([
+            .init("type", .string(type.type.identifier)), .init("samples", .count(type.samples)),
+            .init("shadowed", .count(type.shadowed)), .init("first", .optional(type.first, in: zone)),
+            .init("last", .optional(type.last, in: zone)), .init("unit", .optional(units.isEmpty ? nil : units)),
+            .init("sources", .count(type.sources.count)), .init("bytes", .count(type.bytes)),
+        ])
+    }
+}
+
+/// What of a listing could not be read.
+struct DamagedParts {
+    private var parts: [(type: SampleType, error: StoreError)] = []
+
+    mutating func note(_ type: SampleType, _ error: StoreError) {
+        if !parts.contains(where: { $0.type == type }) { parts.append((type, error)) }
+    }
+
+    /// Names the damage, and answers how the tool ends.
+    func report(_ console: Console) -> ExitCode {
+        for part in parts {
+            console.say("Of \(part.type.shortName) not everything can be read, and what cannot is left out.")
+        }
+        if let first = parts.first { console.say("Error: \(first.error)") }
+        return parts.isEmpty ? .clean : .damage
     }
 }

@@ -1,0 +1,111 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// A stretch of time in which samples of a type cannot be read because a chunk is damaged or missing. There may be others beside
+/// them that can, of another length.
+public struct DamagedRange: Sendable, Hashable {
+    /// The type whose samples cannot be read.
+    public let type: SampleType
+    /// Where their starts lie.
+    public let starts: TimeRange
+}
+
+/// Collects the stretches that a read passes over.
+final class DamageLog {
+    private(set) var spans: [(lower: Point, upper: Point)] = []
+
+    func note(_ lower: Point, _ upper: Point) {
+        if lower < upper, !spans.contains(where: { $0 == (lower, upper) }) { spans.append((lower, upper)) }
+    }
+
+    func ranges(of type: SampleType) -> [DamagedRange] {
+        let ranges = spans.map { span in
+            // Samples that start with the upper bound may lie before it.
+            let end = span.upper == .at(span.upper.start) ? 0 : 1 as Int64
+            return TimeRange(
+                from: Instant(nanoseconds: span.lower.start), to: Instant(nanoseconds: span.upper.start) + end)
+        }
+        return Set(ranges).sorted { ($0.from, $0.to) < ($1.from, $1.to) }.map { DamagedRange(type: type, starts: $0) }
+    }
+}
+
+extension Snapshot {
+    /// Calls `body` with each chunk of a lane that can be read and whose span meets `from..<to`, until it answers false; what of the
+    /// lane cannot be read is noted.
+    func forEachReadableChunk(
+        _ lane: Lane, from: Point, to: Point, descending: Bool, _ log: DamageLog, _ body: (HotChunk) throws -> Bool
+    ) throws {
+        guard from < to else { return }
+        var cursor = try view.cursor(tables[.chunks])
+        var found = try seekNear(&cursor, lane, descending ? to : from)
+        // What was followed so far, from the side where the read began.
+        var reached = descending ? to : from
+        while found {
+            try context.checkTime()
+            let key = try ChunkKey(cursor.key)
+            guard key.lane == lane else { break }
+            let upper = try upperBound(of: key)
+            if descending ? upper <= from : key.lower >= to { break }
+            if !descending, key.lower > reached { log.note(reached, key.lower) }
+            reached = descending ? key.lower : upper
+            if key.lower < to, upper > from, try !passOn(cursor, key, upper, log, body) { return }
+            found = try descending ? cursor.previous() : cursor.next()
+        }
+        if descending ? reached > max(from, .least) : reached < min(to, .greatest), try hasChunks(lane) {
+            if descending { log.note(from, reached) } else { log.note(reached, to) }
+        }
+    }
+
+    /// Gives the chunk that the cursor is on to `body`, or notes that it cannot be read.
+    private func passOn(
+        _ cursor: borrowing Cursor, _ key: ChunkKey, _ upper: Point, _ log: DamageLog,
+        _ body: (HotChunk) throws -> Bool
+    ) throws -> Bool {
+        do {
+            let chunk = try HotChunk(cursor.value, key: cursor.key, verified: context.verified)
+            try verifyWhole(chunk)
+            // Neighbours tile the axis: what lies between them was lost.
+            if chunk.upper < upper { log.note(chunk.upper, upper) }
+            return try body(chunk)
+        } catch let error as FormatError where error.code != .unknown {
+            log.note(key.lower, upper)
+        } catch let error as StoreError where error.code == .damaged {
+            log.note(key.lower, upper)
+        }
+        return true
+    }
+
+    private func verifyWhole(_ chunk: borrowing HotChunk) throws {
+        try chunk.verify()
+        guard chunk.rows > 0 else { return }
+        let key = chunk.key.bytes
+        guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+        let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
+        try details.verify()
+    }
+
+    /// The chunk that owns a point, or the first behind it where that one is gone.
+    @_lifetime(cursor: copy cursor)
+    private func seekNear(_ cursor: inout Cursor, _ lane: Lane, _ point: Point) throws -> Bool {
+        if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).bytes) {
+            let key = try ChunkKey(cursor.key)
+            if key.lane == lane { return true }
+        }
+        return try cursor.seek(ChunkKey(lane: lane, lower: .least).bytes)
+    }
+
+    /// Where the next chunk of the lane begins.
+    private func upperBound(of key: ChunkKey) throws -> Point {
+        var cursor = try view.cursor(tables[.chunks])
+        guard try cursor.seek(key.bytes), try cursor.next() else { return .greatest }
+        let next = try ChunkKey(cursor.key)
+        return next.lane == key.lane ? next.lower : .greatest
+    }
+
+    private func hasChunks(_ lane: Lane) throws -> Bool {
+        var cursor = try view.cursor(tables[.chunks])
+        guard try cursor.seek(ChunkKey(lane: lane, lower: .least).bytes) else { return false }
+        return try ChunkKey(cursor.key).lane == lane
+    }
+}

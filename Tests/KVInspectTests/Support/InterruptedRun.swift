@@ -1,0 +1,58 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    extension Workbench {
+        /// Runs the tool with Ctrl-C pressed before its work begins: its first message waits for room in a pipe until the signal
+        /// has come.
+        func interrupted(_ arguments: [String]) throws -> ToolRun {
+            let process = try prepare(arguments, input: nil)
+            let errors = Pipe()
+            let output = folder.appendingPathComponent("output-\(UUID().uuidString)")
+            try Data().write(to: output)
+            process.standardOutput = try FileHandle(forUpdating: output)
+            process.standardError = errors
+            let fill = try block(errors)
+            try withSignalsLetThrough { try process.run() }
+            try waitForHandler(of: process)
+            kill(process.processIdentifier, SIGINT)
+            try errors.fileHandleForWriting.close()
+            let said = try errors.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return ToolRun(
+                code: process.terminationStatus, output: String(decoding: try Data(contentsOf: output), as: UTF8.self),
+                errors: String(decoding: said.dropFirst(fill), as: UTF8.self))
+        }
+
+        /// Fills a pipe, and answers with how many bytes.
+        private func block(_ pipe: Pipe) throws -> Int {
+            let size = Int(fcntl(pipe.fileHandleForWriting.fileDescriptor, 1032))
+            try #require(size > 0)
+            try pipe.fileHandleForWriting.write(contentsOf: Data(repeating: 0x2E, count: size))
+            return size
+        }
+
+        /// A process inherits what the thread that starts it blocks, and threads of a pool block signals.
+        private func withSignalsLetThrough(_ body: () throws -> Void) throws {
+            var none = sigset_t()
+            var before = sigset_t()
+            unsafe sigemptyset(&none)
+            unsafe pthread_sigmask(SIG_SETMASK, &none, &before)
+            defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+            try body()
+        }
+
+        /// Waits until the process catches the interrupt.
+        private func waitForHandler(of process: Process) throws {
+            for _ in 0..<5_000 {
+                let status =
+                    (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)) ?? ""
+                let caught = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t")
+                    .last
+                if let caught, let mask = UInt64(caught, radix: 16), mask & 1 << UInt64(SIGTERM - 1) != 0 { return }
+                usleep(1_000)
+            }
+            Issue.record("the tool never caught signals")
+        }
+    }
+#endif

@@ -1,0 +1,127 @@
+import Foundation
+import HealthKV
+import Synchronization
+import Testing
+
+@testable import kvinspect
+
+/// One damaged chunk costs that chunk: what does not need it is told, and what does says so.
+@Suite("A damaged chunk")
+struct DamagedStoreTests {
+    let bench: Workbench
+    private let rows = 6_000
+
+    init() throws {
+        bench = try Workbench()
+        let steps = (0..<rows).map {
+            #"{"type":"stepCount","start":"2024-01-01T00:00:00.\#(String(format: "%09d", $0 * 7919))Z","value":\#($0 % 97),"unit":"count","source":"Phone"}"#
+        }
+        let weight = #"{"type":"bodyMass","start":"2024-01-01","value":70,"unit":"kg","source":"Scale"}"#
+        try bench.load("S", (steps + [weight]).joined(separator: "\n"))
+    }
+
+    @Test("Verbs that need other types only do not meet it")
+    func others() throws {
+        try bench.damageChunk("S") { _ in 0 }
+        for words in [
+            ["stats", "S", "--type", "bodyMass"], ["stats", "S", "--type", "bodyMass", "--source", "Scale"],
+            ["scan", "S", "--type", "bodyMass", "--source", "Scale"],
+        ] {
+            let run = try bench.run(words + ["--format", "jsonl"], input: nil)
+            #expect(run.code == 0 && run.output.contains("70"), "\(words): \(run.errors)")
+        }
+        #expect(try bench.run("stats", "S", "--type", "stepCount").code == 2)
+        let dump = try bench.run("dump", "S")
+        #expect(dump.code == 2 && dump.output.hasPrefix("{") && dump.output.contains("BodyMass"))
+    }
+
+    @Test("Types and sources tell what can be read, and end with 2", arguments: [true, false])
+    func lists(first: Bool) throws {
+        try bench.damageChunk("S") { first ? 0 : $0 - 1 }
+        let types = try bench.run("types", "S", "--format", "jsonl")
+        let lines = try types.lines()
+        #expect(types.code == 2 && lines.count == 2 && types.errors.contains("Of stepCount not everything"))
+        #expect(lines[0]["first"] != nil && lines[0]["first"] as? String == lines[0]["last"] as? String)
+        #expect(lines[1]["samples"] as? Int == rows)
+        #expect((lines[1]["first"] is String) != first && (lines[1]["last"] is String) == first)
+        let sources = try bench.run("sources", "S", "--format", "jsonl")
+        #expect(try sources.code == 2 && sources.lines().count == 2)
+    }
+
+    @Test("What was read before it is printed, and JSON is closed")
+    func before() throws {
+        try bench.damageChunk("S") { $0 - 1 }
+        let scan = ["scan", "S", "--type", "stepCount", "--format"]
+        let json = try bench.run(scan + ["json"], input: nil)
+        let object = try json.json()
+        let count = try #require((object["samples"] as? [Any])?.count)
+        #expect(json.code == 2 && object["complete"] as? Bool == false && count > 100 && count < rows)
+        #expect(try bench.run(scan + ["jsonl"], input: nil).lines().count == count)
+        #expect(try bench.run(scan + ["table"], input: nil).output.split(separator: "\n").count == count + 1)
+        #expect(try bench.run(scan + ["csv"], input: nil).output.split(separator: "\r\n").count == count + 1)
+        #expect(try bench.run("dump", "S").lines().count == count + 1)
+    }
+
+    @Test("With --skip-damaged all else is printed, and what is missing is named", arguments: ["asc", "desc"])
+    func skipping(order: String) throws {
+        let whole = try bench.run("dump", "S").lines().count
+        try bench.damageChunk("S") { $0 / 2 }
+        let scan = try bench.run(
+            "scan", "S", "--type", "stepCount", "--skip-damaged", "--order", order, "--format", "jsonl", "--tz", "UTC")
+        let count = try scan.lines().count
+        #expect(scan.code == 2 && count > rows / 3 && count < rows)
+        let said = scan.errors.split(separator: "\n")
+        #expect(
+            said.count == 1 && said[0].hasPrefix("Damaged: samples of stepCount that start from 2024-01-01T00:00:00."))
+        // Without the Z at the end texts are in the order of times.
+        let starts = try scan.lines().compactMap { ($0["start"] as? String)?.dropLast() }
+        let isSorted = order == "asc" ? starts == starts.sorted() : starts == starts.sorted().reversed()
+        #expect(isSorted && starts.count == count)
+        let dump = try bench.run("dump", "S", "--skip-damaged")
+        #expect(try dump.code == 2 && dump.lines().count == whole - (rows - count) && dump.errors == scan.errors)
+        try bench.load("T", dump.output)
+        try bench.expectClean("T")
+        let sound = try bench.run("scan", "T", "--type", "stepCount", "--skip-damaged")
+        #expect(sound.code == 0 && sound.errors.isEmpty)
+        #expect(try bench.run("dump", "T", "--raw", "--skip-damaged").code == 64)
+    }
+
+    @Test("Pages go on behind a damaged chunk, and tell once what they pass over")
+    func pages() async throws {
+        try bench.damageChunk("S") { $0 / 2 }
+        var options = SampleStore.Options()
+        options.readOnly = true
+        let store = try SampleStore.open(at: bench.path("S"), options: options)
+        let lost = Mutex<[DamagedRange]>([])
+        var count = 0
+        for try await page in store.pages(
+            of: .stepCount, size: 100, onDamage: { range in lost.withLock { $0.append(range) } })
+        {
+            count += page.count
+        }
+        #expect(count > rows / 3 && count < rows && lost.withLock { $0.map(\.type) } == [.stepCount])
+        await #expect(throws: StoreError.self) {
+            for try await _ in store.pages(of: .stepCount, size: 100) {}
+        }
+        try store.close()
+    }
+
+    @Test("Check finds the chunk, nothing that only follows from it, and says what it could not look at")
+    func check() throws {
+        try bench.damageChunk("S") { $0 / 2 }
+        let run = try bench.run("check", "S", "--format", "json")
+        let json = try run.json()
+        let findings = try #require(json["findings"] as? [[String: Any]])
+        #expect(run.code == 2 && findings.map { $0["code"] as? String } == ["chunkUnreadable"], "\(run.output)")
+        let unexamined = try #require(json["unexamined"] as? [String])
+        for part in ["counts of type stepCount", "summaries of type stepCount", "identity of the samples of 1 damaged"]
+        {
+            #expect(unexamined.contains { $0.hasPrefix(part) }, "\(unexamined)")
+        }
+        let detail = try #require(findings[0]["detail"] as? String)
+        #expect(detail.hasPrefix("type stepCount, chunk ") && !detail.contains("key"))
+        let shown = try bench.run("check", "S", "--format", "json", "--show-values").json()
+        let all = try #require(shown["findings"] as? [[String: Any]])
+        #expect((all[0]["detail"] as? String)?.contains(" (key 0") == true, "\(all)")
+    }
+}

@@ -1,0 +1,39 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    @testable import kvinspect
+
+    /// Ctrl-C stops the work of every long verb, and nothing half done is left.
+    @Suite("Ctrl-C")
+    struct InterruptionTests {
+        let bench: Workbench
+
+        init() throws {
+            bench = try Workbench()
+            try bench.load("S", Fixture.lines)
+        }
+
+        @Test(
+            "Reading stops with code 1 and says why",
+            arguments: [["check", "S"], ["stats", "S", "--type", "stepCount"], ["hash", "S"], ["dump", "S"]])
+        func reading(words: [String]) throws {
+            let run = try bench.interrupted(words + ["--progress", "json"])
+            #expect(run.code == 1 && run.errors.hasSuffix("Error: Interrupted.\n"), "\(run.code) \(run.errors)")
+        }
+
+        @Test("A copy that is stopped leaves nothing", arguments: ["backup", "compact"])
+        func copying(verb: String) throws {
+            let before = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter {
+                $0.hasPrefix("D")
+            }
+            let run = try bench.interrupted([verb, "S", "D"])
+            #expect(run.code == 1 && run.errors.hasSuffix("Error: Interrupted.\n"), "\(run.code) \(run.errors)")
+            let after = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter {
+                $0.hasPrefix("D")
+            }
+            #expect(before == after)
+            #expect(try bench.run(verb, "S", "D").code == 0)
+        }
+    }
+#endif

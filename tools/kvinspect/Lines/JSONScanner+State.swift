@@ -1,0 +1,87 @@
+import HealthKV
+
+/// Sync state that `load` takes from a dump.
+enum StateEntry: Sendable {
+    case link(PeerLink)
+    case total(DailyTotal)
+}
+
+extension JSONScanner {
+    /// A link or a daily total; `nil` for other sync state, which is passed over.
+    @_lifetime(self: copy self)
+    mutating func state() throws(JSONError) -> StateEntry? {
+        _ = peek()
+        let start = position
+        try beginObject()
+        if let key = try nextKey(isFirst: true), try text(in: key) == "kind", peek() == 0x22 {
+            switch try string() {
+            case "link": return .link(try link())
+            case "total": return .total(try total())
+            default: break
+            }
+        }
+        rewind(to: start)
+        try skipFlatObject()
+        return nil
+    }
+
+    /// The fields of a link behind its kind.
+    @_lifetime(self: copy self)
+    private mutating func link() throws(JSONError) -> PeerLink {
+        var peer: String?
+        var sample: SampleID?
+        var peerID: SampleID?
+        var version: Int64 = 0
+        var isProvisional = false
+        while let key = try nextKey(isFirst: false) {
+            switch try text(in: key) {
+            case "peer": peer = try name()
+            case "sample": sample = try sampleID()
+            case "peerID": peerID = try sampleID()
+            case "version": version = try integer()
+            case "provisional": isProvisional = try bool()
+            default: throw JSONError(reason: "a field of a link is not known")
+            }
+        }
+        guard let peer, let sample, let peerID else {
+            throw JSONError(reason: "a link needs peer, sample and peerID")
+        }
+        return PeerLink(peer: peer, sample: sample, peerID: peerID, version: version, isProvisional: isProvisional)
+    }
+
+    /// The fields of a daily total behind its kind.
+    @_lifetime(self: copy self)
+    private mutating func total() throws(JSONError) -> DailyTotal {
+        var texts: [String: String] = [:]
+        var value: Double?
+        var isComplete = false
+        var time = Instant.distantPast
+        while let key = try nextKey(isFirst: false) {
+            let field = try text(in: key)
+            switch field {
+            case "peer", "type", "day", "zone", "unit": texts[field] = try name()
+            case "value" where null(): break
+            case "value": value = try double()
+            case "complete": isComplete = try bool()
+            case "time" where null(): break
+            case "time": time = try anyInstant(in: .utc)
+            default: throw JSONError(reason: "a field of a total is not known")
+            }
+        }
+        guard let peer = texts["peer"], let type = texts["type"], let day = texts["day"], let zone = texts["zone"],
+            let unit = try? HealthUnit(symbol: texts["unit"] ?? "")
+        else { throw JSONError(reason: "a total needs peer, type, day, zone and unit") }
+        return DailyTotal(
+            peer: peer, type: SampleType(type), day: day, zone: zone, value: value, unit: unit, isComplete: isComplete,
+            time: time)
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func name() throws(JSONError) -> String {
+        let text = try string()
+        guard !text.isEmpty, text.utf8.count <= Sample.textLimit else {
+            throw JSONError(ModelError.malformedText(field: "name"))
+        }
+        return text
+    }
+}

@@ -1,0 +1,69 @@
+import Dispatch
+import HealthKV
+import Synchronization
+
+/// Stores batches in order, one at a time, while the caller goes on.
+final class BatchWriter: Sendable {
+    private struct State {
+        var report = ImportReport()
+        var lines = 0
+        var error: (any Error)?
+    }
+
+    private let sampleStore: SampleStore
+    private let queue = DispatchQueue(label: "load")
+    private let isIdle = DispatchSemaphore(value: 0)
+    private let state = Mutex(State())
+
+    init(_ store: SampleStore) {
+        sampleStore = store
+        isIdle.signal()
+    }
+
+    /// The last line that was stored.
+    var storedLines: Int { state.withLock { $0.lines } }
+
+    /// Waits for the batch before this one, and throws its error if it had one.
+    func store(_ batch: SampleBatch, _ states: [StateEntry], lastLine: Int) throws {
+        isIdle.wait()
+        if let error = state.withLock({ $0.error }) {
+            isIdle.signal()
+            throw error
+        }
+        queue.async { [self] in
+            do {
+                let report = try batch.isEmpty ? ImportReport() : sampleStore.importBatch(batch)
+                state.withLock { state in
+                    state.report += report
+                    state.lines = lastLine
+                }
+                try store(states)
+            } catch {
+                state.withLock { $0.error = error }
+            }
+            isIdle.signal()
+        }
+    }
+
+    private func store(_ states: [StateEntry]) throws {
+        if states.isEmpty { return }
+        try sampleStore.write { transaction in
+            for state in states {
+                switch state {
+                case .link(let link): try transaction.setLink(link)
+                case .total(let total): try transaction.setTotal(total)
+                }
+            }
+        }
+    }
+
+    /// Waits until nothing is under way. What all batches came to.
+    func finish() throws -> ImportReport {
+        isIdle.wait()
+        isIdle.signal()
+        return try state.withLock { state in
+            if let error = state.error { throw error }
+            return state.report
+        }
+    }
+}
