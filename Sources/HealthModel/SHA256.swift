@@ -1,10 +1,4 @@
 /// SHA-256, for the digest of a store's content. The platforms' own libraries are not on every system that this package runs on.
-///
-/// ```swift
-/// var hash = SHA256()
-/// hash.update([1, 2, 3])
-/// let digest = hash.finalize()       // 32 bytes
-/// ```
 package struct SHA256: Sendable {
     /// Eight words, not an array: they stay in registers through a block.
     private struct State {

@@ -31,6 +31,9 @@ enum PeerKey {
         return writer.bytes
     }
 
+    /// Whether a key of the links is a link's under the sample's id.
+    static func isOfSample(_ key: RawSpan) -> Bool { key.byteCount == 33 && key.copied()[16] == 0 }
+
     /// The place of a sample's operation in a peer's queue stands beside its links.
     static func place(_ peer: String, _ id: SampleID, _ hashKey: KeyedHash) -> [UInt8] {
         link(peer, 2, id, hashKey)

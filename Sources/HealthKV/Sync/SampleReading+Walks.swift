@@ -4,15 +4,25 @@ import HealthModel
 extension SampleReading where Self: ~Copyable {
     /// Calls `body` with the links of all peers, those of deleted samples too.
     public func forEachLink(_ body: (PeerLink) throws -> Void) throws {
-        try snapshot.forEachRecord(of: PeerLink.self) { key, link in
-            // Each link stands under the peer's id too.
-            if key == PeerKey.link(link.peer, 0, link.sample, snapshot.header.hashKey) { try body(link) }
+        let snapshot = snapshot
+        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
+        var found = try cursor.first()
+        while found {
+            // Each link stands under the peer's id too, and places in queues stand beside them.
+            if PeerKey.isOfSample(cursor.key) {
+                let stored = try StoredSync<PeerLink>(recordBytes: cursor.value)
+                guard stored.key == SyncKey(keyBytes: cursor.key) else {
+                    throw snapshot.damaged("a record of sync stands under another's key")
+                }
+                try body(stored.record)
+            }
+            found = try cursor.next()
         }
     }
 
     /// Calls `body` with the daily totals that all peers gave.
     public func forEachTotal(_ body: (DailyTotal) throws -> Void) throws {
-        try snapshot.forEachRecord(of: DailyTotal.self) { _, total in try body(total) }
+        try snapshot.forEachRecord(of: DailyTotal.self) { try body($0) }
     }
 
     /// The types for which it was set whether samples of exactly the same time shadow each other. See
@@ -27,11 +37,11 @@ extension SampleReading where Self: ~Copyable {
 
 extension Snapshot {
     fileprivate func forEachRecord<Record: SyncRecord>(
-        of type: Record.Type, _ body: ([UInt8], Record) throws -> Void
+        of type: Record.Type, _ body: (Record) throws -> Void
     ) throws {
         try StoredSync<Record>.table(tables).forEach(in: view) { key, stored in
             guard stored.key == key else { throw damaged("a record of sync stands under another's key") }
-            try body(key.keyBytes, stored.record)
+            try body(stored.record)
             return true
         }
     }

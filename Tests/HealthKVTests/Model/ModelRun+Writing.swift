@@ -77,8 +77,8 @@ extension ModelRun {
         var sample = pool.fresh(&random)
         sample.type = grave.type
         sample.quantity.unit = pool.unit(grave.type, &random)
-        sample.source.bundle = grave.source.bundle
-        sample.source.name = grave.source.name
+        // With its own product: rank belongs to the source, and the model tells it from the sample.
+        sample.source = pool.sources.first { $0.identity == grave.source } ?? sample.source
         sample.id = grave.id
         sample.syncIdentifier = grave.syncIdentifier
         sample.version = grave.version

@@ -17,9 +17,9 @@ struct SampleRecord: JSONRecord {
 
     /// Every field that ``Detail/listed(_:_:)`` may give; the order of columns.
     static let columns = [
-        "id", "type", "start", "end", "value", "unit", "case", "source", "syncIdentifier", "syncVersion", "modified",
-        "origin",
+        "id", "type", "start", "end", "value", "unit", "source", "syncIdentifier", "syncVersion", "modified", "origin",
         "userEntered", "shadowed", "count", "device", "metadata", "group", "timeZone", "local", "workout", "original",
+        "case",
     ]
 
     func write(to sink: inout some JSONSink) {
