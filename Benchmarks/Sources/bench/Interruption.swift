@@ -17,7 +17,7 @@ final class Interruption: @unchecked Sendable {
         sources = [SIGINT, SIGTERM].map { DispatchSource.makeSignalSource(signal: $0, queue: .global()) }
         for (source, number) in zip(sources, [SIGINT, SIGTERM]) {
             // What ends a process by itself would not leave it the time to report.
-            unsafe signal(number, SIG_IGN)
+            signal(number, SIG_IGN)
             source.setEventHandler { [weak self] in self?.stop() }
             source.resume()
         }

@@ -52,7 +52,7 @@ import HealthKV
 
     /// Before the first connection: SQLite does not count its memory, as its documentation recommends; each call to malloc
     /// would take a lock for it.
-    private static let isWithoutStatistics = unsafe sqlite_stop_counting_memory() == SQLITE_OK
+    private static let isWithoutStatistics = sqlite_stop_counting_memory() == SQLITE_OK
 
     func close() {
         statements = [:]
