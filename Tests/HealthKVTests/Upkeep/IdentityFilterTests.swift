@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("Imports find what is known, whoever wrote it: this process, another, or a transaction that failed")
+    @Test("Imports find what is known, and nothing of a transaction that failed")
     func finding() throws {
         struct Undone: Error {}
         for seed in UInt64(0)..<6 {
@@ -72,5 +72,34 @@ import Testing
             try store.expectClean()
             try store.close()
         }
+    }
+
+    @Test("Imports find what another process has added between two of their own") func otherProcess() async throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path)
+        #expect(try store.importBatch(IdentityFilterTests.batch(0)).inserted == 500)
+        for round in UInt64(1)..<4 {
+            await #expect(processExitsWith: .success) { [path = folder.path as String, round = round as UInt64] in
+                let store = try SampleStore.open(at: path)
+                guard try store.importBatch(IdentityFilterTests.batch(round)).inserted == 500 else { throw Refusal() }
+                try store.close()
+            }
+            let report = try store.importBatch(IdentityFilterTests.batch(round))
+            #expect(report.inserted == 0 && report.unchanged == 500)
+            #expect(try store.importBatch(IdentityFilterTests.batch(round + 10)).inserted == 500)
+        }
+        try store.expectClean()
+        try store.close()
+    }
+
+    private static func batch(_ seed: UInt64) -> SampleBatch {
+        var random = SeededGenerator(seed: seed)
+        var batch = SampleBatch()
+        let kind = batch.kind(.stepCount, .count, source: Source(name: "Export"))
+        for second in 0..<500 {
+            batch.append(
+                kind: kind, start: .day(1, second), end: .day(1, second), value: 1, id: SampleID(using: &random))
+        }
+        return batch
     }
 }
