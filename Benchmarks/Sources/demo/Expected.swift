@@ -32,10 +32,17 @@ struct Expected {
                 column.ids.append(batch.ids[row])
                 column.starts.append(batch.starts[row])
                 column.ends.append(batch.ends[row])
-                column.values.append(DerivedID.canonical(batch.values[row], kind.unit, of: kind.type))
+                column.values.append(canonical(batch.values[row], kind))
             }
             columns[kind.type] = column
         }
+    }
+
+    private func canonical(_ value: Double, _ kind: SampleBatch.Kind) -> Double {
+        guard let unit = kind.type.canonicalUnit, let converted = try? kind.unit.convert(value, to: unit) else {
+            return value
+        }
+        return converted
     }
 
     /// Puts each column into the order of time, which batches have over all kinds but not kind by kind.
