@@ -69,6 +69,8 @@ public struct StoreError: Error, Sendable {
         public static let forked = Code(rawValue: "forked")
         /// A read took longer than the options allow.
         public static let readerExpired = Code(rawValue: "readerExpired")
+        /// An operation of a transaction failed half way, and the closure went on as if nothing were.
+        public static let unfinished = Code(rawValue: "unfinished")
         /// The work was stopped by whoever had asked for it.
         public static let cancelled = Code(rawValue: "cancelled")
     }
@@ -115,6 +117,7 @@ extension StoreError: CustomStringConvertible {
         case .unsuitableQuery: "Ask for what the type has: see its aggregation and canonical unit."
         case .exists: "Choose a folder without a store."
         case .insideStore: "Choose a folder outside the store."
+        case .unfinished: "Let the first error leave the closure; then write again."
         case .poisoned: "Close the store, open it again and check what was stored."
         case .outcomeUnknown:
             "Close the store, open it again, and save the same samples once more: what is there is not doubled."

@@ -17,8 +17,8 @@ public struct FileStatus: Sendable {
     /// The permission bits, as in `chmod`.
     public let mode: UInt32
 
-    /// Whether others than the owner may read it.
-    public var isOpenToOthers: Bool { mode & 0o044 != 0 }
+    /// Whether others than the owner may read or change it.
+    public var isOpenToOthers: Bool { mode & 0o066 != 0 }
 }
 
 extension FileSystem {

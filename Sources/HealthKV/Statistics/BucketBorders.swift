@@ -93,7 +93,11 @@ private struct BorderBuilder {
 
     /// From the border at or before `from` to the one at or behind `to`.
     func instants(from: Instant, to: Instant) -> [Int64] {
-        let borders = seconds.map { $0 * Instant.nanosecondsPerSecond + fraction }
+        let borders = seconds.map { second in
+            // An interval may reach beyond all instants.
+            let (whole, isBeyond) = second.multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
+            return isBeyond ? second < 0 ? .min : .max : (Instant(nanoseconds: whole) + fraction).nanoseconds
+        }
         let start = borders.lastIndex { $0 <= from.nanoseconds } ?? 0
         let end = borders.firstIndex { $0 >= to.nanoseconds } ?? borders.count - 1
         return start < end ? Array(borders[start...end]) : []

@@ -21,6 +21,19 @@ public struct StatisticsInterval: Sendable, Hashable {
         case quarter
         /// A year of the calendar.
         case year
+
+        /// How many of them 600 years have.
+        fileprivate var greatestCount: Int {
+            switch self {
+            case .minute: 60 * Unit.hour.greatestCount
+            case .hour: 24 * Unit.day.greatestCount
+            case .day: 219_146
+            case .week: 31_307
+            case .month: 7_200
+            case .quarter: 2_400
+            case .year: 600
+            }
+        }
     }
 
     /// The step of which an interval has ``count``.
@@ -29,9 +42,10 @@ public struct StatisticsInterval: Sendable, Hashable {
     public let count: Int
 
     /// Intervals of several units. They tile both ways from an anchor: the one that is given to the query, or the first
-    /// midnight of 2001 in its calendar.
+    /// midnight of 2001 in its calendar. An interval of more than 600 years, longer than all time that an ``Instant`` can
+    /// express, is one of 600 years.
     public static func every(_ count: Int, _ unit: Unit) -> StatisticsInterval {
-        StatisticsInterval(unit: unit, count: max(1, count))
+        StatisticsInterval(unit: unit, count: min(max(1, count), unit.greatestCount))
     }
 
     /// Hours of the local clock.

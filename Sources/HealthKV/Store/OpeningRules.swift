@@ -26,11 +26,11 @@ struct OpeningRules {
             }
             try checkOwner(file, status)
             if status.isOpenToOthers {
-                post(.permissions, file, "Others than the owner may read it (\(octal(status.mode)))")
+                post(.permissions, file, "Others than the owner may read or change it (\(octal(status.mode)))")
             }
         }
         if status.isOpenToOthers {
-            post(.permissions, folder, "Others than the owner may look into the folder (\(octal(status.mode)))")
+            post(.permissions, folder, "Others than the owner may look into the folder or change it (\(octal(status.mode)))")
         }
         try checkAccess()
     }

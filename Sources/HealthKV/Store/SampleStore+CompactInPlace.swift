@@ -16,7 +16,7 @@ extension SampleStore {
     /// keep their bytes until it uses them again.
     public func compactInPlace() throws {
         try checkWritable()
-        try core.onWriter { [core] in try core.compactInPlace() }
+        try core.onWriter { [core] in try core.notices.holding { try core.compactInPlace() } }
     }
 }
 

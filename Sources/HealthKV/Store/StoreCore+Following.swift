@@ -7,6 +7,10 @@ import LMDB
 extension StoreCore {
     /// Opens the file that has taken the place of `old`, and answers it.
     func follow(_ old: OpenFile) throws -> OpenFile {
+        try notices.holding { try followLocked(old) }
+    }
+
+    private func followLocked(_ old: OpenFile) throws -> OpenFile {
         try following.withLock { _ in
             let present = try usableFile()
             if present !== old { return present }
@@ -117,6 +121,11 @@ extension StoreCore {
     }
 
     func resume() throws {
+        try notices.holding { try resumeLocked() }
+        observers.notify()
+    }
+
+    private func resumeLocked() throws {
         try following.withLock { _ in
             guard state.withLock({ $0.phase == .suspended }) else { return }
             do {
@@ -130,6 +139,5 @@ extension StoreCore {
                 throw StoreError.wrap(error, path: path)
             }
         }
-        observers.notify()
     }
 }

@@ -126,10 +126,27 @@ extension StoreCore {
             if let writer { return writer }
             let made = WriterThread(name: "healthkv", idlePeriod: options.idlePeriod) { [weak self] in
                 guard let self, options.maintainsWhenIdle else { return .none }
-                return (try? maintainStep(waits: true)) ?? .none
+                return maintainIdly()
             }
             writer = made
             return made
+        }
+    }
+
+    /// A step of upkeep that nobody waits for: who is told of notices hears when it fails, once for each reason.
+    private func maintainIdly() -> WriterThread.IdleWork {
+        do {
+            let work = try maintainStep(waits: true)
+            upkeepFailure.withLock { $0 = nil }
+            return work
+        } catch {
+            let reason = String(describing: StoreError.wrap(error, path: path))
+            let isNew = upkeepFailure.withLock { known in
+                defer { known = reason }
+                return known != reason
+            }
+            if isNew { notices.post(.upkeepFailed, path, reason) }
+            return .none
         }
     }
 

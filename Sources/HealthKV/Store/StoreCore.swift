@@ -46,14 +46,16 @@ final class StoreCore: Sendable {
     let filters = IdentityFilters()
     /// Hours that wait to be summed up.
     let backlog = Monitor(SummaryBacklog())
+    /// Why upkeep failed last; `nil` when it did not.
+    let upkeepFailure = Monitor<String?>(nil)
     /// Where the pruning of tombstones goes on; `nil` when it is not under way.
     let pruning = Monitor<[UInt8]?>(nil)
 
-    init(folder: String, options: SampleStore.Options, registry: StoreRegistry) throws {
+    init(folder: String, options: SampleStore.Options, registry: StoreRegistry, notices: NoticeBoard) throws {
         path = folder
         self.options = options
         self.registry = registry
-        notices = NoticeBoard(options.onNotice)
+        self.notices = notices
         do {
             let file = try FileOpener(folder: folder, options: options, notices: notices).open()
             encoder = options.limits.encoder(pageSize: file.environment.pageSize)

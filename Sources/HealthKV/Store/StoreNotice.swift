@@ -16,7 +16,7 @@ public struct StoreNotice: Sendable, Hashable, CustomStringConvertible {
         public static let longReader = Code(rawValue: "longReader")
         /// Processes ended without giving up their snapshots, which were cleared.
         public static let staleReaders = Code(rawValue: "staleReaders")
-        /// Others than the owner may read the folder or a file.
+        /// Others than the owner may read or change the folder or a file.
         public static let permissions = Code(rawValue: "permissions")
         /// The file system is one that LMDB may not rely on.
         public static let fileSystem = Code(rawValue: "fileSystem")
@@ -28,6 +28,8 @@ public struct StoreNotice: Sendable, Hashable, CustomStringConvertible {
         public static let grown = Code(rawValue: "grown")
         /// The file is a copy or was restored: the store took a new replica and a new epoch.
         public static let restored = Code(rawValue: "restored")
+        /// Work that is done while nobody writes has failed, most likely at a damaged part; it is tried again after later writes.
+        public static let upkeepFailed = Code(rawValue: "upkeepFailed")
         /// Another file took the place of the store's, and the store went on with it.
         public static let reopened = Code(rawValue: "reopened")
     }
@@ -44,20 +46,44 @@ public struct StoreNotice: Sendable, Hashable, CustomStringConvertible {
 
 /// The latest notices of a store, and who wants to hear of them.
 final class NoticeBoard: Sendable {
+    private struct State {
+        var recent: [StoreNotice] = []
+        /// What waits until the last lock is given back, and how many hold it up.
+        var waiting: [StoreNotice] = []
+        var holders = 0
+    }
+
     private static let limit = 64
-    private let recent = Monitor<[StoreNotice]>([])
+    private let state = Monitor(State())
     private let handler: (@Sendable (StoreNotice) -> Void)?
 
     init(_ handler: (@Sendable (StoreNotice) -> Void)?) { self.handler = handler }
 
-    var all: [StoreNotice] { recent.withLock { $0 } }
+    var all: [StoreNotice] { state.withLock { $0.recent } }
 
     func post(_ code: StoreNotice.Code, _ path: String, _ detail: String) {
         let notice = StoreNotice(code: code, path: path, detail: detail)
-        recent.withLock { recent in
-            if recent.count == NoticeBoard.limit { recent.removeFirst() }
-            recent.append(notice)
+        let isTold = state.withLock { state in
+            if state.recent.count == NoticeBoard.limit { state.recent.removeFirst() }
+            state.recent.append(notice)
+            if state.holders > 0 { state.waiting.append(notice) }
+            return state.holders == 0
         }
-        handler?(notice)
+        if isTold { handler?(notice) }
+    }
+
+    /// Runs `body`, which takes locks, and tells of what it has posted only afterwards: a handler may open stores itself.
+    func holding<Result>(_ body: () throws -> Result) rethrows -> Result {
+        state.withLock { $0.holders += 1 }
+        defer {
+            let waiting = state.withLock { state in
+                state.holders -= 1
+                guard state.holders == 0 else { return [StoreNotice]() }
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for notice in waiting { handler?(notice) }
+        }
+        return try body()
     }
 }

@@ -15,15 +15,35 @@ final class StoreRegistry: Sendable {
     private let closing = Monitor<Set<FileIdentity>>([])
 
     func open(_ folder: String, _ options: SampleStore.Options) throws -> StoreCore {
-        while true {
-            if let core = try openUnlessClosing(folder, options) { return core }
-            let file = FileSystem.identity(of: folder + "/data.mdb")
-            closing.wait { file.map($0.contains) != true }
+        let notices = NoticeBoard(options.onNotice)
+        return try notices.holding {
+            followReplaced(folder)
+            while true {
+                if let core = try openUnlessClosing(folder, options, notices) { return core }
+                let file = FileSystem.identity(of: folder + "/data.mdb")
+                closing.wait { file.map($0.contains) != true }
+            }
+        }
+    }
+
+    /// Lets a store that is open go on with the file that another process has put in place of its own, so that the folder
+    /// is not opened beside it.
+    private func followReplaced(_ folder: String) {
+        guard let place = FileSystem.identity(of: folder), let present = FileSystem.identity(of: folder + "/data.mdb")
+        else { return }
+        let others = entries.withLock { entries in
+            entries.filter { $0.key != present && !$0.value.core.environment.isForked }.map(\.value.core)
+        }
+        for core in others where FileSystem.identity(of: core.path) == place {
+            // One that cannot go on says so itself, and is not shared.
+            _ = try? core.presentFile()
         }
     }
 
     /// Answers nil when the file is being closed.
-    private func openUnlessClosing(_ folder: String, _ options: SampleStore.Options) throws -> StoreCore? {
+    private func openUnlessClosing(
+        _ folder: String, _ options: SampleStore.Options, _ notices: NoticeBoard
+    ) throws -> StoreCore? {
         // Before a store that is open is shared, whose rules were checked by another path.
         try OpeningRules.refuseLinks(folder)
         return try entries.withLock { entries in
@@ -43,7 +63,7 @@ final class StoreRegistry: Sendable {
                 entries[known] = entry
                 return entry.core
             }
-            let core = try StoreCore(folder: folder, options: options, registry: self)
+            let core = try StoreCore(folder: folder, options: options, registry: self, notices: notices)
             let opened = core.file
             // Without locks nothing is shared and nothing can be broken.
             guard opened.access == .locked else { return core }
@@ -66,7 +86,12 @@ final class StoreRegistry: Sendable {
             }
             let new = try open()
             guard let old = core.identity.withLock({ $0 }), old != new.data else { return new }
-            entries[new.data] = entries.removeValue(forKey: old)
+            if let entry = entries.removeValue(forKey: old) {
+                entries[new.data] = entry
+            } else {
+                // Its last user has just let go of it, and it is closed when this has ended.
+                closing.withLock { _ = $0.insert(new.data) }
+            }
             core.identity.withLock { $0 = new.data }
             return new
         }
@@ -87,6 +112,9 @@ final class StoreRegistry: Sendable {
         }
         guard let last else { return }
         core.shutDown()
-        closing.update { _ = $0.remove(last) }
+        closing.update { files in
+            files.remove(last)
+            if let moved = core.identity.withLock({ $0 }) { files.remove(moved) }
+        }
     }
 }

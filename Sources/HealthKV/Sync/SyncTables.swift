@@ -31,11 +31,15 @@ extension WriteTransaction {
         let key = SyncKey(bytes)
         state.isChanged = true
         let stored = StoredSync(record, key: key, commit: commit)
-        try account(Record.table, bytes, stored.recordBytes)
+        let content = stored.recordBytes
+        state.writes += 1
+        state.bytes += content.count
+        try account(Record.table, bytes, content)
         try StoredSync<Record>.table(context.tables).put(stored, under: key, in: &lmdb)
     }
 
     mutating func forget<Record: SyncRecord>(_ bytes: [UInt8], as type: Record.Type) throws {
+        state.writes += 1
         try account(Record.table, bytes, nil)
         if try StoredSync<Record>.table(context.tables).delete(SyncKey(bytes), in: &lmdb) { state.isChanged = true }
     }
@@ -123,8 +127,8 @@ extension WriteTransaction {
 
     /// Notes that a peer has seen our changes up to a token.
     public mutating func acknowledge(peer name: String, _ token: ChangeToken) throws {
-        guard token.store == state.header.storeID, token.epoch == state.header.epoch else {
-            throw StoreError(.tokenExpired, path: environment.path, "The acknowledged token is not of this store")
+        guard token.store == state.header.storeID, token.epoch == state.header.epoch, token.commit <= commit else {
+            throw StoreError(.tokenExpired, path: environment.path, "The acknowledged token is none that this store has given")
         }
         let now = environment.now()
         var peer = try peer(name) ?? RegisteredPeer(name: name, registered: now, lastSeen: now)
@@ -161,8 +165,8 @@ extension WriteTransaction {
         try forget(PeerKey.link(link.peer, 1, link.peerID, hashKey), as: PeerLink.self)
     }
 
-    /// Puts an operation at the end of its peer's queue, in place of any that waits for the same sample, and gives it its place. A place is never given twice, so that what
-    /// is known of an operation that is done cannot meet another one.
+    /// Puts an operation at the end of its peer's queue, in place of any that waits for the same sample, and gives it its
+    /// place. A place is never given twice, so that what is known of an operation that is done cannot meet another one.
     @discardableResult
     public mutating func enqueue(_ operation: PendingOperation) throws -> PendingOperation {
         var operation = operation

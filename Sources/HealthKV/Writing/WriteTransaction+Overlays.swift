@@ -12,13 +12,15 @@ extension WriteTransaction {
     /// }
     /// ```
     ///
+    /// Times, quantity, metadata, ``Sample/isUserEntered`` and ``Sample/local`` may be changed; the rest stays as it was imported.
     /// An authored sample is edited by saving it; for such a one, or one that is not there, this answers `nil`.
     @discardableResult
     public mutating func overlay(id: SampleID, _ change: (inout Sample) -> Void) throws -> SaveOutcome? {
         guard let held = try sample(id: id), held.origin == .imported else { return nil }
+        var wanted = held
+        change(&wanted)
         var edited = held
-        change(&edited)
-        (edited.id, edited.origin, edited.type, edited.source) = (held.id, held.origin, held.type, held.source)
+        edited.takeOverlay(of: wanted)
         (edited.version, edited.modified) = (0, nil)
         edited.original = held.original ?? Sample.Original(of: held)
         return try save(edited)
@@ -72,9 +74,12 @@ extension WriteTransaction {
         if sample.version > 0, sample.version < original.version { return .older }
         var beneath = Sample.Original(of: sample)
         if sample.version == 0 { beneath.version = original.version }
-        if OriginalCoding.encode(beneath) == OriginalCoding.encode(original) { return .unchanged }
-        var kept = held
-        kept.original = beneath
+        var kept = sample
+        kept.takeOverlay(of: held)
+        (kept.id, kept.origin, kept.source, kept.original) = (held.id, held.origin, held.source, beneath)
+        kept.syncIdentifier = sample.syncIdentifier ?? held.syncIdentifier
+        (kept.version, kept.modified, kept.isShadowed) = (held.version, held.modified, held.isShadowed)
+        if bytes(kept) == bytes(held) { return .unchanged }
         kept.version = held.version + 1
         return try replaceSample(found, by: kept)
     }
@@ -84,5 +89,13 @@ extension WriteTransaction {
         let row = try self.row(sample, clock: tick(), keepingDerivedID: found.row, type: type)
         try replaceRow(found, by: row, type: type)
         return .replaced
+    }
+}
+
+extension Sample {
+    /// Takes over from another version what an edit may lay over an import.
+    fileprivate mutating func takeOverlay(of other: Sample) {
+        (start, end, quantity) = (other.start, other.end, other.quantity)
+        (isUserEntered, metadata, local) = (other.isUserEntered, other.metadata, other.local)
     }
 }

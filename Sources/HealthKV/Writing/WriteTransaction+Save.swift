@@ -144,7 +144,7 @@ extension WriteTransaction {
     }
 
     /// What versions of one sample may differ in, in the canonical form.
-    private func bytes(_ sample: Sample) -> [UInt8] {
+    func bytes(_ sample: Sample) -> [UInt8] {
         var encoder = CanonicalEncoder()
         encoder.append(sample.syncIdentifier)
         encoder.encodeContent(of: sample)

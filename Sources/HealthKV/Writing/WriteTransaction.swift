@@ -72,7 +72,8 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     func checkWhole() throws {
         if state.isBroken {
             throw StoreError(
-                .damaged, path: environment.path, "An operation failed half way; all of the transaction is undone")
+                .unfinished, path: environment.path,
+                "An operation failed half way and its error was not passed on; all of the transaction is undone")
         }
     }
 

@@ -1,7 +1,8 @@
 import ColumnFormat
 import LMDB
-import Testing
+import Synchronization
 import TestSupport
+import Testing
 
 @testable import HealthKV
 
@@ -182,5 +183,31 @@ import TestSupport
             try copy.close()
         }
         #expect(notices.codes == [.restored], "once")
+    }
+
+    @Test("Whoever is told of a notice may open the store himself")
+    func openingWithinNotice() throws {
+        let folder = TemporaryFolder()
+        let (path, copied) = (folder.path + "/store", folder.path + "/copied")
+        try makeStore(path)
+        let store = try SampleStore.open(at: path)
+        try store.backup(to: copied)
+        try store.close()
+        let counts = Mutex<[Int]>([])
+        var options = SampleStore.Options()
+        options.onNotice = { _ in
+            let count = try? SampleStore.reading(copied)
+            counts.withLock { $0.append(count ?? -1) }
+        }
+        try SampleStore.open(at: copied, options: options).close()
+        #expect(counts.withLock { $0 } == [1])
+    }
+}
+
+extension SampleStore {
+    fileprivate static func reading(_ folder: String) throws -> Int {
+        let store = try SampleStore.open(at: folder)
+        defer { try? store.close() }
+        return try store.read { try $0.count() }
     }
 }

@@ -151,6 +151,26 @@ import TestSupport
         try store.close()
     }
 
+    @Test("A second opening shares the store after another process has replaced its file")
+    func sharedAfterReplacement() async throws {
+        let folder = TemporaryFolder()
+        let first = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        try first.add(10, day: 0)
+        await #expect(processExitsWith: .success) { [path = folder.path as String] in
+            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+            try store.compactInPlace()
+            try store.close()
+        }
+        let second = try SampleStore.open(at: folder.path)
+        try second.add(10, day: 1)
+        try first.add(10, day: 2)
+        #expect(try first.read { try $0.count() } == 30)
+        try first.close()
+        #expect(try second.read { try $0.count() } == 30)
+        try second.expectClean()
+        try second.close()
+    }
+
     @Test("A store that finds an earlier state of itself after a suspension says so instead of going on with it")
     func restoredWhileSuspended() throws {
         let folder = TemporaryFolder()

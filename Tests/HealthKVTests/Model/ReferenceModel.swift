@@ -114,7 +114,13 @@ struct ReferenceModel {
     /// C7: an import of a sample that was edited here changes what lies beneath the edit.
     private mutating func importBeneath(_ held: Sample, _ given: Sample, clock: ChangeClock) -> SaveOutcome {
         if given.version > 0, given.version < held.original!.version { return .older }
-        var changed = held
+        var changed = given
+        (changed.id, changed.origin, changed.source) = (held.id, held.origin, held.source)
+        (changed.version, changed.modified, changed.isShadowed) = (held.version, held.modified, held.isShadowed)
+        changed.syncIdentifier = given.syncIdentifier ?? held.syncIdentifier
+        // What an edit may lie over.
+        (changed.start, changed.end, changed.quantity) = (held.start, held.end, held.quantity)
+        (changed.isUserEntered, changed.metadata, changed.local) = (held.isUserEntered, held.metadata, held.local)
         changed.original = Sample.Original(of: given)
         if given.version == 0 { changed.original!.version = held.original!.version }
         if ReferenceModel.bytes(changed) == ReferenceModel.bytes(held) { return .unchanged }

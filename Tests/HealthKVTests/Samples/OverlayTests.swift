@@ -29,6 +29,31 @@ import Testing
         }
     }
 
+    @Test("C7: an edit changes what an overlay can be taken off again from; the rest is as it was imported last")
+    func restOfImport() throws {
+        try withStore { store in
+            try store.save(pulled)
+            try store.write { txn in
+                _ = try txn.overlay(id: pulled.id) {
+                    ($0.quantity.value, $0.timeZone, $0.count, $0.group) = (79, "Asia/Kathmandu", 7, "mine")
+                    $0.device = Device(name: "Mine")
+                }
+            }
+            let edited = try #require(try store.read { try $0.sample(id: pulled.id) })
+            #expect(edited.quantity.value == 79 && edited.timeZone == nil && edited.count == 1)
+            #expect(edited.group == nil && edited.device == nil)
+            var newer = pulled
+            newer.version = 4
+            newer.device = Device(name: "New scale")
+            newer.timeZone = "Europe/Paris"
+            #expect(try store.save(newer) == .replaced)
+            #expect(try store.save(newer) == .unchanged)
+            #expect(try store.write { try $0.removeOverlay(id: pulled.id) })
+            let bare = try #require(try store.read { try $0.sample(id: pulled.id) })
+            #expect(bare.quantity.value == 80 && bare.device?.name == "New scale" && bare.timeZone == "Europe/Paris")
+        }
+    }
+
     @Test("C7: an overlay can be taken off again, and an authored sample has none")
     func removal() throws {
         try withStore { store in

@@ -160,4 +160,54 @@ import TestSupport
             #expect(try store.read { $0.currentToken } == token)
         }
     }
+
+    @Test("Upkeep that a damaged chunk stops tells so once, and goes on by itself when the damage is gone")
+    func damaged() async throws {
+        let notices = Notices()
+        var options = tightOptions()
+        options.idlePeriod = .milliseconds(5)
+        options.onNotice = { notices.note($0) }
+        let folder = TemporaryFolder()
+        let quiet = try SampleStore.open(at: folder.path, options: options)
+        try quiet.write { try $0.save(Self.samples) }
+        _ = try Operation.purgeSource.perform(quiet)
+        var chunks: [(key: [UInt8], value: [UInt8])] = []
+        try quiet.read { try $0.forEachRecord(ofTable: "chunks") { chunks.append(($0, $1)) } }
+        try quiet.put(
+            chunks.map { chunk in
+                var value = chunk.value
+                value[value.count - 9] ^= 0x10
+                return (chunk.key, value)
+            })
+        try quiet.close()
+
+        options.maintainsWhenIdle = true
+        let store = try SampleStore.open(at: folder.path, options: options)
+        let later = Sample(.height, 1.8, .meter, at: .day(9))
+        try store.save(later)
+        try await waitUntil { notices.codes.contains(.upkeepFailed) }
+        try store.save(later)
+        try store.save(Sample(.height, 1.8, .meter, at: .day(8)))
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(notices.codes.filter { $0 == .upkeepFailed }.count == 1)
+        try store.put(chunks)
+        try await waitUntil { try store.info().unfinished == 0 }
+        try store.expectClean()
+        try store.close()
+    }
+
+    private func waitUntil(_ condition: () throws -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try !condition(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(try condition())
+    }
+}
+
+extension SampleStore {
+    /// Puts records of chunks as they are.
+    fileprivate func put(_ chunks: [(key: [UInt8], value: [UInt8])]) throws {
+        try core.onWriter { [core] in
+            try core.transact { txn in for chunk in chunks { try txn.put(.chunks, chunk.key, chunk.value) } }
+        }
+    }
 }
