@@ -16,21 +16,7 @@ extension Environment {
         defer { leave() }
         var descriptor: Int32 = -1
         guard unsafe mdb_env_get_fd(raw, &descriptor) == MDB_SUCCESS else { return true }
-        #if canImport(Darwin)
-            var request = fstore_t(
-                fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
-                fst_length: off_t(end - start), fst_bytesalloc: 0)
-            return unsafe fcntl(descriptor, F_PREALLOCATE, &request) == 0 || errno != ENOSPC
-        #else
-            // Only GNU sources see fallocate, so it is called by name.
-            typealias Allocate = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
-            guard let symbol = unsafe dlsym(nil, "fallocate") else { return true }
-            // unsafe: the function has this signature.
-            let allocate = unsafe unsafeBitCast(symbol, to: Allocate.self)
-            let keepsSize: Int32 = 1
-            return allocate(descriptor, keepsSize, off_t(start), off_t(end - start)) == 0
-                || ![ENOSPC, EDQUOT].contains(errno)
-        #endif
+        return DiskSpace.reserve(descriptor, from: start, to: end)
     }
 }
 

@@ -82,10 +82,15 @@ extension Environment {
     @available(*, noasync, message: "a write transaction belongs to its thread: begin it in a synchronous function")
     public func beginWrite() throws(LMDBError) -> WriteTransaction {
         try enter("mdb_txn_begin")
+        guard !isWritingThread else {
+            leave()
+            throw error(EDEADLK, "mdb_txn_begin")
+        }
+        gate?.enter()
         var writer: OpaquePointer?
-        let code =
-            isWritingThread ? EDEADLK : unsafe mdb_txn_begin(raw, nil, 0, &writer)
+        let code = unsafe mdb_txn_begin(raw, nil, 0, &writer)
         guard code == MDB_SUCCESS, let writer = unsafe writer else {
+            gate?.leave()
             leave()
             throw error(code, "mdb_txn_begin")
         }
@@ -109,7 +114,10 @@ extension Environment {
         guard !isForked else { throw error(.forked, "mdb_txn_commit") }
         precondition(isWritingThread, "a write transaction must end on the thread that began it")
         writingThread.store(0, ordering: .relaxed)
-        defer { leave() }
+        defer {
+            gate?.leave()
+            leave()
+        }
         let code = unsafe endOpening(writer, commits: commits) {
             if commits { return unsafe mdb_txn_commit(writer) }
             unsafe mdb_txn_abort(writer)

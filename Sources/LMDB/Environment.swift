@@ -46,6 +46,8 @@ public final class Environment: @unchecked Sendable {
     let writingThread = Atomic<UInt>(0)
     /// Set when the map was lost, after which no call may touch it.
     let isMapLost = Atomic<Bool>(false)
+    /// `nil` where nobody writes, or nobody else can.
+    let gate: WriteGate?
     private let forkGeneration = ForkWatch.generation
 
     /// Opens or creates the environment in a folder that exists.
@@ -59,6 +61,13 @@ public final class Environment: @unchecked Sendable {
         }
         guard let raw = unsafe opened.raw else {
             throw LMDBError(opened.code, opened.operation, folder)
+        }
+        do throws(LMDBError) {
+            let isShared = !options.readOnly && !options.immutable && !options.scratch
+            gate = isShared ? try WriteGate(file: folder + "/data.mdb") : nil
+        } catch {
+            unsafe mdb_env_close(raw)
+            throw error
         }
         path = folder
         self.options = options
@@ -90,6 +99,11 @@ public final class Environment: @unchecked Sendable {
         _ = unsafe mdb_env_set_mapsize(raw, mapSize)
         _ = unsafe mdb_env_set_maxdbs(raw, options.maxTables)
         _ = unsafe mdb_env_set_maxreaders(raw, options.maxReaders)
+        code = options.immutable ? MDB_SUCCESS : LockFile.reserve(in: folder, options)
+        guard code == MDB_SUCCESS else {
+            unsafe mdb_env_close(raw)
+            return unsafe Opened(raw: nil, code: code, operation: "fallocate")
+        }
         code = unsafe mdb_env_open(raw, folder, options.flags, options.fileMode)
         guard code == MDB_SUCCESS else {
             unsafe mdb_env_close(raw)
@@ -110,6 +124,7 @@ public final class Environment: @unchecked Sendable {
             unsafe mdb_txn_abort(reader.raw)
         }
         unsafe mdb_env_close(raw)
+        gate?.close()
         return true
     }
 

@@ -16,7 +16,8 @@ enum ForkWatch {
 
     private static let registered: Int32 = {
         _ = count.load(ordering: .relaxed)
-        // The handler is a plain function that only touches an atomic, which is allowed after a fork.
+        _ = unsafe slots
+        // The handler is a plain function that only touches atomics and closes files, which is allowed after a fork.
         return pthread_atfork(nil, nil) { ForkWatch.noteFork() }
     }()
 
@@ -28,5 +29,37 @@ enum ForkWatch {
 
     static func noteFork() {
         count.add(1, ordering: .relaxed)
+        for slot in 0..<slotCount {
+            let descriptor = unsafe slots[slot].exchange(none, ordering: .relaxed)
+            if descriptor != none { close(descriptor) }
+        }
+    }
+
+    private static let none: Int32 = -1
+    private static let slotCount = 256
+
+    /// Descriptors that a child must not keep. Nothing may be allocated after a fork, so there are so many and no more.
+    nonisolated(unsafe) private static let slots: UnsafeMutablePointer<Atomic<Int32>> = {
+        // unsafe: allocated once, for as long as the process lives; the pointer never changes, and the slots are atomic.
+        let slots = UnsafeMutablePointer<Atomic<Int32>>.allocate(capacity: slotCount)
+        for slot in 0..<slotCount { unsafe (slots + slot).initialize(to: Atomic(none)) }
+        return unsafe slots
+    }()
+
+    /// Closes a descriptor in each child that is forked without becoming another program. Beyond 256 of them it stays open.
+    static func closeInChild(_ descriptor: Int32) {
+        for slot in 0..<slotCount {
+            let (isSet, _) = unsafe slots[slot].compareExchange(expected: none, desired: descriptor, ordering: .relaxed)
+            if isSet { return }
+        }
+    }
+
+    /// Takes a descriptor that is about to be closed out again.
+    static func keepInChild(_ descriptor: Int32) {
+        for slot in 0..<slotCount {
+            let (isFound, _) = unsafe slots[slot].compareExchange(
+                expected: descriptor, desired: none, ordering: .relaxed)
+            if isFound { return }
+        }
     }
 }

@@ -79,7 +79,8 @@ public struct SnapshotWalk {
         self.meta = meta
         self.options = options
         filePages = ((try? file.size()) ?? 0) / UInt64(max(1, meta.pageSize))
-        visited = PageSet(limit: filePages)
+        // A sparse file may claim any size.
+        visited = PageSet(limit: min(filePages, meta.lastPage &+ 1))
         // A meta page that is out of bounds is no base to walk from.
         if meta.version != 1 || meta.complaint != nil {
             add(.metaInvalid, UInt64(meta.index), nil, meta.complaint ?? "the version is unknown")
@@ -173,10 +174,10 @@ extension SnapshotWalk {
         let longAgree =
             readsHeaders(of: name)
             ? count.overflowPages == record.overflowPages : count.overflowPages <= record.overflowPages
-        sparePages += record.overflowPages &- count.overflowPages
-        if !pagesAgree || !longAgree || count.entries != record.entries {
-            add(.treeShape, nil, name, "the tree has other numbers of pages or entries than its record says")
+        guard pagesAgree, longAgree, count.entries == record.entries else {
+            return add(.treeShape, nil, name, "the tree has other numbers of pages or entries than its record says")
         }
+        sparePages &+= record.overflowPages - count.overflowPages
     }
 
     private func readsHeaders(of name: String) -> Bool { options.readsOverflowHeaders || name == Tree.freeName }

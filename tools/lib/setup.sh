@@ -65,20 +65,26 @@ has_sqlite() { [ "$(uname -s)" = Darwin ] || pkg-config --exists sqlite3; }
 has_rocksdb() { pkg-config --exists rocksdb || [ -f /usr/include/rocksdb/c.h ]; }
 
 # The tools' Python stands apart from the system's, which Debian manages itself. 3.0 is the first lmdb that can verify.
-packages_for_python="lmdb==3.0.0 duckdb==2.0.0 numpy==2.4.6"
+packages_for_python() {
+    local numpy=2.4.6
+    # The last one for Python 3.10, which Ubuntu 22.04 has.
+    if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then numpy=2.2.6; fi
+    echo "lmdb==3.0.0 duckdb==2.0.0 numpy==$numpy"
+}
 
 prepare_python() {
-    local home=$root/.build/python
+    local home=$root/.build/python packages
+    packages=$(packages_for_python)
     export PATH="$home/bin:$PATH"
-    if [ "$(cat "$home/.holds" 2>/dev/null)" = "$packages_for_python" ] && python3 -c 'import lmdb, duckdb, numpy' 2>/dev/null; then
+    if [ "$(cat "$home/.holds" 2>/dev/null)" = "$packages" ] && python3 -c 'import lmdb, duckdb, numpy' 2>/dev/null; then
         return
     fi
-    say "Installing for Python: $packages_for_python"
+    say "Installing for Python: $packages"
     # shellcheck disable=SC2086  # one word a package
     rm -rf "$home" &&
         python3 -m venv "$home" &&
-        "$home/bin/python3" -m pip install --quiet --disable-pip-version-check $packages_for_python &&
-        echo "$packages_for_python" >"$home/.holds"
+        "$home/bin/python3" -m pip install --quiet --disable-pip-version-check $packages &&
+        echo "$packages" >"$home/.holds"
 }
 
 # Installs what was noted. Without root and without a way to become it, prints the command and stops.

@@ -55,7 +55,8 @@ struct PageInspection {
             let walked = SnapshotWalk(file, meta, options: options)
             findings += walked.findings.map { Finding($0) }
             omitted = walked.omitted
-            let owned = walked.pagesInUse + walked.sparePages + walked.freePages
+            // The numbers are the file's own: a sum may be beyond all bounds.
+            let owned = walked.pagesInUse &+ walked.sparePages &+ walked.freePages
             if walked.isSound, owned != meta.lastPage + 1 {
                 let detail = "\(meta.lastPage + 1) pages, of which \(owned) are in use or listed as free"
                 findings.append(Finding(kind: .pagesLost, table: Finding.pages, detail: detail))

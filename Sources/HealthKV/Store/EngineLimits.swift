@@ -42,6 +42,8 @@ package struct EngineLimits: Sendable {
     package var stampedBytes: Int64 = 64 << 20
     /// Does not ask whether the file is a copy: for harnesses that make thousands of copies.
     package var ignoresPlace = false
+    /// Told of each step of putting a compacted file in place, so that tests can end the process there.
+    package var atReplacement: (@Sendable (ReplacementStep) -> Void)?
     /// How often a copy to read from is made anew because a writer was at work.
     package var copyAttempts = 8
     /// The file system that the folder is taken to lie on; `nil` to ask.
@@ -58,4 +60,9 @@ package struct EngineLimits: Sendable {
     func encoder(pageSize: Int) -> ChunkEncoder {
         chunkBytes.map { ChunkEncoder(hotBudget: $0) } ?? ChunkEncoder(pageSize: pageSize)
     }
+}
+
+/// What is done so far of putting a compacted file in place.
+package enum ReplacementStep: Int, CaseIterable, Sendable {
+    case copied, prepared, retired, unlocked
 }

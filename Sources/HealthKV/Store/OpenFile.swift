@@ -84,15 +84,50 @@ struct FileOpener {
         try rules.check()
         if FileSystem.size(of: data) == nil { try create() }
         if !options.readOnly { UnfinishedFolder.removeLeftovers(in: folder) }
-        if options.readOnly, !rules.canLock { return try openUnlocked() }
+        if options.readOnly, !rules.canLock { return try openPresent() }
+        for _ in 0..<FileOpener.attempts {
+            do {
+                let file = try openShared()
+                // With the folder's lock this could wait for somebody who waits for that lock.
+                if file.access == .locked, !options.readOnly { try settle(file) }
+                return file
+            } catch let retired as RetiredFile {
+                try FileReplacement(folder: folder).finish(retired.file)
+            }
+        }
+        throw StoreError(.busy, path: folder, "Other processes replace the file again and again")
+    }
+
+    private static let attempts = 32
+
+    private func openShared() throws -> OpenFile {
         // Nobody puts another file in place of this one meanwhile.
         let lock = FolderLock(folder, exclusive: false)
         defer { _ = lock.isHeld }
         do {
             return try openLocked()
-        } catch let error as LMDBError where options.readOnly && error.isRefusal {
-            return try openUnlocked()
+        } catch let error as LMDBError where options.readOnly && (error.isRefusal || error.meansNoRoom) {
+            return try openPresent()
         }
+    }
+
+    private func openPresent() throws -> OpenFile {
+        do {
+            return try openUnlocked()
+        } catch is RetiredFile {
+            throw StoreError(
+                .storage, path: folder,
+                "A compaction was cut short, and this process may not finish it: open the store once where it may write"
+            )
+        }
+    }
+
+    /// What is done once with a file that is opened for writing.
+    private func settle(_ file: OpenFile) throws {
+        if !options.limits.ignoresPlace {
+            try StorePlace.settle(file.environment, file.tables, folder, options, notices)
+        }
+        try FileReplacement(folder: folder).removeLeftover(file.environment, file.tables)
     }
 
     private func create() throws {
@@ -124,7 +159,13 @@ struct FileOpener {
         guard let data else {
             throw StoreError(.noStore, path: folder, "The data file vanished while it was opened")
         }
-        let file = try finishCatchingUp(environment, data, lock)
+        let file: OpenFile
+        do {
+            file = try finishCatchingUp(environment, data, lock)
+        } catch {
+            environment.close()
+            throw error
+        }
         if !options.readOnly {
             let stale = try environment.clearStaleReaders()
             if stale > 0 { notices.post(.staleReaders, folder, "\(stale) readers had ended without saying so") }
@@ -195,9 +236,6 @@ struct FileOpener {
     ) throws -> OpenFile {
         let opened = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly)
         let tables = try opened ?? StoreCore.create(environment, options)
-        if !options.readOnly, !options.limits.ignoresPlace {
-            try StorePlace.settle(environment, tables, folder, options, notices)
-        }
         let storeID = try StoreCore.storeID(environment, tables)
         return OpenFile(
             environment: environment, tables: tables, access: access, data: data, lock: lock, storeID: storeID)

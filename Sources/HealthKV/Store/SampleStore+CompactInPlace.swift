@@ -22,56 +22,47 @@ extension SampleStore {
 
 extension StoreCore {
     /// Runs on the writing thread. The old file's lock is held from before the copy until the old file says that it is
-    /// retired, so no commit is lost; the folder's lock keeps others from opening between two steps; and whoever has the
-    /// old file open finds its name or its header changed at the next transaction.
+    /// retired, so no commit is lost.
     func compactInPlace() throws {
         _ = try presentFile()
         try following.withLock { _ in
             let old = try usableFile()
-            var lmdb = try old.environment.beginWrite()
-            let isRetired = try StoreCore.isRetired(lmdb, old)
-            guard !isRetired, old.isInPlace(path) else {
-                throw StoreError(.busy, path: path, "Another process has just replaced the file")
+            let replacement = FileReplacement(folder: path)
+            try retire(old, replacement)
+            options.limits.atReplacement?(.retired)
+            let new = try registry.moving(self) {
+                try replacement.finish(old.data) { options.limits.atReplacement?($0) }
+                return try openReplacement()
             }
-            let made = try UnfinishedFolder(in: path)
-            defer { made.remove() }
-            try old.environment.copy(toFolder: made.path, compacting: true)
-            try SampleStore.settleCopy(made.path, compacting: true, keepsPlace: true)
-            try lmdb.put(old.tables[.meta], StoreHeader.key, StoreHeader.retiredValue(commit: .max))
-            var isReplaced = false
-            do {
-                let new = try registry.moving(self) {
-                    try takePlace(made.path)
-                    isReplaced = true
-                    return try openReplacement()
-                }
-                state.withLock { $0.file = new }
-            } catch {
-                // The old file has no name any more, whether the new one could be opened or not.
-                if isReplaced { try? lmdb.commit() }
-                throw error
-            }
-            // This only tells others, who would also find the name changed.
-            try? lmdb.commit()
+            state.withLock { $0.file = new }
         }
     }
 
-    /// Gives a new file the name of the old one, and does away with the old locks.
-    private func takePlace(_ made: String) throws(StoreError) {
-        let lock = FolderLock(path, exclusive: true)
-        defer { _ = lock.isHeld }
-        guard FileSystem.size(of: made + "/data.mdb") != nil else {
-            throw StoreError(.storage, path: made, "The compacted file was removed before it could take its place")
+    /// Makes the successor of a file, and lets the file say that it is retired.
+    private func retire(_ old: OpenFile, _ replacement: FileReplacement) throws {
+        var lmdb = try beginWrite(old)
+        let isRetired = try StoreCore.isRetired(lmdb, old)
+        guard !isRetired, old.isInPlace(path) else {
+            throw StoreError(.busy, path: path, "Another process has just replaced the file")
         }
-        // The locks first: a crash in between leaves the old file, and who opens it makes new locks for it.
-        // They must go: the new file with them would make LMDB initialize locks that this thread holds.
-        guard FileSystem.remove(path + "/lock.mdb") || FileSystem.identity(of: path + "/lock.mdb") == nil else {
-            throw StoreError(.storage, path: path, "The lock file of the old file cannot be removed")
+        let made = try UnfinishedFolder(in: path)
+        defer { made.remove() }
+        try old.environment.copy(toFolder: made.path, compacting: true)
+        try SampleStore.settleCopy(made.path, compacting: true, keepsPlace: true)
+        guard FileSystem.size(of: made.path + "/data.mdb") != nil else {
+            throw StoreError(.storage, path: made.path, "The compacted file was removed before it could take its place")
         }
-        guard FileSystem.rename(made + "/data.mdb", to: path + "/data.mdb") else {
-            throw StoreError(.storage, path: path, "The compacted file cannot take the place of the old one")
+        options.limits.atReplacement?(.copied)
+        try replacement.prepare(made.path + "/data.mdb")
+        options.limits.atReplacement?(.prepared)
+        do throws(LMDBError) {
+            try lmdb.put(old.tables[.meta], StoreHeader.key, StoreHeader.retiredValue(commit: .max))
+            try lmdb.commit()
+        } catch {
+            // Where nobody knows whether the file is retired, whoever opens it next sees.
+            if !error.leavesOutcomeUnknown { replacement.giveUp() }
+            throw failedCommit(error, old)
         }
-        _ = FileSystem.flush(folder: path)
     }
 
     private func openReplacement() throws -> OpenFile {

@@ -87,8 +87,10 @@ extension StoreCore {
                 try file.environment.copy(toFolder: folder, compacting: compacting, progress: progress)
                 return try SampleStore.settleCopy(folder, compacting: compacting)
             } catch {
-                if file.isInPlace(path) { throw error }
+                let isRetired = (try? StoreCore.isRetired(file)) ?? false
+                if file.isInPlace(path), !isRetired { throw error }
                 CopyPlace.empty(folder)
+                if isRetired { _ = try follow(file) }
             }
         }
     }

@@ -18,7 +18,7 @@ extension StoreCore {
         }
     }
 
-    private func beginWrite(_ file: OpenFile) throws -> LMDB.WriteTransaction {
+    func beginWrite(_ file: OpenFile) throws -> LMDB.WriteTransaction {
         for attempt in 0... {
             var failure: LMDBError?
             if let begun = file.environment.beginWrite(failure: &failure) { return begun }
@@ -72,7 +72,7 @@ extension StoreCore {
 
     /// What a failed commit means. LMDB writes pages, syncs them, and then writes the meta page: before that nothing has
     /// happened. It would begin the next transaction as if nothing were, whatever the disk has lost.
-    private func failedCommit(_ error: LMDBError, _ file: OpenFile) -> StoreError {
+    func failedCommit(_ error: LMDBError, _ file: OpenFile) -> StoreError {
         if error.leavesOutcomeUnknown {
             isPoisoned.store(true, ordering: .releasing)
             return StoreError(

@@ -14,6 +14,7 @@ extension StoreCore {
         try following.withLock { _ in
             let present = try usableFile()
             if present !== old { return present }
+            if (try? StoreCore.isRetired(old)) ?? false { try FileReplacement(folder: path).finish(old.data) }
             do {
                 // Whoever replaces a file rightly does away with its locks. To open another file with locks that this
                 // process holds would break them.
@@ -25,13 +26,24 @@ extension StoreCore {
                 state.withLock { $0.file = new }
                 notices.post(.reopened, path, "Another file took the place of data.mdb, and the store went on with it")
                 return new
-            } catch {
+            } catch let error as StoreError where StoreCore.isLasting(error) {
                 let wrapped = StoreError(
                     .replaced, path: path, "data.mdb was replaced or removed while it was open", underlying: error)
                 state.withLock { $0.replaced = wrapped }
                 throw wrapped
             }
         }
+    }
+
+    /// Whether the folder holds something that the store cannot go on with. Other failures, such as want of memory, may pass.
+    private static func isLasting(_ error: StoreError) -> Bool {
+        [.replaced, .noStore, .notAStore, .damaged, .newerFormat, .unsafeFolder].contains(error.code)
+    }
+
+    /// Whether a file says that another takes its place.
+    static func isRetired(_ file: OpenFile) throws -> Bool {
+        let transaction = try file.environment.beginRead()
+        return try isRetired(transaction, file)
     }
 
     /// The file that the folder holds at present, for what needs no transaction.

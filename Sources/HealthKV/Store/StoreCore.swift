@@ -94,6 +94,9 @@ final class StoreCore: Sendable {
         guard let tables = try Tables(in: transaction, environment) else {
             throw StoreError(.notAStore, path: path, "The file is an LMDB file, but no store")
         }
+        guard try !StoreHeader.isRetired(transaction.view, tables) else {
+            throw RetiredFile(file: try environment.dataFile())
+        }
         let header: StoreHeader
         do {
             header = try StoreHeader.read(transaction.view, tables)

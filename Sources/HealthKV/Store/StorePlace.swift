@@ -52,9 +52,12 @@ struct StorePlace: Equatable {
         _ notices: NoticeBoard
     ) throws {
         guard let place = StorePlace(of: folder + "/data.mdb") else { return }
-        let known = try recorded(environment, tables)
-        if let known, known.isSame(as: place) { return }
+        if let known = try recorded(environment, tables), known.isSame(as: place) { return }
         var transaction = try environment.beginWrite()
+        // Another process may have done it meanwhile, or put another file in the place of this one.
+        let isRetired = try StoreHeader.isRetired(transaction.view, tables)
+        let known = try read(transaction.view, tables)
+        if isRetired || known.map({ $0.isSame(as: place) }) ?? false { return }
         var header = try StoreHeader.read(transaction.view, tables)
         header.commit += 1
         header.transaction = UInt64(transaction.id)

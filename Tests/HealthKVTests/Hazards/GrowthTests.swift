@@ -174,4 +174,36 @@ import TestSupport
         try store.expectClean()
         try store.close()
     }
+
+    @Test(
+        "On a full disk a store without its lock file is refused for writing and read without locks, and no process ends",
+        .enabled(if: Machine.canMount, "mounting needs privileges"))
+    func openingWhenFull() async throws {
+        let folder = TemporaryFolder()
+        try #require(Machine.mount("tmpfs", folder.path, size: "4m"))
+        defer { Machine.unmount(folder.path) }
+        let path = folder.path + "/store"
+        let store = try SampleStore.open(at: path)
+        try store.add(10, day: 0)
+        try store.close()
+        FileSystem.remove(path + "/lock.mdb")
+        FileSystem.write([UInt8](repeating: 1, count: 8 << 20), to: folder.path + "/ballast")
+        #expect(FileSystem.freeBytes(at: folder.path) == 0)
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            do {
+                try SampleStore.open(at: path).close()
+                throw Refusal()
+            } catch let error as StoreError where error.code == .full {}
+            var options = SampleStore.Options()
+            options.readOnly = true
+            let store = try SampleStore.open(at: path, options: options)
+            guard try store.read({ try $0.count() }) == 10 else { throw Refusal() }
+            try store.close()
+        }
+        FileSystem.remove(folder.path + "/ballast")
+        let again = try SampleStore.open(at: path)
+        try again.add(10, day: 1)
+        try again.expectClean()
+        try again.close()
+    }
 }

@@ -151,6 +151,93 @@ import TestSupport
         try store.close()
     }
 
+    @Test(
+        "A process that is killed between two steps of compacting in place loses nothing, and readers keep what they see",
+        arguments: ReplacementStep.allCases)
+    func killedWhileReplacing(step: ReplacementStep) async throws {
+        let folder = TemporaryFolder()
+        let options = SampleStore.Options.small(mapSize: 64 << 20)
+        let store = try SampleStore.open(at: folder.path, options: options)
+        for day in 0..<20 { try store.add(50, day: day) }
+        let (begun, end, seen) = (Gate(), Gate(), Monitor<Int?>(nil))
+        let reader = WriterThread(name: "reader", idlePeriod: .seconds(60))
+        reader.perform {
+            let rows = try? store.read { transaction in
+                begun.open()
+                end.wait()
+                var rows = 0
+                try transaction.forEachSample(of: .stepCount) { _ in
+                    rows += 1
+                    return true
+                }
+                return rows
+            }
+            seen.withLock { $0 = rows }
+        }
+        begun.wait()
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = folder.path as String, step = step.rawValue as Int] in
+            var options = SampleStore.Options.small(mapSize: 64 << 20)
+            options.limits.atReplacement = { if $0.rawValue == step { kill(getpid(), SIGKILL) } }
+            let store = try SampleStore.open(at: path, options: options)
+            try store.compactInPlace()
+        }
+        // More than once over what the reader sees, if its pages counted as free.
+        for day in 20..<60 { try store.add(50, day: day) }
+        end.open()
+        reader.stop()
+        #expect(seen.withLock { $0 } == 1_000)
+        #expect(try store.read { try $0.count() } == 3_000)
+        try store.expectClean()
+        try store.close()
+        let again = try SampleStore.open(at: folder.path, options: options)
+        #expect(try again.read { try $0.count() } == 3_000)
+        #expect(FileSystem.size(of: folder.path + "/" + FileReplacement.nextName) == nil)
+        try again.compactInPlace()
+        try again.expectClean()
+        try again.close()
+    }
+
+    @Test(
+        "Whoever opens a store whose replacement was cut short finishes it", arguments: ReplacementStep.allCases,
+        [true, false])
+    func openedWhileReplacing(step: ReplacementStep, readOnly: Bool) async throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        let store = try SampleStore.open(at: path)
+        try store.add(500, day: 0)
+        try store.close()
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, step = step.rawValue as Int] in
+            var options = SampleStore.Options()
+            options.limits.atReplacement = { if $0.rawValue == step { kill(getpid(), SIGKILL) } }
+            let store = try SampleStore.open(at: path, options: options)
+            try store.compactInPlace()
+        }
+        #expect(try SampleStore.check(at: path).isClean)
+        var options = SampleStore.Options()
+        options.readOnly = readOnly
+        let again = try SampleStore.open(at: path, options: options)
+        #expect(try again.read { try $0.count() } == 500)
+        try again.close()
+        try SampleStore.open(at: path).close()
+        #expect(FileSystem.names(in: path)?.sorted() == ["data.mdb", "lock.mdb"])
+    }
+
+    @Test("A retired file without its successor is refused with the way out")
+    func successorLost() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        try SampleStore.open(at: path).close()
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            var options = SampleStore.Options()
+            options.limits.atReplacement = { if $0 == .retired { kill(getpid(), SIGKILL) } }
+            let store = try SampleStore.open(at: path, options: options)
+            try store.compactInPlace()
+        }
+        FileSystem.remove(path + "/" + FileReplacement.nextName)
+        expectError(.replaced) { try SampleStore.open(at: path).close() }
+    }
+
     @Test("A second opening shares the store after another process has replaced its file")
     func sharedAfterReplacement() async throws {
         let folder = TemporaryFolder()

@@ -32,12 +32,11 @@ final class BatchWriter: Sendable {
         }
         queue.async { [self] in
             do {
-                let report = try batch.isEmpty ? ImportReport() : sampleStore.importBatch(batch)
+                let report = try store(batch, states)
                 state.withLock { state in
                     state.report += report
                     state.lines = lastLine
                 }
-                try store(states)
             } catch {
                 state.withLock { $0.error = error }
             }
@@ -45,15 +44,17 @@ final class BatchWriter: Sendable {
         }
     }
 
-    private func store(_ states: [StateEntry]) throws {
-        if states.isEmpty { return }
+    /// All lines of a batch together: a line that is said to be stored must not be loaded again.
+    private func store(_ batch: SampleBatch, _ states: [StateEntry]) throws -> ImportReport {
         try sampleStore.write { transaction in
+            let report = try transaction.importBatch(batch)
             for state in states {
                 switch state {
                 case .link(let link): try transaction.setLink(link)
                 case .total(let total): try transaction.setTotal(total)
                 }
             }
+            return report
         }
     }
 

@@ -3,7 +3,7 @@ import TestSupport
 
 /// What is done to a file.
 enum Damage: String, CaseIterable, Sendable {
-    case truncated, flipped, flippedInTree, zeroed, swapped, stale, metas, noise, noisePage
+    case truncated, flipped, flippedInTree, zeroed, swapped, stale, metas, counts, noise, noisePage
 
     private static let pageSize = DamagedBase.pageSize
 
@@ -37,6 +37,7 @@ enum Damage: String, CaseIterable, Sendable {
         case .stale:
             for _ in 0..<generator.number(1..<3) { Damage.takeBack(page(), &bytes, base, &generator) }
         case .metas: Damage.changeMetas(&bytes, base, &generator)
+        case .counts: Damage.changeCounts(&bytes, &generator)
         case .noise:
             let count = generator.number(1..<65)
             Damage.fill(&bytes, generator.number(0..<bytes.count - count), count) { UInt8(generator.number(0..<256)) }
@@ -67,6 +68,19 @@ enum Damage: String, CaseIterable, Sendable {
         case 2: fill(&bytes, place, 152) { 0 }
         case 3: takeBack(place, &bytes, base, &generator)
         default: bytes.replaceSubrange(place..<place + pageSize, with: bytes[pageSize - place..<2 * pageSize - place])
+        }
+    }
+
+    /// Other numbers of pages or entries in the record of a table, which stands behind its name.
+    private static func changeCounts(_ bytes: inout [UInt8], _ generator: inout SeededGenerator) {
+        let name = Array(generator.pick(["chunks", "details", "identity", "summaries", "changes"]).utf8)
+        let places = bytes.indices.dropLast(name.count + 48).filter { bytes[$0..<$0 + name.count].elementsEqual(name) }
+        guard let place = places.randomElement(using: &generator) else { return }
+        for _ in 0..<generator.number(1..<3) {
+            // Numbers of branch, leaf and overflow pages and of entries, eight bytes each.
+            let number = place + name.count + 8 + generator.number(0..<4) * 8
+            let byte = generator.chance(percent: 80) ? 0 : generator.number(1..<8)
+            bytes[number + byte] ^= 1 << UInt8(generator.number(0..<8))
         }
     }
 }

@@ -1,0 +1,50 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// LMDB's lock file before LMDB opens it.
+enum LockFile {
+    /// Bytes of one reader, and more than LMDB keeps beside the readers.
+    private static let readerBytes = 64
+    private static let otherBytes = 4_096
+
+    /// Gives the lock file its place on the disk. LMDB only sets its size and then writes through a map: where the disk is full
+    /// the first word would end the process. Answers an error of the system when there is no room; whatever else goes
+    /// wrong LMDB will tell.
+    ///
+    /// To be called only while this process does not have the file open, since closing it gives all its locks back.
+    static func reserve(in folder: String, _ options: Environment.Options) -> Int32 {
+        let file = folder + "/lock.mdb"
+        let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, options.fileMode)
+        guard descriptor >= 0 else { return errno == ENOSPC || errno == EDQUOT ? errno : 0 }
+        defer { close(descriptor) }
+        let bytes = Int(options.maxReaders) * readerBytes + otherBytes
+        return DiskSpace.reserve(descriptor, from: 0, to: bytes) ? 0 : ENOSPC
+    }
+}
+
+/// Space on the disk for a part of a file, without a change of its size.
+enum DiskSpace {
+    /// Answers false when there is none. Where the system cannot do that nobody is the worse for it.
+    static func reserve(_ descriptor: Int32, from start: Int, to end: Int) -> Bool {
+        #if canImport(Darwin)
+            var request = fstore_t(
+                fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
+                fst_length: off_t(end - start), fst_bytesalloc: 0)
+            return unsafe fcntl(descriptor, F_PREALLOCATE, &request) == 0 || errno != ENOSPC
+        #else
+            // Only GNU sources see fallocate, so it is called by name.
+            typealias Allocate = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
+            guard let symbol = unsafe dlsym(nil, "fallocate") else { return true }
+            // unsafe: the function has this signature.
+            let allocate = unsafe unsafeBitCast(symbol, to: Allocate.self)
+            let keepsSize: Int32 = 1
+            return allocate(descriptor, keepsSize, off_t(start), off_t(end - start)) == 0
+                || ![ENOSPC, EDQUOT].contains(errno)
+        #endif
+    }
+}
