@@ -17,34 +17,35 @@
             let folder = TemporaryFolder()
             let path = folder.path
             let environment = try Environment(folder: path)
-            let victim = Monitor<pid_t>(0)
-            let (begun, waiting, again) = (Gate(), Gate(), Gate())
-            let holder = WriterThread(name: "holder", idlePeriod: .seconds(60))
+            // Waiting for an exit test keeps a thread of the pool, so nothing else of this test runs there.
+            let (holder, remover) = (WriterThread(name: "holder"), WriterThread(name: "remover"))
+            let begun = Gate()
             holder.perform {
                 Processor.stay()
                 guard let first = try? environment.beginWrite() else { return }
                 begun.open()
-                waiting.wait()
+                let victim = Self.pid(path + "/victim.pid")
+                _ = Self.pid(path + "/waiter.pid")
+                usleep(300_000)
                 // The victim is woken, and has no chance to run before it is killed: this thread has its processor.
                 _ = consume first
                 guard let second = try? environment.beginWrite() else { return }
-                kill(victim.withLock { $0 }, SIGKILL)
+                Processor.end(victim)
                 _ = consume second
-                again.open()
+            }
+            remover.perform {
+                let victim = Self.pid(path + "/victim.pid")
+                _ = Self.pid(path + "/waiter.pid")
+                usleep(900_000)
+                // The lock may have been the victim's after all, which keeps it.
+                Processor.end(victim)
             }
             begun.wait()
             async let killed: Void = expectKilled(path)
-            victim.update { $0 = pid(path + "/victim.pid") }
             async let waiter: Void = expectWritten(path)
-            _ = pid(path + "/waiter.pid")
-            try await Task.sleep(for: .milliseconds(300))
-            waiting.open()
-            // The lock may have been the victim's after all, which keeps it.
-            try await Task.sleep(for: .milliseconds(500))
-            kill(victim.withLock { $0 }, SIGKILL)
-            again.wait()
             _ = await (killed, waiter)
             holder.stop()
+            remover.stop()
             environment.close()
         }
 
@@ -60,7 +61,7 @@
         private func expectWritten(_ path: String) async {
             await #expect(processExitsWith: .success) { [path = path as String] in
                 // Instead of waiting for ever.
-                alarm(10)
+                alarm(30)
                 let environment = try Environment(folder: path)
                 try "\(getpid())".write(toFile: path + "/waiter.pid", atomically: true, encoding: .utf8)
                 try environment.write { _ in }
@@ -68,7 +69,7 @@
             }
         }
 
-        private func pid(_ file: String) -> pid_t {
+        private static func pid(_ file: String) -> pid_t {
             while true {
                 if let text = try? String(contentsOfFile: file, encoding: .utf8), let number = pid_t(text) {
                     return number
@@ -95,10 +96,18 @@
             let setAffinity = unsafe unsafeBitCast(symbol, to: SetAffinity.self)
             var first: UInt64 = 1
             _ = unsafe setAffinity(0, 8, &first)
-            guard idle else { return }
+            if idle { setPolicy(0, 5) }
+        }
+
+        /// Kills a process, and lets it run to its end even if it was idle.
+        static func end(_ process: pid_t) {
+            kill(process, SIGKILL)
+            setPolicy(process, 0)
+        }
+
+        private static func setPolicy(_ process: pid_t, _ policy: Int32) {
             var parameters = sched_param()
-            let idlePolicy: Int32 = 5
-            _ = unsafe sched_setscheduler(0, idlePolicy, &parameters)
+            _ = unsafe sched_setscheduler(process, policy, &parameters)
         }
     }
 #endif
