@@ -1,10 +1,13 @@
-/// A fault that the fuzzer must find when it is compiled in: a length that the inputs it begins with do not have.
+/// A fault that the fuzzer must find when it is compiled in.
 enum PlantedFault {
-    static func isMet(_ bytes: [UInt8]) -> Bool {
+    static var isPlanted: Bool {
         #if PLANTED
-            bytes.count % 512 == 77
+            true
         #else
             false
         #endif
     }
+
+    /// A length that the inputs it begins with do not have.
+    static func isMet(_ bytes: [UInt8]) -> Bool { isPlanted && bytes.count % 512 == 77 }
 }

@@ -30,6 +30,10 @@ public struct Finding: Sendable, Hashable {
         case changeMissing
         /// A shadow mark is missing, or stands where it should not.
         case shadowWrong
+        /// An operation in a queue and the place that leads to it do not fit, or two of one sample wait for one peer.
+        case queueWrong
+        /// Links by sample and links by a peer's id are not the same.
+        case linksDiffer
         /// A record cannot be read.
         case recordUnreadable
         /// Records are of an older commit than the header says.

@@ -123,14 +123,15 @@ struct Checker {
         guard progress(0.1) else { return }
         try checkChunks(snapshot, progress)
         guard progress(0.6) else { return }
-        checkSummaries(snapshot)
         checkIdentity(snapshot, progress)
+        checkSummaries(snapshot)
+        checkSync(snapshot)
         _ = progress(1)
     }
 
     /// Every record of the small tables is read; the two copies of each name are compared.
     private mutating func checkRecords(_ snapshot: borrowing Snapshot) {
-        for table in [TableCode.tombstones, .changes, .peers, .anchors, .links, .pending, .totals, .audit, .upkeep] {
+        for table in [TableCode.tombstones, .changes, .upkeep] {
             forEachValue(snapshot, table) { checker, value, key in
                 switch table {
                 case .tombstones:

@@ -1,3 +1,4 @@
+import ColumnFormat
 import Testing
 
 @testable import HealthKV
@@ -192,5 +193,50 @@ import Testing
             #expect(audit[1].commit < audit[2].commit)
             #expect(audit[0].ordinal < audit[1].ordinal)
         }
+    }
+
+    @Test(
+        "A check finds operations without places, places without operations, links of one side and records that are none"
+    )
+    func checked() throws {
+        let sample = SampleID()
+        func findings(_ spoil: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws -> [Finding.Kind] {
+            let store = try SampleStore.temporary()
+            try store.write { txn in
+                try txn.enqueue(operation("a", sample))
+                try txn.enqueue(operation("b", sample))
+                try txn.setLink(PeerLink(peer: "a", sample: sample, peerID: SampleID(), version: 1))
+                try txn.setAnchor(Anchor(peer: "a", type: .stepCount, token: [1], time: .day(1)))
+            }
+            try store.expectClean()
+            try store.write { try spoil(&$0) }
+            let found = try store.check().findings.map(\.kind)
+            try store.close()
+            return found
+        }
+        #expect(
+            try findings { txn in
+                let key = PeerKey.place("a", sample, txn.state.header.hashKey)
+                try txn.forget(key, as: PendingPlace.self)
+            } == [.queueWrong])
+        #expect(
+            try findings { txn in
+                let operation = try txn.pending(for: "b")[0]
+                let key = PeerKey.pending("b", operation.sequence, txn.state.header.hashKey)
+                try txn.forget(key, as: PendingOperation.self)
+            } == [.queueWrong])
+        #expect(
+            try findings { txn in
+                let key = PeerKey.link("a", 0, sample, txn.state.header.hashKey)
+                try txn.forget(key, as: PeerLink.self)
+            } == [.linksDiffer])
+        #expect(
+            try findings { txn in
+                let number = try txn.snapshot.number(of: .stepCount)!
+                let key = PeerKey.anchor("a", number, "", txn.state.header.hashKey)
+                var record = RecordWriter()
+                record.append(7 as UInt8)
+                try txn.put(.anchors, key, record.value(table: .anchors, key: key, commit: txn.commit))
+            } == [.recordUnreadable])
     }
 }
