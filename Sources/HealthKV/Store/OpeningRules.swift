@@ -30,7 +30,9 @@ struct OpeningRules {
             }
         }
         if status.isOpenToOthers {
-            post(.permissions, folder, "Others than the owner may look into the folder or change it (\(octal(status.mode)))")
+            post(
+                .permissions, folder,
+                "Others than the owner may look into the folder or change it (\(octal(status.mode)))")
         }
         try checkAccess()
     }

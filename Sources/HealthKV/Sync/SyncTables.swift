@@ -128,7 +128,8 @@ extension WriteTransaction {
     /// Notes that a peer has seen our changes up to a token.
     public mutating func acknowledge(peer name: String, _ token: ChangeToken) throws {
         guard token.store == state.header.storeID, token.epoch == state.header.epoch, token.commit <= commit else {
-            throw StoreError(.tokenExpired, path: environment.path, "The acknowledged token is none that this store has given")
+            throw StoreError(
+                .tokenExpired, path: environment.path, "The acknowledged token is none that this store has given")
         }
         let now = environment.now()
         var peer = try peer(name) ?? RegisteredPeer(name: name, registered: now, lastSeen: now)

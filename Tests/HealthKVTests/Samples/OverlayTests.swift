@@ -110,6 +110,8 @@ import Testing
                 try txn.delete(id: other.id)
             }
             clock.advance(by: 500 * 86_400 * Instant.nanosecondsPerSecond)
+            // A clock is believed once something has been written by it.
+            try store.save(Sample(.bodyMass, 71, .kilogram, at: .day(4)))
             while try store.maintain() {}
             #expect(try store.read { try $0.deletedSample(id: other.id) } == nil)
             #expect(try store.save(pulled) == .vetoed)

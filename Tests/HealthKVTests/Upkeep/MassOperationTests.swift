@@ -169,7 +169,7 @@ import TestSupport
         options.onNotice = { notices.note($0) }
         let folder = TemporaryFolder()
         let quiet = try SampleStore.open(at: folder.path, options: options)
-        try quiet.write { try $0.save(Self.samples) }
+        _ = try await quiet.write { try $0.save(Self.samples) }
         _ = try Operation.purgeSource.perform(quiet)
         var chunks: [(key: [UInt8], value: [UInt8])] = []
         try quiet.read { try $0.forEachRecord(ofTable: "chunks") { chunks.append(($0, $1)) } }
@@ -206,7 +206,7 @@ import TestSupport
 extension SampleStore {
     /// Puts records of chunks as they are.
     fileprivate func put(_ chunks: [(key: [UInt8], value: [UInt8])]) throws {
-        try core.onWriter { [core] in
+        _ = try core.onWriter { [core] in
             try core.transact { txn in for chunk in chunks { try txn.put(.chunks, chunk.key, chunk.value) } }
         }
     }
