@@ -36,9 +36,9 @@ extension SampleReading where Self: ~Copyable {
     ) throws -> [WeightDay] {
         // No more days than there are; the longest ones have 25 hours.
         let window = max(1, min(window, LocalDay.numbers.count))
-        let reach = Int64(window) * 90_000 * Instant.nanosecondsPerSecond
+        let (reach, isEndless) = (Int64(window) * 90_000).multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
         let samples = try samples(
-            of: type, from: from == .distantPast ? from : from - reach, to: to, rule: .strictStart)
+            of: type, from: isEndless || from == .distantPast ? .distantPast : from - reach, to: to, rule: .strictStart)
         guard let first = samples.first, let last = samples.last,
             let borders = BucketBorders(.day, anchor: nil, calendar: calendar, from: first.start, to: last.start + 1)
         else { return [] }
