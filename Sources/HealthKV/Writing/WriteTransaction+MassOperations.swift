@@ -3,7 +3,7 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// Deletes all samples of a source and answers how many there were.
+    /// Deletes all samples of a source and answers how many there were. Imported ones stay hidden, as with ``delete(id:)``.
     ///
     /// However many they are, this commits at once: readers leave them out from here on, and bounded steps remove them.
     /// The change feed reports one removal for each source. An identity without a bundle means the source that has none, and where
@@ -28,7 +28,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Deletes the samples of a type that start in `from..<to` and answers how many there were.
+    /// Deletes the samples of a type that start in `from..<to` and answers how many there were. Imported ones stay hidden, as with
+    /// ``delete(id:)``.
     @discardableResult
     public mutating func deleteRange(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
@@ -87,7 +88,10 @@ extension WriteTransaction {
                     }
                     return true
                 }
-                for row in rows { try queue(row, lane.type, .delete) }
+                for var row in rows {
+                    row.version = row.versionOfDeletion
+                    try queue(row, lane.type, .delete)
+                }
             }
         }
     }
@@ -144,8 +148,11 @@ extension WriteTransaction {
             let source = try snapshot.revision(row.revision).sourceNumber
             let intent = context.intents.first { $0.hides(row, type: lane.type, source: source) }
             if let intent, intent.leavesTombstones {
+                var buried = row
+                buried.version = row.versionOfDeletion
                 try bury(
-                    row, lane, clock: intent.clock, commit: intent.commit, ordinal: intent.ordinal, time: intent.time)
+                    buried, lane, clock: intent.clock, commit: intent.commit, ordinal: intent.ordinal, time: intent.time
+                )
             }
             appendEntries(of: row, lane, to: &entries)
         }
