@@ -2,7 +2,8 @@ import HealthModel
 
 /// A place in the order in which sources win time from each other.
 public struct RankedSource: Sendable, Hashable, Codable {
-    /// The source that has the place, whatever its revision.
+    /// The source that has the place, whatever its revision. Where the place or the source has no bundle, their names decide, unless
+    /// another place names the source exactly.
     public var source: SourceIdentity
     /// Only the samples that a person typed in, or only the others; `nil` for all of the source, the typed ones first.
     public var isUserEntered: Bool?
@@ -13,8 +14,15 @@ public struct RankedSource: Sendable, Hashable, Codable {
         self.isUserEntered = isUserEntered
     }
 
-    func covers(_ source: SourceIdentity, isUserEntered: Bool) -> Bool {
-        self.source == source && (self.isUserEntered ?? isUserEntered) == isUserEntered
+    private func covers(_ isUserEntered: Bool) -> Bool { (self.isUserEntered ?? isUserEntered) == isUserEntered }
+
+    /// The place of a source's samples in an order.
+    static func place(of source: SourceIdentity, isUserEntered: Bool, in order: [RankedSource]) -> Int? {
+        order.firstIndex { $0.source == source && $0.covers(isUserEntered) }
+            ?? order.firstIndex { place in
+                (place.source.bundle.isEmpty || source.bundle.isEmpty) && isSameText(place.source.name, source.name)
+                    && place.covers(isUserEntered)
+            }
     }
 }
 
@@ -99,7 +107,7 @@ extension WriteTransaction {
     /// Marks every summary of a type as stale.
     mutating func markAllStale(_ type: UInt32) throws {
         guard let range = try snapshot.extent(of: type) else { return }
-        state.markStale(type, range.lowerBound, range.upperBound)
+        context.stale.mark(type, range.lowerBound, range.upperBound)
         state.isChanged = true
     }
 }

@@ -51,38 +51,10 @@ extension Snapshot {
     ) throws -> RankKey {
         let source = try source(entry.source)
         let order = given ?? record.orders[type] ?? []
-        let place = order.firstIndex { $0.covers(source, isUserEntered: entry.isUserEntered) }
+        let place = RankedSource.place(of: source, isUserEntered: entry.isUserEntered, in: order)
         return RankKey(
             place: place ?? .max, isListed: place != nil, isUserEntered: entry.isUserEntered,
             kind: record.kinds[entry.source] ?? .other, number: entry.source, name: source.name)
-    }
-
-    /// From the earliest start to the latest end of a type's visible samples, an open end counting as the start.
-    func extent(of type: UInt32) throws -> ClosedRange<Int64>? {
-        var extent: ClosedRange<Int64>?
-        for duration in DurationClass.allCases {
-            let lane = Lane(type: type, duration: duration)
-            var (first, last): (Int64?, Int64?)
-            try forEachChunk(lane, from: .least, to: .greatest) { chunk in
-                first = try visibleRows(chunk).first?.start
-                return first == nil
-            }
-            guard let first else { continue }
-            try forEachChunk(lane, from: .least, to: .greatest, descending: true) { chunk in
-                last = try visibleRows(chunk).last?.start
-                return last == nil
-            }
-            // Samples of a class end within its length; only of the longest ones the ends must be looked at.
-            var end = (Instant(nanoseconds: last ?? first) + (duration == .long ? 0 : duration.longest)).nanoseconds
-            if duration == .long {
-                try forEachChunk(lane, from: .least, to: .greatest) { chunk in
-                    for row in try visibleRows(chunk) { end = max(end, row.end == .max ? row.start : row.end) }
-                    return true
-                }
-            }
-            extent = min(extent?.lowerBound ?? first, first)...max(extent?.upperBound ?? end, end)
-        }
-        return extent
     }
 }
 

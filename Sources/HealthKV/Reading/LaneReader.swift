@@ -112,11 +112,8 @@ extension Snapshot {
         of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil, _ body: (StoredRow) throws -> Bool
     ) throws {
         guard !query.range.isEmpty else { return }
-        var sources: Set<UInt32>?
-        if let source = query.source {
-            guard let number = try number(of: source) else { return }
-            sources = [number]
-        }
+        let sources = try query.sourceNumbers ?? query.source.map { try numbers(meantBy: $0) }
+        if sources?.isEmpty == true { return }
         var readers = DurationClass.allCases.map {
             LaneReader(Lane(type: type, duration: $0), query, sources: sources, log)
         }

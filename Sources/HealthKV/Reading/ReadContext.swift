@@ -25,6 +25,8 @@ final class ReadContext {
     var partitions: [IdentityPartition] = []
     /// Counts of the types that a writer changed; the table has them only once it commits.
     var counts: [UInt32: TypeCounts] = [:]
+    /// Hours whose summaries a writer has made wrong; the table has them only once it commits.
+    var stale = StaleHours()
 
     init(
         tables: Tables, path: String, header: StoreHeader, names: NameBook, intents: [Intent],
@@ -130,6 +132,13 @@ extension Snapshot {
         guard let number = try NameLookup.number(.source, bytes, header.hashKey, view, tables) else { return nil }
         context.names.add(source: source, number)
         return number
+    }
+
+    /// The numbers of the sources that a filter means: without a bundle all that have the name.
+    func numbers(meantBy source: SourceIdentity) throws -> Set<UInt32> {
+        guard source.bundle.isEmpty else { return Set(try number(of: source).map { [$0] } ?? []) }
+        return Set(
+            try NameLookup.numbers(.source, view, tables).filter { isSameText(try self.source($0).name, source.name) })
     }
 
     func revision(_ number: UInt32) throws -> RevisionName {

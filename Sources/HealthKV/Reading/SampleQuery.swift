@@ -7,6 +7,8 @@ struct SampleQuery: Sendable {
     var rule: RangeRule = .overlap
     var order: SampleOrder = .ascending
     var source: SourceIdentity?
+    /// The numbers of the sources that are wanted, where they are known.
+    var sourceNumbers: Set<UInt32>?
     var includeShadowed = false
     /// Where a page before ended: what lies before it, in the order of the query, need not be read again.
     var resume: Point?

@@ -126,7 +126,7 @@ extension Snapshot {
             let own = counts.filter { $0.counts.sources[number]?.samples ?? 0 > 0 }
             var (first, last): (Instant?, Instant?)
             for (type, _) in own {
-                let bounds = try bounds(type, source: identity, onDamage)
+                let bounds = try bounds(type, source: number, onDamage)
                 first = [first, bounds.first].compactMap(\.self).min()
                 last = [last, bounds.last].compactMap(\.self).max()
             }
@@ -143,11 +143,12 @@ extension Snapshot {
     }
 
     private func bounds(
-        _ number: UInt32, source: SourceIdentity?, _ onDamage: (SampleType, StoreError) throws -> Void
+        _ number: UInt32, source: UInt32?, _ onDamage: (SampleType, StoreError) throws -> Void
     ) throws -> (first: Instant?, last: Instant?) {
         func bound(_ order: SampleOrder) throws -> Instant? {
             var start: Instant?
-            let query = SampleQuery(order: order, source: source, includeShadowed: true)
+            let sources = source.map { Set([$0]) }
+            let query = SampleQuery(order: order, sourceNumbers: sources, includeShadowed: true)
             do {
                 try forEachRow(of: number, query) { row in
                     start = Instant(nanoseconds: row.start)

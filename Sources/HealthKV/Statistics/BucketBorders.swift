@@ -15,8 +15,8 @@ struct BucketBorders: Sendable {
 
     var count: Int { max(0, instants.count - 1) }
 
-    /// Far more than any chart or table has: bounds the memory of a query.
-    static let limit = 20_000_000
+    /// More than any chart or table has; a cell takes some eighty bytes, so this bounds the memory of a query.
+    static let limit = 1 << 20
 
     /// The intervals that share an instant with `from..<to`; `nil` when there are more than any answer can hold.
     init?(
@@ -32,29 +32,39 @@ struct BucketBorders: Sendable {
             calendar.timeZone, from: min(first, anchor?.second ?? first) - reach,
             to: max(last, anchor?.second ?? last) + reach)
         var builder = BorderBuilder(offsets: offsets, first: first, last: last)
-        if interval.seconds != nil {
-            builder.addFixed(interval, anchor)
-        } else if let months = interval.months, ![.gregorian, .iso8601].contains(calendar.identifier) {
-            builder.addMonths(months, anchor, calendar)
+        if interval.seconds != nil, interval.count == 1, anchor == nil {
+            builder.addLocal(interval)
+        } else if interval.seconds != nil {
+            builder.addFixed(interval, anchor ?? LocalDay.firstOf2001(in: calendar.timeZone))
+        } else if interval.months != nil, !BucketBorders.civil.contains(calendar.identifier) {
+            builder.addMonths(interval, anchor, calendar)
         } else {
             builder.addCivil(interval, anchor, firstWeekday: calendar.firstWeekday)
         }
         instants = builder.instants(from: from, to: to)
     }
 
+    /// Calendars whose months are the Gregorian ones, however they count the years.
+    private static let civil: [Calendar.Identifier] = [.gregorian, .iso8601, .buddhist, .japanese, .republicOfChina]
+
     /// Intervals of about the same length; those of an hour or more meet at whole hours.
     init(pixels: Int, from: Instant, to: Instant) {
         guard from < to else { return }
-        let length = Double(to.nanoseconds) - Double(from.nanoseconds)
-        let grid = length / Double(pixels) >= Double(SummaryPeriod.hour) ? SummaryPeriod.hour : 1
+        // All of time is longer than a signed number of nanoseconds can tell.
+        let length = UInt64(bitPattern: to.nanoseconds &- from.nanoseconds)
+        let count = UInt64(max(1, pixels))
+        let grid = length / count >= UInt64(SummaryPeriod.hour) ? SummaryPeriod.hour : 1
         instants = [from.nanoseconds]
-        for pixel in 1..<max(1, pixels) {
-            let offset = Int64((length / Double(pixels) * Double(pixel)).rounded())
-            let border = (from.nanoseconds &+ offset).dividedDown(by: grid) * grid
+        for pixel in 1..<count {
+            let offset = count.dividingFullWidth(length.multipliedFullWidth(by: pixel)).quotient
+            let border = (from.nanoseconds &+ Int64(bitPattern: offset)).dividedDown(by: grid) * grid
             if border > instants.last!, border < to.nanoseconds { instants.append(border) }
         }
         instants.append(to.nanoseconds)
     }
+
+    /// One interval without length, for a range that is none.
+    init(emptyAt instant: Instant) { instants = [instant.nanoseconds, instant.nanoseconds] }
 
     /// One interval with given bounds.
     init(from: Instant, to: Instant) { if from < to { instants = [from.nanoseconds, to.nanoseconds] } }
@@ -74,6 +84,12 @@ extension StatisticsInterval {
 extension Instant {
     /// The second that an instant belongs to, since 2001.
     var second: Int64 { nanoseconds.dividedDown(by: Instant.nanosecondsPerSecond) }
+
+    /// The nanoseconds since the beginning of its second.
+    fileprivate var fraction: Int64 {
+        let rest = nanoseconds % Instant.nanosecondsPerSecond
+        return rest < 0 ? rest + Instant.nanosecondsPerSecond : rest
+    }
 }
 
 /// Collects borders in seconds, some before the first one that is wanted and some behind the last.
@@ -107,17 +123,18 @@ private struct BorderBuilder {
         if seconds.last.map({ $0 < second }) ?? true { seconds.append(second) }
     }
 
-    /// Hours and minutes: of the local clock, or a fixed length apart from an anchor.
-    mutating func addFixed(_ interval: StatisticsInterval, _ anchor: Instant?) {
+    /// Hours and minutes a fixed length apart from an anchor.
+    mutating func addFixed(_ interval: StatisticsInterval, _ anchor: Instant) {
         let length = interval.seconds!
-        guard interval.count == 1, anchor == nil else {
-            let anchor = anchor ?? Instant(nanoseconds: -offsets.offset(at: 0) * Instant.nanosecondsPerSecond)
-            fraction = anchor.nanoseconds - anchor.second * Instant.nanosecondsPerSecond
-            let start = (first - 1 - anchor.second).dividedDown(by: length)
-            let end = (last + 1 - anchor.second).dividedDown(by: length) + 1
-            for number in start...end { append(anchor.second + number * length) }
-            return
-        }
+        fraction = anchor.fraction
+        let start = (first - 1 - anchor.second).dividedDown(by: length)
+        let end = (last + 1 - anchor.second).dividedDown(by: length) + 1
+        for number in start...end { append(anchor.second + number * length) }
+    }
+
+    /// Hours and minutes of the local clock.
+    mutating func addLocal(_ interval: StatisticsInterval) {
+        let length = interval.seconds!
         for index in offsets.index(at: first - 2 * length)...offsets.index(at: last + 2 * length) {
             let offset = offsets.offsets[index]
             let start = max(offsets.starts[index], first - 2 * length)
@@ -138,7 +155,7 @@ private struct BorderBuilder {
         var anchorDay = 0
         var time: Int64 = 0
         if let anchor {
-            fraction = anchor.nanoseconds - anchor.second * Instant.nanosecondsPerSecond
+            fraction = anchor.fraction
             anchorDay = offsets.day(at: anchor.second)
             time = anchor.second + offsets.offset(at: anchor.second) - Int64(anchorDay) * CivilTime.secondsPerDay
         } else if interval.unit == .week {
@@ -169,12 +186,15 @@ private struct BorderBuilder {
         }
     }
 
-    /// Months of other calendars, as the calendar itself counts them.
-    mutating func addMonths(_ months: Int, _ anchor: Instant?, _ calendar: Calendar) {
-        let unit: Calendar.Component = months % 12 == 0 ? .year : .month
-        let step = months % 12 == 0 ? months / 12 : months
+    /// Months of other calendars, as the calendar itself counts them: from the anchor, or from the beginning of the calendar's year
+    /// in which 2001 began.
+    mutating func addMonths(_ interval: StatisticsInterval, _ anchor: Instant?, _ calendar: Calendar) {
+        let unit: Calendar.Component = interval.unit == .year ? .year : .month
+        let step = interval.unit == .quarter ? 3 * interval.count : interval.count
         let middle = Date(timeIntervalSinceReferenceDate: Double(first))
-        let start = anchor?.date ?? calendar.dateInterval(of: unit, for: middle)?.start ?? middle
+        let origin = Date(timeIntervalSinceReferenceDate: Double(anchor?.second ?? 0))
+        fraction = anchor?.fraction ?? 0
+        let start = anchor == nil ? calendar.dateInterval(of: .year, for: origin)?.start ?? origin : origin
         let passed = calendar.dateComponents([unit], from: start, to: middle).value(for: unit) ?? 0
         var number = passed.dividedDown(by: step) - 1
         while true {

@@ -74,6 +74,8 @@ extension Snapshot {
             if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
             if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
         }
+        // Outside of these there are no samples, and whole hours could not be told.
+        (from, to) = (max(from, .earliest), min(to, .latest))
         let borders = BucketBorders(pixels: max(1, min(points, 1 << 20)), from: from, to: to)
         var stretches = StatisticsStretches()
         var cells = [StatisticsCell](repeating: StatisticsCell(), count: borders.count)

@@ -112,7 +112,9 @@ struct StatisticsStretches: Sendable {
         var part = StatisticsStretches()
         for index in cells.indices {
             if cells[index] < 0 {
-                if borders[index + 1] - borders[index] > pause, !part.isEmpty {
+                // A pause may be longer than a signed number can tell.
+                let length = UInt64(bitPattern: borders[index + 1] &- borders[index])
+                if length > UInt64(max(0, pause)), !part.isEmpty {
                     parts.append(part)
                     part = StatisticsStretches()
                 }

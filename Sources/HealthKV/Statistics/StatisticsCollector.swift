@@ -45,15 +45,16 @@ struct DiscreteCollector: StatisticsCollector {
     }
 }
 
-/// Weighs each value of a stretch by the time until the next value of it, or until its end.
+/// Weighs each value of a stretch by the time until the next value of it, or until its end. Where a stretch has no end the last value
+/// weighs as much as its sample is long.
 struct TimeWeights: StatisticsCollector {
     private let stretches: StatisticsStretches
     private let stride: Int
     /// By cell: the sum of values times seconds, and the seconds.
-    private(set) var weighted: [Double]
-    private(set) var seconds: [Double]
-    /// By source: the value that holds since when.
-    private var held: [(value: Double, since: Int64)?]
+    private var weighted: [Double]
+    private var seconds: [Double]
+    /// By source: the last sample of the stretch.
+    private var held: [StatisticsRow?]
     private var stretch = -1
     private var nextBorder: Int64
 
@@ -73,10 +74,25 @@ struct TimeWeights: StatisticsCollector {
         guard stretch >= 0, stretch < stretches.cells.count, stretches.cells[stretch] >= 0 else { return }
         let source = stride > 1 ? Int(row.source) : 0
         settle(source, at: row.start)
-        held[source] = (row.value, row.start)
+        held[source] = row
     }
 
-    mutating func finish() { advance(to: stretches.borders.last ?? .min) }
+    mutating func finish() {
+        advance(to: stretches.borders.last ?? .min)
+        guard nextBorder == .max, stretch < stretches.cells.count else { return }
+        for source in held.indices {
+            if let row = held[source] { settle(source, at: row.end) }
+            held[source] = nil
+        }
+    }
+
+    /// The means. Where nothing weighs anything all values of a cell weigh the same.
+    func means(_ cells: [StatisticsCell]) -> [Double] {
+        cells.indices.map { index in
+            let cell = cells[index]
+            return seconds[index] > 0 ? weighted[index] / seconds[index] : cell.sum / Double(max(1, cell.count))
+        }
+    }
 
     private mutating func advance(to instant: Int64) {
         while nextBorder <= instant, nextBorder < .max {
@@ -90,10 +106,11 @@ struct TimeWeights: StatisticsCollector {
     }
 
     private mutating func settle(_ source: Int, at instant: Int64) {
-        guard let value = held[source] else { return }
+        guard let row = held[source] else { return }
         let cell = Int(stretches.cells[stretch]) * stride + source
-        let time = Double(instant &- value.since) / 1e9
-        weighted[cell] += value.value * time
+        // The distance may be longer than a signed number can tell.
+        let time = Double(UInt64(bitPattern: instant &- row.start)) / 1e9
+        weighted[cell] += row.value * time
         seconds[cell] += time
     }
 }

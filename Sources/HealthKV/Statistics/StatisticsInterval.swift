@@ -17,7 +17,8 @@ public struct StatisticsInterval: Sendable, Hashable {
         case week
         /// A month of the calendar, whatever its length.
         case month
-        /// Three months; of the Gregorian calendar from January, April, July and October on.
+        /// Three months; of the Gregorian calendar from January, April, July and October on. Of a calendar whose years may have
+        /// thirteen months they go on through the years.
         case quarter
         /// A year of the calendar.
         case year
@@ -42,7 +43,8 @@ public struct StatisticsInterval: Sendable, Hashable {
     public let count: Int
 
     /// Intervals of several units. They tile both ways from an anchor: the one that is given to the query, or the first
-    /// midnight of 2001 in its calendar. An interval of more than 600 years, longer than all time that an ``Instant`` can
+    /// midnight of 2001 in its time zone; months, quarters and years of a calendar with months of its own from the beginning of its
+    /// year in which 2001 began. An interval of more than 600 years, longer than all time that an ``Instant`` can
     /// express, is one of 600 years.
     public static func every(_ count: Int, _ unit: Unit) -> StatisticsInterval {
         StatisticsInterval(unit: unit, count: min(max(1, count), unit.greatestCount))

@@ -1,7 +1,7 @@
 import HealthModel
 
 /// What statistics of one kind of type can be asked for. There is one type of options for each kind, so that options that have
-/// no meaning together do not compile.
+/// no meaning together do not compile. There are no others: a query with options of a type of your own is an error.
 public protocol StatisticsOptions: Sendable {
     /// The kind of type that the options are for. Asked of a type of the other kind they are an error; a type that the
     /// catalog does not know is taken for one of this kind.
@@ -53,7 +53,10 @@ public struct DiscreteOptions: StatisticsOptions, Hashable {
     public enum Mean: Sendable, Hashable {
         /// Each sample weighs the same.
         case arithmetic
-        /// A value weighs as much as the time from its start to the next sample of the bucket, or to the bucket's end.
+        /// A value weighs as much as the time from its start to the next sample of the bucket, or to the bucket's end. The first and
+        /// the last bucket end where the query does. If that is for ever, the last bucket of an interval ends where the calendar
+        /// says; without an interval there is no end, and the last value weighs as much as its sample is long, so that the answer
+        /// does not depend on when it is asked for. Where nothing weighs anything all samples weigh the same.
         case timeWeighted
     }
 

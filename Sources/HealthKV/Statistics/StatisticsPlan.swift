@@ -41,35 +41,58 @@ struct StatisticsPlan {
         mean = (query.options as? DiscreteOptions)?.mean ?? .arithmetic
         var (from, to) = (query.from, query.to)
         var selected: Set<UInt32>?
-        if let sources = query.sources { selected = Set(try sources.compactMap { try snapshot.number(of: $0) }) }
+        if let sources = query.sources {
+            selected = try sources.reduce(into: []) { $0.formUnion(try snapshot.numbers(meantBy: $1)) }
+        }
         if let type {
             ranking = try snapshot.ranking(of: type, order: cumulative.priority, selected: selected)
         } else {
             ranking = SourceRanking([])
         }
         isDefault = selected == nil && cumulative.priority == nil
-        if query.interval != nil, from == .distantPast || to == .distantFuture {
-            var extent: ClosedRange<Int64>?
-            if let type { extent = try snapshot.extent(of: type) }
-            if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
-            if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
-        }
-        self.from = from
-        self.to = to
         guard let interval = query.interval else {
+            (self.from, self.to) = (from, to)
             borders = BucketBorders(from: from, to: to)
             return
         }
+        (from, to) = try StatisticsPlan.reach(of: query, snapshot)
+        let sources = separately ? max(1, ranking.sources.count) : 1
         guard
             let borders = BucketBorders(
-                interval, anchor: query.anchor, calendar: query.calendar, from: from, to: to)
+                interval, anchor: query.anchor, calendar: query.calendar, from: from, to: to),
+            borders.count <= BucketBorders.limit / sources
         else {
-            throw StoreError(.unsuitableQuery, path: path, "The range has more buckets than an answer can hold")
+            throw StoreError(
+                .unsuitableQuery, path: path,
+                "The range has more buckets than an answer can hold: ask for them one by one with forEachStatistics")
         }
+        // What is asked for without an end ends with its last bucket.
+        if query.to == .distantFuture, let last = borders.instants.last {
+            to = min(Instant(nanoseconds: last), .latest)
+        }
+        (self.from, self.to) = (from, to)
         self.borders = borders
     }
 
+    /// The range of a query, and where it has no bounds that of the samples.
+    static func reach(of query: StatisticsQuery, _ snapshot: borrowing Snapshot) throws -> (from: Instant, to: Instant)
+    {
+        var (from, to) = (query.from, query.to)
+        if from == .distantPast || to == .distantFuture {
+            var extent: ClosedRange<Int64>?
+            if let type = try snapshot.number(of: query.type) { extent = try snapshot.extent(of: type) }
+            if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
+            if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
+        }
+        return (from, to)
+    }
+
     private static func aggregation(of query: StatisticsQuery, _ path: String) throws -> SampleType.Aggregation {
+        if let options = query.options, !(options is CumulativeOptions), !(options is DiscreteOptions) {
+            throw StoreError(
+                .unsuitableQuery, path: path,
+                "Statistics know CumulativeOptions and DiscreteOptions, and no \(Swift.type(of: options))")
+        }
         let asked = query.options.map { Swift.type(of: $0).aggregation }
         guard let own = query.type.aggregation else { return asked ?? .discrete }
         guard asked ?? own == own else {
@@ -157,7 +180,7 @@ struct StatisticsPlan {
                     var weights = TimeWeights(part, cells: answer.cells.count, stride: stride)
                     try reader.feed(&weights, from: from, to: to, looksBack: false, snapshot)
                     weights.finish()
-                    answer.means = zip(weights.weighted, weights.seconds).map { $0 / $1 }
+                    answer.means = weights.means(answer.cells)
                 }
             } else {
                 let isStrict = cumulative.borders == .strictStart

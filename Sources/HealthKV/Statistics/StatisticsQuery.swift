@@ -114,7 +114,7 @@ extension SampleReading where Self: ~Copyable {
         if let only = found.first { return only }
         let empty = StatisticsCollection(
             type: type, unit: found.unit, aggregation: found.aggregation,
-            borders: BucketBorders(from: min(from, to + -1), to: to), cells: [StatisticsCell()], fills: true)
+            borders: BucketBorders(emptyAt: from), cells: [StatisticsCell()], fills: true)
         return empty[0]
     }
 

@@ -12,7 +12,7 @@ extension SampleReading where Self: ~Copyable {
     /// }
     /// ```
     ///
-    /// - Parameter progress: called before each slice with the share that is done, 0 to 1.
+    /// - Parameter progress: called before each slice with the share of the time that is done, 0 to 1.
     public func forEachStatistics(
         _ query: StatisticsQuery, progress: (Double) throws -> Void = { _ in },
         _ body: (Statistics) throws -> Void
@@ -24,23 +24,54 @@ extension SampleReading where Self: ~Copyable {
         _ query: StatisticsQuery, sliceLimit: Int, progress: (Double) throws -> Void,
         _ body: (Statistics) throws -> Void
     ) throws {
-        let whole = try StatisticsPlan(query, snapshot, separately: false)
-        let borders = whole.borders
-        // Short answers too come in some slices, so that work on many samples can be watched and stopped.
-        let length = min(sliceLimit, max(1, borders.count / 64))
+        let (from, to) = try StatisticsPlan.reach(of: query, snapshot)
+        guard let interval = query.interval, from < to else {
+            try progress(0)
+            for bucket in try statistics(query) { try body(bucket) }
+            return try progress(1)
+        }
+        let (first, last) = (max(from, .earliest), min(to, .latest))
+        // Without an end the last bucket is whole.
+        let end = query.to == .distantFuture ? Instant.latest : last
+        let length = interval.sliceLength(sliceLimit, of: first, last)
         var part = query
-        var first = 0
-        while first < borders.count {
-            try progress(Double(first) / Double(borders.count))
-            let end = min(first + length, borders.count)
-            part.from = max(whole.from, Instant(nanoseconds: borders[first].lowerBound))
-            part.to = min(whole.to, Instant(nanoseconds: borders[end - 1].upperBound))
+        part.from = from
+        var position = first
+        // Also of nothing the start and the end are told.
+        if position >= last { try progress(0) }
+        while position < last {
+            try progress(last.distance(from: first, to: position))
+            let borders = BucketBorders(
+                interval, anchor: query.anchor, calendar: query.calendar, from: position,
+                to: min(position + length, last))
+            let next = borders?.instants.last.map { min(Instant(nanoseconds: $0), end) } ?? end
+            part.to = max(next, position + 1)
             let found = try statistics(part)
             for bucket in found { try body(bucket) }
             // A type without canonical unit has that of its first sample.
             if part.unit == nil { part.unit = found.unit }
-            first = end
+            (part.from, position) = (part.to, part.to)
         }
         try progress(1)
+    }
+}
+
+extension StatisticsInterval {
+    /// How much time a slice takes: about so many buckets. Short answers too come in some slices, so that work on many samples can
+    /// be watched and stopped.
+    fileprivate func sliceLength(_ buckets: Int, of from: Instant, _ to: Instant) -> Int64 {
+        let bucket = (seconds ?? days.map { Int64($0) * 86_400 } ?? Int64(months!) * 2_629_746)
+            .multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
+        let most = (bucket.overflow ? Int64.max : bucket.partialValue).multipliedReportingOverflow(by: Int64(buckets))
+        let share = Int64(UInt64(bitPattern: to.nanoseconds &- from.nanoseconds) / 64)
+        return max(1, min(most.overflow ? .max : most.partialValue, share))
+    }
+}
+
+extension Instant {
+    /// Which share of the way from `from` to this instant another one has gone.
+    fileprivate func distance(from: Instant, to other: Instant) -> Double {
+        let whole = Double(nanoseconds) - Double(from.nanoseconds)
+        return max(0, min(1, (Double(other.nanoseconds) - Double(from.nanoseconds)) / whole))
     }
 }

@@ -95,11 +95,14 @@ extension StatisticsCollection {
 
 extension Snapshot {
     /// Whether commits since a token may have changed the samples that a query asks for.
-    fileprivate func touches(_ query: StatisticsQuery, since token: ChangeToken) throws -> Bool {
+    func touches(_ query: StatisticsQuery, since token: ChangeToken) throws -> Bool {
         guard let type = try number(of: query.type) else { return true }
         guard token.store == header.storeID, token.epoch == header.epoch, token.commit >= header.prunedCommit else {
             return true
         }
+        // A sample that counts whole where it starts wins or loses time also behind the range.
+        let reachesBeyond = (query.options as? CumulativeOptions)?.borders == .strictStart
+        let to = reachesBeyond ? Int64.max : query.to.nanoseconds
         var cursor = try view.cursor(tables[.changes])
         var found = try cursor.seek(ChangeRecord.key(token.commit + 1))
         while found {
@@ -107,13 +110,13 @@ extension Snapshot {
             for span in record.spans where span.lane.type == type {
                 let longest = span.lane.duration == .long ? Int64.max : span.lane.duration.longest
                 let end = Instant(nanoseconds: span.starts.upperBound) + longest
-                if span.starts.lowerBound < query.to.nanoseconds, end >= query.from { return true }
+                if span.starts.lowerBound < to, end >= query.from { return true }
             }
             // Where a deleted sample lay is no longer known.
             if record.deletions.contains(where: { $0.type == type }) { return true }
             for removal in record.removals {
                 switch removal.scope {
-                case .range(let other, let from, _): if other == type, from < query.to.nanoseconds { return true }
+                case .range(let other, let from, _): if other == type, from < to { return true }
                 case .source: return true
                 }
             }

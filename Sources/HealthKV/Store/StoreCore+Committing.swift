@@ -51,7 +51,7 @@ extension StoreCore {
         try transaction.finish()
         if transaction.state.adds, mayFill(room, transaction.state, file) { try demandReserve(&transaction, file) }
         let addedRuns = transaction.state.addedRuns
-        let madeStale = !transaction.state.stale.isEmpty
+        let madeStale = !context.stale.isEmpty
         let number = transaction.lmdb.id
         do {
             try transaction.commitToDisk()

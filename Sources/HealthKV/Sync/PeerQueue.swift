@@ -110,6 +110,12 @@ extension WriteTransaction {
     /// Whether any change may have to be queued.
     mutating func hasQueues() throws -> Bool { try !queues().isEmpty }
 
+    /// Whether any queue takes changes of a type.
+    mutating func queuesTake(_ type: SampleType, isImported: Bool) throws -> Bool {
+        let sender = environment.sender
+        return try queues().contains { $0.name != sender && $0.queue?.takes(type, isImported: isImported) ?? false }
+    }
+
     /// The registered peers that have a queue, read once a transaction.
     private mutating func queues() throws -> [RegisteredPeer] {
         if let known = state.queues { return known }

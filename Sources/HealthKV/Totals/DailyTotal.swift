@@ -47,8 +47,12 @@ public struct DailyTotal: Sendable, Hashable {
 public struct DailyTotalComparison: Sendable, Hashable {
     /// What the peer said.
     public let total: DailyTotal
-    /// The merged sum of the day's samples, in the total's unit.
-    public let own: Double
-    /// How much more the peer counts; `nil` when it has no data for the day.
-    public var difference: Double? { total.value.map { $0 - own } }
+    /// The merged sum of the day's samples, in the total's unit; `nil` where the store has no data of the day, or cannot tell when
+    /// it is.
+    public let own: Double?
+    /// How much more the peer counts; `nil` where one of both has no data for the day.
+    public var difference: Double? {
+        guard let value = total.value, let own else { return nil }
+        return value - own
+    }
 }

@@ -55,7 +55,7 @@ private enum TotalKey {
 
 extension WriteTransaction {
     /// Keeps a peer's total of a day. A newer reading takes the place of an older one, except an incomplete over a complete one, or
-    /// none over some; answers whether this one is kept.
+    /// none over some; answers whether this one is kept. A day on which no sample can lie and a zone that nobody knows are errors.
     ///
     /// ```swift
     /// try store.write { txn in
@@ -67,14 +67,28 @@ extension WriteTransaction {
     /// ```
     @discardableResult
     public mutating func setTotal(_ total: DailyTotal) throws -> Bool {
-        guard let day = CivilTime.day(total.day) else { throw ModelError.malformedText(field: "day") }
+        let day = try LocalDay.number(total.day, field: "day")
+        for (text, field) in [(total.peer, "peer"), (total.zone, "zone")]
+        where text.isEmpty || text.utf8.count > Sample.textLimit {
+            throw ModelError.malformedText(field: field)
+        }
+        guard TimeZone(identifier: total.zone) != nil else { throw ModelError.malformedText(field: "zone") }
+        // What else is stored of it are its type and time: a sample of them would be valid.
+        try Sample(total.type, 0, total.type.canonicalUnit ?? total.unit, at: total.time).validate()
         if let unit = total.type.canonicalUnit, !unit.isCompatible(with: total.unit) {
             throw ModelError.incompatibleUnits(from: total.unit.symbol, to: unit.symbol)
         }
-        let key = TotalKey.key(total.peer, try number(of: total.type), day, state.header.hashKey)
-        if let older = try snapshot.record(key, as: DailyTotal.self), !total.replaces(older) { return false }
-        try put(.totals, key, StoredSync(total, key: SyncKey(key), commit: commit).recordBytes)
-        return true
+        try checkRoom()
+        return try whole { transaction in
+            let number = try transaction.number(of: total.type)
+            let key = TotalKey.key(total.peer, number, day, transaction.state.header.hashKey)
+            if let older = try transaction.snapshot.record(key, as: DailyTotal.self), !total.replaces(older) {
+                return false
+            }
+            let value = StoredSync(total, key: SyncKey(key), commit: transaction.commit).recordBytes
+            try transaction.put(.totals, key, value)
+            return true
+        }
     }
 
     /// Forgets all that a peer said.
@@ -110,11 +124,14 @@ extension SampleReading where Self: ~Copyable {
     public func compareTotals(of type: SampleType, peer: String) throws -> [DailyTotalComparison] {
         var comparisons: [DailyTotalComparison] = []
         for total in try totals(of: type, peer: peer) {
-            guard let zone = TimeZone(identifier: total.zone), let day = CivilTime.day(total.day),
+            var own: Statistics?
+            if let zone = TimeZone(identifier: total.zone), let day = CivilTime.day(total.day),
                 let bounds = LocalDay(day, in: zone).bounds
-            else { continue }
-            let own = try statistics(of: type, from: bounds.from, to: bounds.to, unit: total.unit)
-            comparisons.append(DailyTotalComparison(total: total, own: own.sum ?? own.average ?? 0))
+            {
+                own = try statistics(of: type, from: bounds.from, to: bounds.to, unit: total.unit)
+            }
+            let sum = own?.hasData == true ? own?.sum ?? own?.average : nil
+            comparisons.append(DailyTotalComparison(total: total, own: sum))
         }
         return comparisons
     }

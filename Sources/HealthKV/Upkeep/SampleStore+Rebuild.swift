@@ -48,7 +48,7 @@ extension WriteTransaction {
         context.counts = [:]
         for (type, counts, starts) in try snapshot.countAll() {
             context.counts[type] = counts
-            if let starts { state.markStale(type, starts.lowerBound, starts.upperBound) }
+            if let starts { context.stale.mark(type, starts.lowerBound, starts.upperBound) }
         }
     }
 

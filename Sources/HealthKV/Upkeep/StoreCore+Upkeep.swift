@@ -61,12 +61,22 @@ extension StoreCore {
         return true
     }
 
+    /// A clock that is farther ahead of the newest change is not believed when it says that tombstones are old: what is forgotten
+    /// too early comes back from peers, and what is forgotten too late costs some bytes. The next change is stamped by the same
+    /// clock, so a store that was only left alone goes on with it.
+    private static let believedDays: Int64 = 90
+
     /// Forgets tombstones that are old enough and that every peer has seen, once a day.
     private func pruneStep(_ header: StoreHeader) throws -> Bool {
         let now = options.clock().nanoseconds
         let day = DurationClass.day.longest
         let position = pruning.withLock { $0 }
-        guard position != nil || now &- header.prunedAt > day else { return false }
+        // A time of pruning that lies ahead was written by a clock that was wrong.
+        guard position != nil || now < header.prunedAt || now &- header.prunedAt > day else { return false }
+        let newest = try read { try $0.snapshot.newestChangeTime() }
+        if let newest, now > newest, UInt64(bitPattern: now &- newest) > UInt64(StoreCore.believedDays * day) {
+            return false
+        }
         let (kept, overflow) = Int64(max(0, options.tombstoneDays)).multipliedReportingOverflow(by: day)
         let horizon = (Instant(nanoseconds: now) - (overflow ? .max : kept)).nanoseconds
         var next: [UInt8]?
@@ -127,6 +137,13 @@ extension WriteTransaction {
 }
 
 extension Snapshot {
+    /// When the newest change was committed, by the clock of that time; `nil` when there was none.
+    fileprivate func newestChangeTime() throws -> Int64? {
+        var cursor = try view.cursor(tables[.changes])
+        guard try cursor.last() else { return nil }
+        return try ChangeRecord(cursor.value, key: cursor.key.copied()).time
+    }
+
     /// Rows of tombstones that fulfil a condition, among `count` from a key on, and the key behind them.
     fileprivate func tombstones(
         from position: [UInt8], count: Int, _ matches: (Tombstone) -> Bool

@@ -31,9 +31,9 @@ extension SampleReading where Self: ~Copyable {
     public func dailySteps(
         from first: String, to last: String, calendar: Calendar = .current, source: String
     ) throws -> [DailyStepData] {
-        guard let firstDay = CivilTime.day(first), let lastDay = CivilTime.day(last) else {
-            throw ModelError.malformedText(field: "date")
-        }
+        let (firstDay, lastDay) = (
+            try LocalDay.number(first, field: "date"), try LocalDay.number(last, field: "date")
+        )
         guard firstDay <= lastDay, let from = LocalDay.firstInstant(firstDay, in: calendar.timeZone) else { return [] }
         guard let to = LocalDay.firstInstant(lastDay + 1, in: calendar.timeZone) else { return [] }
         let steps = try statistics(

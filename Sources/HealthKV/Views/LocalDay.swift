@@ -20,22 +20,38 @@ struct LocalDay {
         self.init(ZoneOffsets(zone, from: instant.second, to: instant.second).day(at: instant.second), in: zone)
     }
 
-    /// From its first instant to that of the next day; `nil` for a day that clocks skipped.
+    /// The days on which a sample may lie in one zone or another: from 1709-12-31 to 2290-01-01.
+    static let numbers = CivilTime.day(year: 1709, month: 12, day: 31)...CivilTime.day(year: 2290, month: 1, day: 1)
+
+    /// The number of a day `YYYY-MM-DD` on which a sample may lie.
+    static func number(_ text: String, field: String) throws(ModelError) -> Int {
+        guard let day = CivilTime.day(text) else { throw ModelError.malformedText(field: field) }
+        guard numbers.contains(day) else { throw ModelError.instantOutOfRange }
+        return day
+    }
+
+    /// From its first instant to that of the next day; `nil` for a day that clocks skipped, and for one that no instant can tell.
     var bounds: (from: Instant, to: Instant)? {
         let offsets = ZoneOffsets(
             zone, from: Int64(number - 2) * CivilTime.secondsPerDay, to: Int64(number + 3) * CivilTime.secondsPerDay)
-        func start(_ day: Int) -> Instant {
+        func start(_ day: Int) -> Instant? {
             var index = 0
             let local = Int64(day) * CivilTime.secondsPerDay
             while index + 1 < offsets.count, local - offsets.offsets[index] >= offsets.end(index) { index += 1 }
             let second = max(offsets.starts[index], local - offsets.offsets[index])
-            return Instant(nanoseconds: second * Instant.nanosecondsPerSecond)
+            let (whole, isBeyond) = second.multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
+            return isBeyond ? nil : Instant(nanoseconds: whole)
         }
-        let (from, to) = (start(number), start(number + 1))
-        return from < to ? (from, to) : nil
+        guard let from = start(number), let to = start(number + 1), from < to else { return nil }
+        return (from, to)
     }
 
     var text: String { CivilTime.text(number) }
+
+    /// The first midnight of 2001: intervals of several hours or minutes tile from there.
+    static func firstOf2001(in zone: TimeZone) -> Instant {
+        LocalDay(0, in: zone).bounds?.from ?? Instant(nanoseconds: 0)
+    }
 }
 
 /// Local days as their names, `YYYY-MM-DD`.

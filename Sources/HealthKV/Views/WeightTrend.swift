@@ -27,25 +27,36 @@ extension SampleReading where Self: ~Copyable {
     /// print(trend.last?.movingAverage ?? 0, trend.last?.weeklyRate ?? 0)
     /// ```
     ///
+    /// What lies before `from` within the window counts in averages and rates, but gets no day of its own.
+    ///
     /// - Parameter window: how many days the moving average and the rate look at.
     public func weightTrend(
         of type: SampleType = .bodyMass, from: Instant = .distantPast, to: Instant = .distantFuture,
         calendar: Calendar = .current, unit: HealthUnit = .kilogram, window: Int = 7
     ) throws -> [WeightDay] {
-        let samples = try samples(of: type, from: from, to: to, rule: .strictStart)
-        guard let first = samples.first, let last = samples.last else { return [] }
+        // No more days than there are; the longest ones have 25 hours.
+        let window = max(1, min(window, LocalDay.numbers.count))
+        let (reach, isEndless) = (Int64(window) * 90_000).multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
+        let samples = try samples(
+            of: type, from: isEndless || from == .distantPast ? .distantPast : from - reach, to: to, rule: .strictStart)
+        guard let first = samples.first, let last = samples.last,
+            let borders = BucketBorders(.day, anchor: nil, calendar: calendar, from: first.start, to: last.start + 1)
+        else { return [] }
         let offsets = ZoneOffsets(calendar.timeZone, from: first.start.second, to: last.start.second)
-        // Samples ascend, so the last one of a day stays.
+        // Samples ascend, so the last one of a day stays. Where clocks go back across midnight the day is the one that has begun.
         var picks: [(day: Int, sample: Sample)] = []
+        var bucket = 0
         for sample in samples {
-            let day = offsets.day(at: sample.start.second)
+            while bucket + 1 < borders.count, borders[bucket].upperBound <= sample.start.nanoseconds { bucket += 1 }
+            let day = offsets.day(at: Instant(nanoseconds: borders[bucket].lowerBound).second)
             if picks.last?.day == day { picks.removeLast() }
             picks.append((day, sample))
         }
         let values = try picks.map { try $0.sample.value(in: unit) }
         var lower = 0
-        return picks.indices.map { index in
-            while picks[lower].day <= picks[index].day - max(1, window) { lower += 1 }
+        return picks.indices.compactMap { index in
+            guard picks[index].sample.start >= from else { return nil }
+            while picks[lower].day <= picks[index].day - window { lower += 1 }
             let days = picks[lower...index].map { Double($0.day) }
             let recent = Array(values[lower...index])
             return WeightDay(

@@ -12,7 +12,6 @@ struct WriteState {
     var spans = TouchedSpans()
     var deletions: [ChangeRecord.Deletion] = []
     var removals: [ChangeRecord.Removal] = []
-    var stale: [UInt32: [ClosedRange<Int64>]] = [:]
     /// Types whose marks of shadowed samples are to be made anew, since a source's rank has changed.
     var reranked: Set<UInt32> = []
     /// Whether the identity index has new runs, which may have to be merged.
@@ -36,21 +35,6 @@ struct WriteState {
     mutating func takeOrdinal() -> UInt32 {
         defer { ordinal += 1 }
         return ordinal
-    }
-
-    /// Marks the hours of a type whose summaries no longer hold.
-    mutating func markStale(_ type: UInt32, _ start: Int64, _ end: Int64) {
-        let hour = DurationClass.hour.longest
-        let first = start.dividedDown(by: hour)
-        let last = end == .max ? first : max(first, end.dividedDown(by: hour))
-        var ranges = stale[type] ?? []
-        if let newest = ranges.last, first >= newest.lowerBound, last <= newest.upperBound { return }
-        ranges.append(first...last)
-        if ranges.count > 32 {
-            // A hull is coarser but still right: too much is recomputed, never too little.
-            ranges = [ranges.map(\.lowerBound).min()!...ranges.map(\.upperBound).max()!]
-        }
-        stale[type] = ranges
     }
 }
 

@@ -6,8 +6,9 @@ extension WriteTransaction {
     mutating func account(_ lane: Lane, _ merged: LaneEdit.Merged) throws {
         try account(lane, merged.removed[...], -1)
         try account(lane, merged.added, 1)
-        if let first = merged.added.first, let last = merged.added.last {
-            state.spans.add(lane, first.start...last.start)
+        // Where a row went something may be told anew too: an edit may have taken it to another duration class.
+        for rows in [merged.removed[...], merged.added] {
+            if let first = rows.first, let last = rows.last { state.spans.add(lane, first.start...last.start) }
         }
     }
 
@@ -19,7 +20,7 @@ extension WriteTransaction {
             counts.add(count, source: try snapshot.revision(revision).sourceNumber, sign)
         }
         context.counts[lane.type] = counts
-        state.markStale(lane.type, rows)
+        context.stale.mark(lane.type, rows)
     }
 }
 
@@ -47,30 +48,5 @@ private struct RevisionTally {
         if place == counts.count { counts.append((revision, TypeCounts.Count())) }
         places[slot] = place
         return place
-    }
-}
-
-extension WriteState {
-    /// Marks the hours that rows, in order of their starts, touch; hours side by side are marked as one stretch.
-    fileprivate mutating func markStale(_ type: UInt32, _ rows: ArraySlice<StoredRow>) {
-        let hour = DurationClass.hour.longest
-        let span = rows.span
-        var from = span[0].start
-        var to = from
-        /// Starts before this fall into the hours up to `to`, or the one behind them.
-        var limit = from
-        for index in 0..<span.count {
-            let start = span[index].start
-            let end = span[index].end == .max ? start : span[index].end
-            if start >= limit {
-                if index > 0 { markStale(type, from, to) }
-                (from, to) = (start, start)
-            } else if end <= to {
-                continue
-            }
-            to = max(to, end)
-            if to >= limit - hour { limit = (to.dividedDown(by: hour) + 2) * hour }
-        }
-        markStale(type, from, to)
     }
 }

@@ -3,6 +3,9 @@ import HealthModel
 
 extension WriteTransaction {
     /// Deletes the sample with an id. Answers false when there is none, which is no error.
+    ///
+    /// An imported sample is hidden, as ``hide(id:)`` does: no later pull brings it back, whatever its version (SEMANTICS C7);
+    /// ``unhide(id:)`` lets it.
     @discardableResult
     public mutating func delete(id: SampleID) throws -> Bool {
         guard let found = try snapshot.find(id) else { return false }
@@ -34,7 +37,7 @@ extension WriteTransaction {
         try whole { transaction in
             var live: [FoundRow] = []
             for row in found { if let row = try transaction.settled(row) { live.append(row) } }
-            try transaction.deleteFound(live)
+            for row in live { try transaction.deleteFound([row], tombstoneVersion: row.row.versionOfDeletion) }
             return live.count
         }
     }
@@ -56,4 +59,10 @@ extension WriteTransaction {
             state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: item.row.id, type: item.lane.type))
         }
     }
+}
+
+extension StoredRow {
+    /// The version of the tombstone that a deletion made here leaves. What was imported stays away for good: its next version, or
+    /// a pull when the tombstone is forgotten, would bring it back.
+    var versionOfDeletion: Int64 { flags.contains(.imported) ? Sample.versionLimit : version }
 }

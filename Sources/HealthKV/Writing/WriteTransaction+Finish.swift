@@ -20,7 +20,7 @@ extension WriteTransaction {
                 try put(.summaries, TypeCounts.key(type), counts.value(type, commit: commit))
             }
         }
-        for (type, ranges) in state.stale {
+        for (type, ranges) in context.stale.ranges {
             for range in ranges { try markStale(type, range) }
         }
         if state.recountsRecords { state.header.recordSum = try snapshot.countRecordSum() }
@@ -32,7 +32,7 @@ extension WriteTransaction {
     /// Adds a range of hours to the stale ones of a type, joined with those it touches.
     private mutating func markStale(_ type: UInt32, _ range: ClosedRange<Int64>) throws {
         var joined = range
-        for other in try snapshot.staleRanges(type, touching: range) {
+        for other in try snapshot.storedStaleRanges(type, touching: range) {
             if other.contains(range.lowerBound), other.contains(range.upperBound) { return }
             try remove(.upkeep, StaleRange.key(type, other.lowerBound))
             joined = min(joined.lowerBound, other.lowerBound)...max(joined.upperBound, other.upperBound)
@@ -46,9 +46,10 @@ extension WriteTransaction {
         let names = context.names
         let intents = context.intents
         let partitions = context.partitions
-        let counts = context.counts
+        let (counts, stale) = (context.counts, context.stale)
         let (context, environment) = (context, environment)
         var after = state
+        var addedRuns = false
         do {
             let result = try lmdb.nested { inner in
                 var transaction = WriteTransaction(
@@ -60,6 +61,7 @@ extension WriteTransaction {
                     inner = transaction.release()
                     return result
                 } catch {
+                    addedRuns = transaction.state.addedRuns
                     inner = transaction.release()
                     throw error
                 }
@@ -71,7 +73,9 @@ extension WriteTransaction {
             context.names = names
             context.intents = intents
             context.partitions = partitions
-            context.counts = counts
+            (context.counts, context.stale) = (counts, stale)
+            // What filters learned of the index is undone with it.
+            if addedRuns { environment.filters.forget() }
             syncHeader()
             throw error
         }
@@ -111,8 +115,25 @@ enum StaleRange {
 }
 
 extension Snapshot {
-    /// The stale stretches of a type that overlap or adjoin a range of hours.
+    /// The stale stretches of a type that overlap or adjoin a range of hours, in order and apart from each other: those of earlier
+    /// commits and those that this transaction has made.
     func staleRanges(_ type: UInt32, touching range: ClosedRange<Int64>) throws -> [ClosedRange<Int64>] {
+        let stored = try storedStaleRanges(type, touching: range)
+        guard let own = context.stale.ranges[type] else { return stored }
+        var joined: [ClosedRange<Int64>] = []
+        for other in (stored + own).sorted(by: { $0.lowerBound < $1.lowerBound })
+        where other.lowerBound <= range.upperBound &+ 1 && other.upperBound >= range.lowerBound &- 1 {
+            if let last = joined.last, other.lowerBound <= last.upperBound &+ 1 {
+                joined[joined.count - 1] = last.lowerBound...max(last.upperBound, other.upperBound)
+            } else {
+                joined.append(other)
+            }
+        }
+        return joined
+    }
+
+    /// Those of earlier commits.
+    func storedStaleRanges(_ type: UInt32, touching range: ClosedRange<Int64>) throws -> [ClosedRange<Int64>] {
         var ranges: [ClosedRange<Int64>] = []
         var cursor = try view.cursor(tables[.upkeep])
         let prefix = StaleRange.key(type, range.lowerBound)

@@ -3,25 +3,33 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// Deletes all samples of a source and answers how many there were.
+    /// Deletes all samples of a source and answers how many there were. Imported ones stay hidden, as with ``delete(id:)``.
     ///
     /// However many they are, this commits at once: readers leave them out from here on, and bounded steps remove them.
-    /// The change feed reports one removal.
+    /// The change feed reports one removal for each source. An identity without a bundle means the source that has none, and where
+    /// the store has no such source all of that name.
     @discardableResult
     public mutating func deleteSource(_ source: SourceIdentity) throws -> Int {
-        guard let number = try snapshot.number(of: source) else { return 0 }
-        return try whole { try $0.remove(.source(number), leavingTombstones: true) }
+        try remove(source, leavingTombstones: true)
     }
 
     /// Removes all samples of a source without a trace, as when its provider is disconnected: nothing is sent to
-    /// peers, and a later pull may bring them again.
+    /// peers, and a later pull may bring them again. An identity without a bundle means what it means to ``deleteSource(_:)``.
     @discardableResult
     public mutating func purgeSource(_ source: SourceIdentity) throws -> Int {
-        guard let number = try snapshot.number(of: source) else { return 0 }
-        return try whole { try $0.remove(.source(number), leavingTombstones: false) }
+        try remove(source, leavingTombstones: false)
     }
 
-    /// Deletes the samples of a type that start in `from..<to` and answers how many there were.
+    private mutating func remove(_ source: SourceIdentity, leavingTombstones: Bool) throws -> Int {
+        // What is removed is gone: a name is taken for more than one source only where it can mean nothing else.
+        let numbers = try snapshot.number(of: source).map { [$0] } ?? snapshot.numbers(meantBy: source).sorted()
+        return try whole { transaction in
+            try numbers.reduce(0) { try $0 + transaction.remove(.source($1), leavingTombstones: leavingTombstones) }
+        }
+    }
+
+    /// Deletes the samples of a type that start in `from..<to` and answers how many there were. Imported ones stay hidden, as with
+    /// ``delete(id:)``.
     @discardableResult
     public mutating func deleteRange(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
@@ -36,10 +44,9 @@ extension WriteTransaction {
         var intent = Intent(
             scope: scope, commit: commit, ordinal: ordinal, clock: tick(), time: environment.now().nanoseconds,
             leavesTombstones: leavingTombstones)
-        let hasQueues = try hasQueues()
-        var authored: [(row: StoredRow, type: UInt32)]? = leavingTombstones && hasQueues ? [] : nil
-        let total = try countAndHide(intent, &authored)
+        let total = try countAndHide(intent)
         guard total > 0 else { return 0 }
+        if leavingTombstones { try queueDeletions(intent) }
         state.isChanged = true
         state.removals.append(ChangeRecord.Removal(ordinal: ordinal, scope: scope))
         context.intents.append(intent)
@@ -52,15 +59,45 @@ extension WriteTransaction {
             try put(.upkeep, intent.key, intent.value(commit: commit))
         }
         syncHeader()
-        for item in authored ?? [] { try queue(item.row, item.type, .delete) }
         return total
     }
 
-    /// Counts what an operation takes away, and takes it out of the counts. Lists what was written here, if it is asked to: for
-    /// peers with a queue each deletion is one of its own.
-    private mutating func countAndHide(
-        _ intent: Intent, _ authored: inout [(row: StoredRow, type: UInt32)]?
-    ) throws -> Int {
+    /// Queues a deletion for each sample that goes and that a peer's queue takes, a part of a lane at a time: rows that nobody
+    /// is told of are not kept, and never more of the others than a few chunks have.
+    private mutating func queueDeletions(_ intent: Intent) throws {
+        for lane in try snapshot.lanes(of: intent) {
+            let type = try snapshot.type(lane.type)
+            let (takesOwn, takesImports) = (
+                try queuesTake(type, isImported: false), try queuesTake(type, isImported: true)
+            )
+            guard takesOwn || takesImports else { continue }
+            var next: Point? = intent.points.from
+            while let from = next {
+                next = nil
+                var rows: [StoredRow] = []
+                try snapshot.forEachChunk(lane, from: from, to: intent.points.to) { chunk in
+                    guard rows.count < ChunkEncoder.rowLimit else {
+                        next = chunk.key.lower
+                        return false
+                    }
+                    guard try snapshot.mayHold(chunk, intent) else { return true }
+                    for row in try snapshot.visibleRows(chunk) {
+                        let source = try snapshot.revision(row.revision).sourceNumber
+                        guard intent.hides(row, type: lane.type, source: source) else { continue }
+                        if row.flags.contains(.imported) ? takesImports : takesOwn { rows.append(row) }
+                    }
+                    return true
+                }
+                for var row in rows {
+                    row.version = row.versionOfDeletion
+                    try queue(row, lane.type, .delete)
+                }
+            }
+        }
+    }
+
+    /// Counts what an operation takes away, and takes it out of the counts.
+    private mutating func countAndHide(_ intent: Intent) throws -> Int {
         var total = 0
         for lane in try snapshot.lanes(of: intent) {
             var counts = try snapshot.counts(of: lane.type)
@@ -75,14 +112,13 @@ extension WriteTransaction {
                     counts.add(row, source: source, -1)
                     counts.hidden += 1
                     total += 1
-                    authored?.append((row, lane.type))
                     let end = row.end == .max ? row.start : row.end
                     hours = min(hours?.lowerBound ?? row.start, row.start)...max(hours?.upperBound ?? end, end)
                 }
                 return true
             }
             context.counts[lane.type] = counts
-            if let hours { state.markStale(lane.type, hours.lowerBound, hours.upperBound) }
+            if let hours { context.stale.mark(lane.type, hours.lowerBound, hours.upperBound) }
         }
         return total
     }
@@ -112,8 +148,11 @@ extension WriteTransaction {
             let source = try snapshot.revision(row.revision).sourceNumber
             let intent = context.intents.first { $0.hides(row, type: lane.type, source: source) }
             if let intent, intent.leavesTombstones {
+                var buried = row
+                buried.version = row.versionOfDeletion
                 try bury(
-                    row, lane, clock: intent.clock, commit: intent.commit, ordinal: intent.ordinal, time: intent.time)
+                    buried, lane, clock: intent.clock, commit: intent.commit, ordinal: intent.ordinal, time: intent.time
+                )
             }
             appendEntries(of: row, lane, to: &entries)
         }

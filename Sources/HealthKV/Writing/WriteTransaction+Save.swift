@@ -8,6 +8,12 @@ extension WriteTransaction {
     /// different content is an edit, with a version one above the stored one unless the sample brings a greater one. A
     /// deleted sample is vetoed unless its version is above the deleted one.
     ///
+    /// Two outcomes mean that nothing was stored, and neither throws: ``SaveOutcome/older`` where the store holds a greater version,
+    /// ``SaveOutcome/vetoed`` where the sample was deleted. A caller whose data must not be lost in silence looks at the outcome: read
+    /// the sample and save the change on top of it, or give it a new id. A sample with the version 0 is never older. To edit
+    /// what was imported use ``overlay(id:_:)``: what is saved over an import counts as the next version of the import, and a later
+    /// pull may replace it.
+    ///
     /// ```swift
     /// let outcome = try store.write { txn in
     ///     try txn.save(Sample(.bodyMass, 72.4, .kilogram, at: now))

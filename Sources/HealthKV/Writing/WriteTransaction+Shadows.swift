@@ -36,7 +36,7 @@ extension WriteTransaction {
         if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
         context.counts[lane.type]!.add(old, source: source, -1)
         context.counts[lane.type]!.add(new, source: source, 1)
-        state.markStale(lane.type, new.start, new.end)
+        context.stale.mark(lane.type, new.start, new.end)
     }
 
     /// Marks anew the samples at each of some times.

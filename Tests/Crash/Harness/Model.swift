@@ -11,6 +11,8 @@ struct Model: Sendable {
 
     private struct Tombstone: Sendable {
         var sample: Sample
+        /// What a sample must be above to live again.
+        let version: Int64
         var key: SyncKey?
     }
 
@@ -77,7 +79,7 @@ struct Model: Sendable {
         let buried = [sample.id] + [key(of: sample).flatMap { buriedKeys[$0] }].compactMap { $0 }
         for id in buried {
             guard let tombstone = tombstones[id] else { continue }
-            if sample.version <= tombstone.sample.version { return .vetoed }
+            if sample.version <= tombstone.version { return .vetoed }
         }
         for id in buried { forget(id) }
         if sample.syncIdentifier == nil, sample.origin == .authored { sample.syncIdentifier = sample.id.description }
@@ -108,7 +110,9 @@ struct Model: Sendable {
         guard leavingTombstone else { return true }
         let key = key(of: sample)
         if let other = key.flatMap({ buriedKeys[$0] }) { forget(other) }
-        tombstones[id] = Tombstone(sample: sample, key: key)
+        // What was imported and deleted here stays away, whatever version comes.
+        let version = sample.origin == .imported ? Sample.versionLimit : sample.version
+        tombstones[id] = Tombstone(sample: sample, version: version, key: key)
         if let key { buriedKeys[key] = id }
         return true
     }

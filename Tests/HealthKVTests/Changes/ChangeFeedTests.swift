@@ -213,6 +213,37 @@ import TestSupport
         }
     }
 
+    @Test("A clock that jumps ahead forgets no tombstone, and one that was ahead does not end forgetting")
+    func wrongClock()
+        throws
+    {
+        let clock = TestClock()
+        var options = tightOptions(clock)
+        options.tombstoneDays = 30
+        let day: Int64 = 86_400_000_000_000
+        try withStore(options: options) { store throws in
+            let samples = (0..<3).map { steps(Double($0), $0) }
+            try store.write { try $0.save(samples) }
+            try store.write { _ = try $0.delete(id: samples[0].id) }
+            func upkeep() throws { while try store.maintain() {} }
+            func isKept(_ number: Int) throws -> Bool {
+                try store.read { try $0.deletedSample(id: samples[number].id) } != nil
+            }
+            clock.advance(by: 4_000 * day)
+            try upkeep()
+            #expect(try isKept(0))
+            // A change stamps what that clock says; then the clock is put right.
+            try store.write { _ = try $0.delete(id: samples[1].id) }
+            try upkeep()
+            #expect(try !isKept(0) && isKept(1))
+            clock.advance(by: -3_990 * day)
+            try store.write { _ = try $0.delete(id: samples[2].id) }
+            clock.advance(by: 40 * day)
+            try upkeep()
+            #expect(try !isKept(2))
+        }
+    }
+
     @Test("A token survives as text, and what is no token is none") func text() throws {
         let store = try SampleStore.temporary()
         try store.save(steps(1, 1))

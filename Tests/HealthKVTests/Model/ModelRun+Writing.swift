@@ -189,7 +189,7 @@ extension ModelRun {
         let isDeleted = try txn.delete(id: target)
         note("delete \(target): \(isDeleted)")
         try expect(isDeleted == (sample != nil), "delete answered \(isDeleted)")
-        try bury(txn, sample.map { [$0] } ?? [])
+        try buryDeleted(txn, sample.map { [$0] } ?? [])
     }
 
     private func deleteBySyncIdentifier(_ txn: inout WriteTransaction) throws {
@@ -202,7 +202,7 @@ extension ModelRun {
         let isDeleted = try txn.delete(syncIdentifier: text, type: type, source: source.identity)
         note("delete by sync identifier \(text.prefix(40)) of \(type), \(source.name): \(isDeleted)")
         try expect(isDeleted == !samples.isEmpty, "delete by sync identifier answered \(isDeleted)")
-        try bury(txn, samples)
+        try buryDeleted(txn, samples)
     }
 
     private func deleteGroup(_ txn: inout WriteTransaction) throws {
@@ -211,7 +211,12 @@ extension ModelRun {
         let count = try txn.deleteGroup(group)
         note("delete group \(group): \(count)")
         try expect(count == samples.count, "deleteGroup answered \(count), not \(samples.count)")
-        try bury(txn, samples)
+        try buryDeleted(txn, samples)
+    }
+
+    /// C7: what was imported and deleted here is hidden.
+    private func buryDeleted(_ txn: borrowing WriteTransaction, _ samples: [Sample]) throws {
+        try bury(txn, samples.map(ReferenceModel.asDeleted))
     }
 
     /// Each deletion has a clock of its own.
@@ -260,7 +265,8 @@ extension ModelRun {
         model.lastClock = time
         for sample in samples {
             if leavingTombstones {
-                model.bury(sample, clock: ChangeClock(time: time, replica: model.replica), now: clock.now)
+                let clock = ChangeClock(time: time, replica: model.replica)
+                model.bury(ReferenceModel.asDeleted(sample), clock: clock, now: self.clock.now)
             } else {
                 model.live[sample.id] = nil
             }

@@ -154,6 +154,13 @@ struct ReferenceModel {
         if clock.time <= now + 86_400 * Instant.nanosecondsPerSecond { lastClock = max(lastClock, clock.time) }
     }
 
+    /// A sample as its deletion here records it: no later version of an import brings it back.
+    static func asDeleted(_ sample: Sample) -> Sample {
+        var deleted = sample
+        if sample.origin == .imported { deleted.version = Sample.versionLimit }
+        return deleted
+    }
+
     /// Takes a live sample away and leaves a tombstone under its id and its sync identifier.
     mutating func bury(_ sample: Sample, clock: ChangeClock, now: Instant) {
         live[sample.id] = nil

@@ -110,9 +110,51 @@ import Testing
                 try txn.delete(id: other.id)
             }
             clock.advance(by: 500 * 86_400 * Instant.nanosecondsPerSecond)
+            // A clock is believed once something has been written by it.
+            try store.save(Sample(.bodyMass, 71, .kilogram, at: .day(4)))
             while try store.maintain() {}
             #expect(try store.read { try $0.deletedSample(id: other.id) } == nil)
             #expect(try store.save(pulled) == .vetoed)
+        }
+    }
+
+    @Test("C7: an import that is deleted stays deleted, whatever version comes and however long ago that was")
+    func deleted() throws {
+        let deletions: [@Sendable (inout WriteTransaction, Sample) throws -> Void] = [
+            { _ = try $0.delete(id: $1.id) }, { txn, _ in _ = try txn.deleteRange(of: .bodyMass) },
+            { _ = try $0.deleteSource($1.source.identity) },
+        ]
+        for delete in deletions {
+            let clock = TestClock()
+            var options = tightOptions(clock)
+            options.tombstoneDays = 30
+            try withStore(options: options) { store in
+                let pulled = pulled
+                try store.save(pulled)
+                try store.write { try delete(&$0, pulled) }
+                #expect(try store.read { try $0.deletedSample(id: pulled.id) }?.isHidden == true)
+                var edited = pulled
+                edited.version = pulled.version + 5
+                #expect(try store.save(edited) == .vetoed)
+                clock.advance(by: 60 * 86_400 * Instant.nanosecondsPerSecond)
+                while try store.maintain() {}
+                #expect(try store.save(pulled) == .vetoed)
+                #expect(try store.write { try $0.unhide(id: pulled.id) })
+                #expect(try store.save(pulled) == .inserted)
+            }
+        }
+    }
+
+    @Test("C22: an import that its peer deleted may come back with a greater version")
+    func deletedByPeer() throws {
+        try withStore { store in
+            let pulled = pulled
+            try store.save(pulled)
+            try store.write { _ = try $0.delete(id: pulled.id, version: 1) }
+            #expect(try store.save(pulled) == .vetoed)
+            var edited = pulled
+            edited.version = max(1, pulled.version) + 1
+            #expect(try store.save(edited) == .inserted)
         }
     }
 

@@ -30,6 +30,8 @@ struct OracleBucket: Equatable {
     var earliest: Int64?
     var latest: Int64?
     var average: Double?
+    var earliestValue: Double?
+    var latestValue: Double?
 
     var hasData: Bool { count > 0 || duration > 0 || sum != 0 }
 }
@@ -102,6 +104,7 @@ struct StatisticsOracle {
         }
         guard !inside.isEmpty else { return bucket }
         bucket.average = bucket.sum / Double(inside.count)
+        (bucket.earliestValue, bucket.latestValue) = (inside.first?.value, inside.last?.value)
         if isTimeWeighted {
             let ends = inside.dropFirst().map(\.start) + [min(end, to)]
             var (weighted, seconds) = (0.0, 0.0)
@@ -132,6 +135,70 @@ struct CalendarOracle {
     let calendar: Calendar
 
     /// The borders of buckets from the one that holds `from` to the one that holds the instant before `to`.
+    func borders(_ interval: StatisticsInterval, anchor: Int64?, from: Int64, to: Int64) -> [Int64] {
+        if interval.count == 1, anchor == nil { return borders(interval.unit, from: from, to: to) }
+        let second: Int64 = 1_000_000_000
+        let start = anchor.map { $0 / second }
+        var number = -1
+        var borders = [border(0, interval, start)]
+        while borders[0] * second > from {
+            borders.insert(border(number, interval, start), at: 0)
+            number -= 1
+        }
+        number = 1
+        while borders.last! * second < to {
+            borders.append(border(number, interval, start))
+            number += 1
+        }
+        // An interval that clocks skip is none.
+        borders = Set(borders).sorted().map { $0 * second }
+        let first = borders.lastIndex { $0 <= from }!
+        let last = borders.firstIndex { $0 >= to }!
+        return Array(borders[first...last])
+    }
+
+    /// The border so many intervals behind the anchor, in seconds since 2001.
+    private func border(_ number: Int, _ interval: StatisticsInterval, _ anchor: Int64?) -> Int64 {
+        let count = number * interval.count
+        switch interval.unit {
+        case .minute: return (anchor ?? reaching(0)) + Int64(count) * 60
+        case .hour: return (anchor ?? reaching(0)) + Int64(count) * 3_600
+        case .day, .week, .month, .quarter, .year: break
+        }
+        let local = anchor.map { $0 + offset($0) } ?? 0
+        var day = Int((Double(local) / 86_400).rounded(.down))
+        let time = local - Int64(day) * 86_400
+        switch interval.unit {
+        case .day: day += count
+        case .week:
+            // The first day of 2001 was a Monday, the second day of a week that begins with Sunday.
+            if anchor == nil { day = (calendar.firstWeekday - 2) }
+            day += 7 * count
+        default:
+            var plain = Calendar(identifier: .gregorian)
+            plain.timeZone = TimeZone(secondsFromGMT: 0)!
+            let months = count * (interval.unit == .year ? 12 : interval.unit == .quarter ? 3 : 1)
+            let from = Date(timeIntervalSinceReferenceDate: Double(day) * 86_400)
+            day = Int(plain.date(byAdding: .month, value: months, to: from)!.timeIntervalSinceReferenceDate / 86_400)
+        }
+        return reaching(Int64(day) * 86_400 + time)
+    }
+
+    private func offset(_ second: Int64) -> Int64 {
+        Int64(calendar.timeZone.secondsFromGMT(for: Date(timeIntervalSinceReferenceDate: Double(second))))
+    }
+
+    /// The first quarter of an hour at which the local clock has reached a time.
+    private func reaching(_ local: Int64) -> Int64 {
+        if let known = cache.reached[local] { return known }
+        // No clock is farther from UTC, and none skips more than a day.
+        var second = local / 900 * 900 - 30 * 3_600
+        while second + offset(second) < local { second += 900 }
+        cache.reached[local] = second
+        return second
+    }
+
+    /// Of single units, by asking what every quarter of an hour belongs to.
     func borders(_ unit: StatisticsInterval.Unit, from: Int64, to: Int64) -> [Int64] {
         let step: Int64 = 900
         let second: Int64 = 1_000_000_000
@@ -168,7 +235,7 @@ struct CalendarOracle {
         let parts = parts(day, date)
         switch unit {
         case .week: return day - (parts.weekday! - calendar.firstWeekday + 7) % 7
-        case .month: return parts.year! * 12 + parts.month!
+        case .month: return parts.year! * 20 + parts.month!
         case .quarter: return parts.year! * 4 + (parts.month! - 1) / 3
         default: return parts.year!
         }
@@ -182,7 +249,10 @@ struct CalendarOracle {
         return parts
     }
 
-    private final class Cache { var parts: [Int: DateComponents] = [:] }
+    private final class Cache {
+        var parts: [Int: DateComponents] = [:]
+        var reached: [Int64: Int64] = [:]
+    }
     private let cache = Cache()
 
     init(calendar: Calendar) { self.calendar = calendar }

@@ -10,6 +10,12 @@ import Testing
     private static let watch = Source(bundle: "w", name: "Watch", product: "Watch7,1")
     private static let byPhone = [RankedSource(phone.identity)]
 
+    private static var options: SampleStore.Options {
+        var options = SampleStore.Options()
+        options.limits.thinSamples = 0
+        return options
+    }
+
     private static func fill(_ store: SampleStore) throws {
         try store.write { txn in
             for number in 0..<100 {
@@ -21,6 +27,10 @@ import Testing
             }
         }
         while try store.maintain() {}
+        let blocks = try store.read { txn in
+            try txn.snapshot.summarizedBlocks(txn.snapshot.number(of: .stepCount)!).count
+        }
+        #expect(blocks > 0, "a summary stands there")
     }
 
     private static func total(_ store: SampleStore) throws -> Double? {
@@ -47,7 +57,7 @@ import Testing
 
     @Test("While a priority is being changed readers get the answers from before it")
     func readingDuringChange() throws {
-        try withStore { store in
+        try withStore(options: Self.options) { store in
             try Self.fill(store)
             #expect(try Self.total(store) == 100)
             let seen = try store.write { txn in
@@ -61,7 +71,7 @@ import Testing
 
     @Test("A change of priority, the upkeep behind it and a rebuild wait for no reader, who goes on with what it saw")
     func changingDuringRead() throws {
-        try withStore { store in
+        try withStore(options: Self.options) { store in
             try Self.fill(store)
             try store.read { txn in
                 let before = try txn.statistics(of: .stepCount).sum

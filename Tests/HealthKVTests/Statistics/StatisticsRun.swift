@@ -43,9 +43,10 @@ final class StatisticsRun {
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
         let place = random.pick(Self.places)
-        var calendar = Calendar(identifier: random.chance(0.7) ? .gregorian : .iso8601)
+        var calendar = Calendar(
+            identifier: random.pick([.gregorian, .gregorian, .gregorian, .iso8601, .buddhist, .hebrew, .islamicCivil]))
         calendar.timeZone = TimeZone(identifier: place.zone)!
-        if calendar.identifier == .gregorian { calendar.firstWeekday = random.number(1..<8) }
+        if calendar.identifier != .iso8601 { calendar.firstWeekday = random.number(1..<8) }
         calendarOracle = CalendarOracle(calendar: calendar)
         middle = random.pick(place.instants) * 1_000_000_000
         var options = SampleStore.Options()
@@ -60,12 +61,49 @@ final class StatisticsRun {
         options.limits.summaryRowsAtOnce = random.pick([1, 40, 10_000])
         options.maintainsWhenIdle = false
         store = try SampleStore.temporary(options: options)
-        log.append("\(place.zone) \(middle)")
+        log.append("\(place.zone) \(calendar.identifier) \(middle)")
     }
 
     // MARK: writing
 
+    /// Changes something, and demands that who follows a query is told of it where that changes the answer.
     func step() throws {
+        var query = randomQuery(random.pick(Self.types))
+        if query.type != .bodyMass, random.chance(0.3) { query.options = CumulativeOptions(borders: .strictStart) }
+        let before = try follow(query)
+        try takeStep()
+        let after = try follow(query)
+        guard before.order == after.order, !isSame(before.answer, after.answer) else { return }
+        guard try store.read({ try $0.snapshot.touches(query, since: before.token) }) else {
+            throw StatisticsMismatch(description: "an answer changed and nobody is told: \(query)")
+        }
+    }
+
+    private func follow(
+        _ query: StatisticsQuery
+    ) throws -> (answer: StatisticsCollection, order: [RankedSource], token: ChangeToken) {
+        try store.read { txn in
+            (try txn.statistics(query), try txn.rankedSources(of: query.type), txn.snapshot.currentToken)
+        }
+    }
+
+    /// Sums of summaries and of samples may differ in the last bits.
+    private func isSame(_ one: StatisticsCollection, _ other: StatisticsCollection) -> Bool {
+        one.count == other.count
+            && zip(one, other).allSatisfy { one, other in
+                func isNear(_ one: Double?, _ other: Double?) -> Bool {
+                    one == other || abs((one ?? 0) - (other ?? 0)) <= 1e-9 * abs(one ?? 0)
+                }
+                return (one.start, one.count, one.earliest, one.latest, one.duration)
+                    == (other.start, other.count, other.earliest, other.latest, other.duration)
+                    && isNear(one.sum, other.sum) && isNear(one.average, other.average)
+                    && one.minimum == other.minimum && one.maximum == other.maximum
+            }
+    }
+
+    func note(_ text: String) { log.append(text) }
+
+    private func takeStep() throws {
         clock.advance(by: 1_000_000_000)
         switch random.number(0..<24) {
         case 0..<9: try saveSome()
@@ -110,15 +148,17 @@ final class StatisticsRun {
             source: random.pick(Self.sources), id: SampleID(using: &random), isUserEntered: random.chance(0.15))
     }
 
-    private func keep(_ sample: Sample) {
+    func keep(_ sample: Sample) {
         changes += 1
         if !seen.contains(sample.source.identity) { seen.append(sample.source.identity) }
         samples[sample.type, default: []].removeAll { $0.sample.id == sample.id }
         samples[sample.type, default: []].append(OracleSample(sample: sample, changed: changes))
     }
 
+    func newSamples() -> [Sample] { (0..<random.number(1..<5)).map { _ in newSample() } }
+
     private func saveSome() throws {
-        let new = (0..<random.number(1..<5)).map { _ in newSample() }
+        let new = newSamples()
         try store.write { txn in for sample in new { try txn.save(sample) } }
         new.forEach(keep)
         log.append("saved \(new.count)")
@@ -155,6 +195,10 @@ final class StatisticsRun {
             let length = sample.isOpenEnded ? 0 : sample.end.nanoseconds - sample.start.nanoseconds
             sample.start = Instant(nanoseconds: instant())
             sample.end = sample.start + length
+        } else if random.chance(0.3), !sample.isOpenEnded {
+            // Shorter or longer, perhaps of another duration class.
+            let length = sample.end.nanoseconds - sample.start.nanoseconds
+            sample.end = sample.start + (random.chance(0.7) ? length / Int64(random.number(2..<30)) : length * 3)
         }
         let edited = sample
         if try store.save(edited) == .replaced { keep(edited) }

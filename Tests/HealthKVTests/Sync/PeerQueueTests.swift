@@ -1,3 +1,4 @@
+import ColumnFormat
 import HealthKV
 import TestSupport
 import Testing
@@ -124,6 +125,41 @@ struct PeerQueueTests {
             }
             let deletions = try pending(store, "health")
             #expect(deletions.count == 200 && deletions.allSatisfy { $0.kind == .delete })
+        }
+    }
+
+    @Test("A mass deletion queues every sample that a queue takes, however many there are, and no import")
+    func largeDeletion() throws {
+        var options = SampleStore.Options()
+        options.limits.skipsSync = true
+        try withStore(options: options) { store throws in
+            try register(store, "health", nil)
+            try register(store, "tablet", [.stepCount], imports: true)
+            var batch = SampleBatch()
+            let count = 3 * ChunkEncoder.rowLimit
+            for number in 0..<count {
+                var sample = Sample(
+                    .stepCount, 1, .count, from: .day(1, number), to: .day(1, number + 1),
+                    source: Source(name: "S\(number % 3)"))
+                if number % 4 == 0 { sample.origin = .imported }
+                batch.append(sample)
+            }
+            let imported = batch
+            try store.write { txn in
+                try txn.importBatch(imported)
+                for peer in ["health", "tablet"] {
+                    for operation in try txn.pending(for: peer) {
+                        try txn.setLink(PeerLink(peer: peer, sample: operation.sample, peerID: SampleID(), version: 1))
+                        try txn.removePending(operation)
+                    }
+                }
+            }
+            #expect(try store.write { try $0.deleteSource(SourceIdentity(name: "S1")) } == count / 3)
+            #expect(try store.write { try $0.deleteRange(of: .stepCount, from: .day(1, 60)) } > count / 2)
+            let live = try store.read { try $0.samples(of: .stepCount) }
+            let own = live.count { $0.origin == .authored }
+            #expect(try pending(store, "health").count == count - count / 4 - own)
+            #expect(try pending(store, "tablet").count == count - live.count)
         }
     }
 

@@ -27,6 +27,43 @@ import Testing
         }
     }
 
+    @Test("Totals of days on which no sample can lie, of unknown zones and of nobody are refused")
+    func refused() throws {
+        try withStore { store in
+            @Sendable func reading(_ day: String, _ zone: String = "GMT", _ peer: String = "health") -> DailyTotal {
+                DailyTotal(
+                    peer: peer, type: .stepCount, day: day, zone: zone, value: 1, unit: .count, isComplete: true,
+                    time: .day(5))
+            }
+            for day in ["0001-01-01", "1707-12-31", "1709-12-30", "2290-01-02", "2294-01-01", "9999-12-31"] {
+                expectError(.invalidSample) { try store.write { _ = try $0.setTotal(reading(day)) } }
+            }
+            for wrong in [
+                reading("2026-02-30"), reading("2026-02-03", "Mars/Olympus"), reading("2026-02-03", ""),
+                reading("2026-02-03", "GMT", ""), reading("2026-02-03", "GMT", String(repeating: "x", count: 70_000)),
+            ] {
+                expectError(.invalidSample) { try store.write { _ = try $0.setTotal(wrong) } }
+            }
+            for day in ["1709-12-31", "2290-01-01"] { try store.write { _ = try $0.setTotal(reading(day)) } }
+            let compared = try store.read { try $0.compareTotals(of: .stepCount, peer: "health") }
+            #expect(compared.map(\.own) == [nil, nil] && compared.map(\.difference) == [nil, nil])
+        }
+    }
+
+    @Test("C16: a day without samples is told apart from one without steps")
+    func coverage() throws {
+        try withStore { store in
+            let reading = total(100, 0, isComplete: true)
+            try store.write { _ = try $0.setTotal(reading) }
+            func own() throws -> [Double?] {
+                try store.read { try $0.compareTotals(of: .stepCount, peer: "health").map(\.own) }
+            }
+            #expect(try own() == [nil])
+            try store.save(Sample(.stepCount, 0, .count, from: .day(1, 0), to: .day(1, 60)))
+            #expect(try own() == [0])
+        }
+    }
+
     @Test("The difference to the samples is readable, and totals go with their peer")
     func comparing() throws {
         try withStore { store in

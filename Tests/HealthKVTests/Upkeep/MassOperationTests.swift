@@ -169,7 +169,7 @@ import TestSupport
         options.onNotice = { notices.note($0) }
         let folder = TemporaryFolder()
         let quiet = try SampleStore.open(at: folder.path, options: options)
-        try await quiet.write { _ = try $0.save(Self.samples) }
+        _ = try await quiet.write { try $0.save(Self.samples) }
         _ = try Operation.purgeSource.perform(quiet)
         var chunks: [(key: [UInt8], value: [UInt8])] = []
         try quiet.read { try $0.forEachRecord(ofTable: "chunks") { chunks.append(($0, $1)) } }

@@ -30,6 +30,62 @@ import Testing
         }
     }
 
+    @Test("Days on which no sample can lie are refused, and end no process")
+    func days() throws {
+        try withStore { store in
+            for (first, last) in [
+                ("0001-01-01", "2026-01-01"), ("1707-01-01", "1708-01-01"), ("2026-01-01", "9999-12-31"),
+                ("2294-01-01", "2294-01-02"),
+            ] {
+                expectError(.invalidSample) {
+                    try store.read { try $0.dailySteps(from: first, to: last, calendar: calendar("UTC"), source: "s") }
+                }
+            }
+            for instant in [Instant.distantPast, .distantFuture] {
+                expectError(.invalidSample) {
+                    try store.read { try $0.today(at: instant, calendar: calendar("UTC")) }
+                }
+            }
+            #expect(LocalDay(CivilTime.day("9999-12-31")!, in: .gmt).bounds == nil)
+            let last = try store.read { txn in
+                try txn.dailySteps(from: "2289-12-30", to: "2290-01-01", calendar: calendar("UTC"), source: "s")
+            }
+            #expect(last.map(\.date) == ["2289-12-30", "2289-12-31"])
+        }
+    }
+
+    @Test("A trend is the same from wherever it is asked for, with any window")
+    func trendFromAnywhere() throws {
+        try withStore { store in
+            for day in 0..<40 where day % 3 != 1 {
+                try store.save(
+                    Sample(.bodyMass, 80 + Double(day * day % 7), .kilogram, at: .day(day, 7_200 * (day % 11))))
+            }
+            for window in [1, 7, 30, .max, 0] {
+                let all = try store.read { try $0.weightTrend(calendar: calendar("Europe/Berlin"), window: window) }
+                for from in [Instant.day(3), .day(12, 7_000), .day(20, 50_000), .day(39)] {
+                    let part = try store.read {
+                        try $0.weightTrend(from: from, calendar: calendar("Europe/Berlin"), window: window)
+                    }
+                    #expect(part == all.filter { $0.sample.start >= from } && !part.isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test("Where clocks go back across midnight no day is shown twice")
+    func midnights() throws {
+        try withStore { store in
+            // On 2009-11-01, a minute after midnight, it was 23:01 again.
+            let midnight = Instant(nanoseconds: (Int64(CivilTime.day("2009-11-01")!) * 86_400 + 9_000) * 1_000_000_000)
+            for (second, value) in [(-3_600, 70.0), (30, 71), (1_800, 72), (40_000, 73)] {
+                try store.save(Sample(.bodyMass, value, .kilogram, at: midnight + Int64(second) * 1_000_000_000))
+            }
+            let trend = try store.read { try $0.weightTrend(calendar: calendar("America/St_Johns")) }
+            #expect(trend.map(\.date) == ["2009-10-31", "2009-11-01"] && trend.map(\.value) == [70, 73])
+        }
+    }
+
     @Test("A day's steps are a number whatever the samples hold")
     func absurdSteps() throws {
         try withStore { store in
