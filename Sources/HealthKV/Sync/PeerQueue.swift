@@ -107,6 +107,18 @@ extension WriteTransaction {
         }
     }
 
+    /// The greatest version of a sample that any peer with a queue may hold: it can be above the store's own.
+    mutating func greatestSent(_ sample: SampleID) throws -> Int64 {
+        var greatest: Int64 = 0
+        for peer in try queues() {
+            greatest = max(greatest, try link(peer: peer.name, sample: sample)?.version ?? 0)
+            if let waiting = try pending(peer: peer.name, sample: sample), waiting.isSent {
+                greatest = max(greatest, waiting.version)
+            }
+        }
+        return greatest
+    }
+
     /// Whether any change may have to be queued.
     mutating func hasQueues() throws -> Bool { try !queues().isEmpty }
 
@@ -129,7 +141,7 @@ extension WriteTransaction {
         if kind == .delete, link == nil, !wasTried { return }
         var next = max(version, link.map { $0.version + 1 } ?? 0)
         if let prior, prior.kind == .save { next = max(next, prior.isSent ? prior.version + 1 : prior.version) }
-        if kind == .delete { next = max(version, prior?.version ?? 0) }
+        if kind == .delete { next = max(version, prior?.version ?? 0, link?.version ?? 0) }
         var operation = PendingOperation(peer: peer, kind: kind, sample: sample, version: next)
         operation.isSent = wasTried
         try enqueue(operation)

@@ -45,7 +45,8 @@ extension WriteTransaction {
     ) throws {
         for item in found {
             var buried = item.row
-            if let tombstoneVersion { buried.version = tombstoneVersion }
+            // A deletion made here is one of what the peers hold, too.
+            buried.version = try tombstoneVersion ?? max(buried.version, greatestSent(item.row.id))
             try apply(item.lane, inserts: [], removals: [item.row.point])
             let ordinal = state.takeOrdinal()
             try bury(

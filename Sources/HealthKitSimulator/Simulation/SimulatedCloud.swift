@@ -65,11 +65,22 @@ extension SimulatedDevice {
                 state.remove([uuid], at: now)
                 return true
             case .saved(let record):
-                guard state.database.record(record.uuid) == nil else { return false }
+                guard state.database.record(record.uuid) == nil, state.database.takes(record) else { return false }
                 let changed = state.database.save([record])
                 state.observers.noteNews(of: changed, at: now)
                 return !changed.isEmpty
             }
         }
+    }
+}
+
+extension HealthDatabase {
+    /// Of two objects with one version all devices keep the same, or each keeps its own where an equal version is skipped (A7). Were
+    /// each to take the other's in place of its own, the deletions of both would follow.
+    fileprivate func takes(_ record: HealthRecord) -> Bool {
+        guard options.equalVersionReplaces, let key = record.syncKey, let held = tables[record.type.identifier]?.live(key),
+            held.version == record.version
+        else { return true }
+        return held.uuid.uuidString < record.uuid.uuidString
     }
 }

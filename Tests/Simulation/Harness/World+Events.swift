@@ -193,7 +193,7 @@ extension World {
     private func purge() {
         guard let health = random.pick(sites).health else { return }
         health.purgeDeletions(olderThan: random.pick([0, 3_600]))
-        hasPurged = true
+        needsComparing = true
         note("deletions are purged")
         count("purge")
         forgetUnheardDeletions()
@@ -218,6 +218,7 @@ extension World {
 
     /// Takes down what is held without a store, before that store goes.
     private func lose(_ site: Site, since counts: [SampleID: Int], beside values: [SampleID: Int]) throws {
+        needsComparing = true
         var held = values.mapValues { Set([$0]) }
         var deleted: Set<SampleID> = []
         for other in sites {

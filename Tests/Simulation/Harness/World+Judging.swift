@@ -21,7 +21,7 @@ extension World {
             if site.wasBlind { try await engine(site).authorize(Site.healthName) }
         }
         try await comeToRest()
-        guard hasPurged else { return }
+        guard needsComparing else { return }
         for _ in 0..<2 {
             for site in sites where site.health != nil { try await engine(site).reconcile(Site.healthName) }
         }

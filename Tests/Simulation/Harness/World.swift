@@ -19,8 +19,8 @@ final class World {
     private(set) var parts: [Int] = []
     /// Whether HealthKit lets an equal version replace what it holds (SEMANTICS A7); otherwise nobody learns of it.
     let equalVersionReplaces: Bool
-    /// Whether deletions were purged: then it takes comparing to find what is gone.
-    var hasPurged = false
+    /// Whether a deletion may have gone unheard, because it was purged or nobody was there: then it takes comparing to find what is gone.
+    var needsComparing = false
     var trace: [String] = []
     var counts: [String: Int] = [:]
 
