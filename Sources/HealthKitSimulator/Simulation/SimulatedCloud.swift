@@ -39,6 +39,11 @@ public final class SimulatedCloud: Sendable {
                     }
                 }
             }
+            for one in members.indices {
+                for other in members.indices where other != one {
+                    members[other].foreign.formUnion(members[other].device.agree(with: members[one].device))
+                }
+            }
         }
         for member in members.withLock({ $0 }) { member.device.deliver() }
     }
@@ -65,7 +70,11 @@ extension SimulatedDevice {
                 state.remove([uuid], at: now)
                 return true
             case .saved(let record):
-                guard state.database.record(record.uuid) == nil, state.database.takes(record) else { return false }
+                guard state.database.record(record.uuid) == nil, !state.database.prefersOwn(to: record) else {
+                    return false
+                }
+                // What comes back is no longer deleted.
+                state.database.withTable(record.type) { $0.forgetDeletion(of: record.uuid) }
                 let changed = state.database.save([record])
                 state.observers.noteNews(of: changed, at: now)
                 return !changed.isEmpty
@@ -74,13 +83,32 @@ extension SimulatedDevice {
     }
 }
 
+extension SimulatedDevice {
+    /// Takes over what the other device keeps of two objects with one version. Answers what that was.
+    fileprivate func agree(with other: SimulatedDevice) -> [UUID] {
+        guard options.equalVersionReplaces else { return [] }
+        let theirs = other.state.withLock { $0.database.all.filter { $0.syncKey != nil } }
+        return theirs.filter { record in
+            let isRival = state.withLock { state in
+                guard let held = state.database.rival(of: record) else { return false }
+                return held.uuid != record.uuid
+            }
+            return isRival && receive(.saved(record))
+        }.map(\.uuid)
+    }
+}
+
 extension HealthDatabase {
-    /// Of two objects with one version all devices keep the same, or each keeps its own where an equal version is skipped (A7). Were
-    /// each to take the other's in place of its own, the deletions of both would follow.
-    fileprivate func takes(_ record: HealthRecord) -> Bool {
-        guard options.equalVersionReplaces, let key = record.syncKey, let held = tables[record.type.identifier]?.live(key),
-            held.version == record.version
-        else { return true }
-        return held.uuid.uuidString < record.uuid.uuidString
+    /// What is held with the sync identifier and the version of a record.
+    fileprivate func rival(of record: HealthRecord) -> HealthRecord? {
+        guard let key = record.syncKey, let held = tables[record.type.identifier]?.live(key) else { return nil }
+        return held.version == record.version ? held : nil
+    }
+
+    /// Where an equal version replaces, all devices keep the same of two objects with one version in the end: were each to take the
+    /// other's, they would never agree. Where it is skipped, each keeps its own (A7).
+    fileprivate func prefersOwn(to record: HealthRecord) -> Bool {
+        guard let held = rival(of: record) else { return false }
+        return !options.equalVersionReplaces || held.uuid.uuidString > record.uuid.uuidString
     }
 }

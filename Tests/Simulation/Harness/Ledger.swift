@@ -9,8 +9,6 @@ struct Ledger {
             case delete
         }
         let kind: Kind
-        /// The store at which it was done; `nil` for the Health app.
-        let site: Int?
         /// The save that it was done to.
         let parent: Int?
         /// Whether it may have been lost with a store that was removed or put back.
@@ -65,38 +63,32 @@ struct Ledger {
         return last
     }
 
-    mutating func save(_ id: SampleID, _ value: Int, at site: Int, new: @autoclosure () -> Entry, upon parent: Int?) {
+    mutating func save(_ id: SampleID, _ value: Int, new: @autoclosure () -> Entry, upon parent: Int?) {
         if entries[id] == nil {
             entries[id] = new()
             ids.append(id)
         }
         let act = parent.flatMap { entries[id]!.act(of: $0) }
-        entries[id]!.acts.append(Act(kind: .save(value), site: site, parent: act))
+        entries[id]!.acts.append(Act(kind: .save(value), parent: act))
     }
 
-    mutating func delete(_ id: SampleID, value: Int, at site: Int?) {
+    mutating func delete(_ id: SampleID, value: Int) {
         guard let parent = entries[id]?.act(of: value) else { return }
-        entries[id]!.acts.append(Act(kind: .delete, site: site, parent: parent))
+        entries[id]!.acts.append(Act(kind: .delete, parent: parent))
     }
 
     mutating func markUnknowable(_ id: SampleID) { entries[id]?.isUnknowable = true }
 
-    /// A store is gone, with all that was done there and is held nowhere else.
-    mutating func lose(site: Int, since counts: [SampleID: Int], held: [SampleID: Set<Int>], deleted: Set<SampleID>) {
+    /// A store is gone, with all that is held nowhere else.
+    mutating func lose(held: [SampleID: Set<Int>], deleted: Set<SampleID>) {
         for id in ids {
             let entry = entries[id]!
             var safe: Set<Int> = []
             for value in held[id] ?? [] { if let act = entry.act(of: value) { safe.formUnion(entry.line(of: act)) } }
-            for index in entry.acts.indices where index >= counts[id] ?? 0 {
-                let act = entry.acts[index]
-                // An act upon an act that may be lost may be lost with it, unless it is held itself.
-                guard act.site == site, !safe.contains(index) else { continue }
-                if act.kind == .delete, deleted.contains(id) { continue }
+            for index in entry.acts.indices where !safe.contains(index) {
+                if entry.acts[index].kind == .delete, deleted.contains(id) { continue }
                 entries[id]!.acts[index].mayBeLost = true
             }
         }
     }
-
-    /// How many acts each sample has seen.
-    var counts: [SampleID: Int] { entries.mapValues(\.acts.count) }
 }

@@ -46,7 +46,7 @@ extension World {
         _ = try await site.store.write { try $0.save(sample) }
         note("store\(site.number) writes \(value) as \(id)")
         ledger.save(
-            id, value, at: site.number,
+            id, value,
             new: Ledger.Entry(type: type, start: start, home: parts[site.number]), upon: nil)
         count("write")
     }
@@ -89,7 +89,7 @@ extension World {
         }
         note("store\(site.number) edits \(id) from \(values[id] ?? 0) to \(value)")
         let entry = ledger.entries[id]!
-        ledger.save(id, value, at: site.number, new: entry, upon: values[id])
+        ledger.save(id, value, new: entry, upon: values[id])
         count("edit")
     }
 
@@ -100,7 +100,7 @@ extension World {
         let id = random.pick(known)
         _ = try await site.store.write { try $0.delete(id: id) }
         note("store\(site.number) deletes \(id) \(values[id] ?? 0)")
-        ledger.delete(id, value: values[id] ?? 0, at: site.number)
+        ledger.delete(id, value: values[id] ?? 0)
         count("delete")
     }
 
@@ -126,7 +126,7 @@ extension World {
         device.userDeletes(sample.uuid)
         note("the user deletes \(sample.value) in Health")
         if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
-            ledger.delete(id, value: Int(sample.value), at: nil)
+            ledger.delete(id, value: Int(sample.value))
         }
         count("deletion in Health")
     }
@@ -211,13 +211,13 @@ extension World {
     private func backUp(_ site: Site) throws {
         let folder = "\(scratch)/backup\(backups.count)"
         try site.store.backup(to: folder)
-        backups.append((site.number, folder, ledger.counts, try site.values()))
+        backups.append((site.number, folder, try site.values()))
         note("store\(site.number) is backed up")
         count("backup")
     }
 
     /// Takes down what is held without a store, before that store goes.
-    private func lose(_ site: Site, since counts: [SampleID: Int], beside values: [SampleID: Int]) throws {
+    private func lose(_ site: Site, beside values: [SampleID: Int]) throws {
         needsComparing = true
         var held = values.mapValues { Set([$0]) }
         var deleted: Set<SampleID> = []
@@ -230,14 +230,14 @@ extension World {
             let ids = ledger.ids
             deleted.formUnion(try other.store.read { txn in try ids.filter { try txn.deletedSample(id: $0) != nil } })
         }
-        ledger.lose(site: site.number, since: counts, held: held, deleted: deleted)
+        ledger.lose(held: held, deleted: deleted)
     }
 
     private func restore() async throws {
         guard !backups.isEmpty else { return }
         let backup = random.pick(backups)
         let site = sites[backup.site]
-        try lose(site, since: backup.counts, beside: backup.values)
+        try lose(site, beside: backup.values)
         let epoch = try site.store.read { $0.epoch }
         try site.replaceStore(by: backup.folder, reinstalls: false)
         forgetEngines()
@@ -248,7 +248,7 @@ extension World {
     }
 
     private func reinstall(_ site: Site) async throws {
-        try lose(site, since: [:], beside: [:])
+        try lose(site, beside: [:])
         try site.replaceStore(by: nil, reinstalls: true)
         forgetEngines()
         try await begin(site)
@@ -261,7 +261,7 @@ extension World {
         let (from, to) = (random.pick(sites), random.pick(sites))
         guard from !== to, from.health == nil || to.health != nil else { return }
         let values = try from.values()
-        try lose(to, since: [:], beside: values)
+        try lose(to, beside: values)
         let copy = "\(scratch)/clone"
         try from.store.backup(to: copy)
         try to.replaceStore(by: copy, reinstalls: true)

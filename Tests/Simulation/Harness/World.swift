@@ -13,8 +13,8 @@ final class World {
     private(set) var sites: [Site] = []
     let cloud: SimulatedCloud?
     var ledger = Ledger()
-    /// Backups of stores, with what the ledger knew then.
-    var backups: [(site: Int, folder: String, counts: [SampleID: Int], values: [SampleID: Int])] = []
+    /// Backups of stores, with what they hold.
+    var backups: [(site: Int, folder: String, values: [SampleID: Int])] = []
     /// Which part of the world each store belongs to: what is not linked by stores hears of the other by the cloud alone.
     private(set) var parts: [Int] = []
     /// Whether HealthKit lets an equal version replace what it holds (SEMANTICS A7); otherwise nobody learns of it.
