@@ -1,4 +1,5 @@
 import Foundation
+import HealthKVSync
 import TestSupport
 
 /// Lives through one seed after the other.
@@ -11,6 +12,7 @@ struct SeedRun {
     private let plant: Plant?
     private let progress: String?
     private let traces: Bool
+    private let watched: SampleID?
     /// Ends with the first seed that fails, as where a planted mistake is to be found.
     private let endsAtFirst: Bool
 
@@ -22,6 +24,7 @@ struct SeedRun {
         steps = Int(try arguments.number("steps", default: 60))
         progress = arguments.has("progress") ? try arguments.text("progress") : nil
         traces = arguments.has("trace")
+        watched = SampleID(arguments.text("watch", default: ""))
         endsAtFirst = arguments.has("first")
         guard arguments.has("plant") else {
             plant = nil
@@ -72,6 +75,7 @@ struct SeedRun {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let world = try await World(seed: seed, scratch: folder, plant: plant)
         var life = Life()
+        world.watched = watched
         do {
             for _ in 0..<steps { try await world.step() }
             world.note("everything works again")

@@ -7,7 +7,7 @@ import TestSupport
 enum SimulationHarness {
     private static let usage = """
         usage: SimulationHarness run --scratch FOLDER --seed N [--count N] [--stride N] [--steps N] [--plant NAME] [--progress FILE]
-                                     [--trace] [--first]
+                                     [--trace] [--watch ID] [--first]
         """
 
     static func main() async {

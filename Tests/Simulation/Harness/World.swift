@@ -22,6 +22,8 @@ final class World {
     /// Whether a deletion may have gone unheard, because it was purged or nobody was there: then it takes comparing to find what is gone.
     var needsComparing = false
     var trace: [String] = []
+    /// The sample whose state is noted with everything that happens.
+    var watched: SampleID?
     var counts: [String: Int] = [:]
 
     init(seed: UInt64, scratch: String, plant: Plant?) async throws {
@@ -89,7 +91,13 @@ final class World {
     /// Nobody goes on with a handle of a store that was closed.
     func forgetEngines() { for site in sites { site.engine = nil } }
 
-    func note(_ text: @autoclosure () -> String) { trace.append(text()) }
+    func note(_ text: @autoclosure () -> String) {
+        trace.append(text())
+        guard let id = watched else { return }
+        watched = nil
+        watch(id)
+        watched = id
+    }
 
     func count(_ event: String) { counts[event, default: 0] += 1 }
 
@@ -108,6 +116,25 @@ final class World {
         } else {
             site.calls.answer()
         }
+    }
+
+    /// Where one sample stands everywhere, for whoever looks into a finding.
+    func watch(_ id: SampleID) {
+        let now = sites.map { site in
+            let text = try? site.store.read { txn -> String in
+                let held = try txn.sample(id: id).map { "\(Int($0.quantity.value)) v\($0.version)" }
+                let gone = try txn.deletedSample(id: id).map { "gone v\($0.version)" }
+                let link = try txn.link(peer: Site.healthName, sample: id)
+                let known = link.map { " link v\($0.version) \($0.peerID.description.prefix(4))" } ?? ""
+                let waiting = try txn.pending(peer: Site.healthName, sample: id)
+                let queued = waiting.map { " \($0.kind) v\($0.version)\($0.isSent ? " sent" : "")" } ?? ""
+                return (held ?? gone ?? "-") + known + queued
+            }
+            let there = site.healthValues().map(\.sample).filter { $0.syncIdentifier == id.description }
+            let health = there.map { " {\(Int($0.value)) v\(Int($0.version ?? 0)) \($0.uuid.uuidString.prefix(4))}" }
+            return "\(site.number): \(text ?? "?")\(health.joined())"
+        }
+        note("    \(now.joined(separator: " | "))")
     }
 
     private func summary(_ reports: [String: SyncReport]) -> String {
