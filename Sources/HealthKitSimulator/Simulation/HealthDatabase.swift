@@ -14,7 +14,7 @@ struct HealthDatabase: Sendable {
 
     enum JournalEntry: Sendable {
         case saved(HealthRecord)
-        case deleted(UUID)
+        case deleted(HealthRecord)
     }
 
     /// Whether all of these may be saved; nothing is changed (A2).
@@ -95,7 +95,7 @@ struct HealthDatabase: Sendable {
         sequence += 1
         guard let removed = tables[type]?.remove(uuid, sequence: sequence, at: date) else { return nil }
         // Whoever takes the replacement removes what it replaces himself.
-        if !isReplaced { journal?.append(.deleted(uuid)) }
+        if !isReplaced { journal?.append(.deleted(removed)) }
         if let owner = owners.removeValue(forKey: uuid), let record = record(owner) {
             setMembers(of: owner, (record.content.members ?? []).filter { $0 != uuid })
         }

@@ -31,7 +31,9 @@ public final class SimulatedCloud: Sendable {
                     return state.database.journal ?? []
                 }
                 for entry in entries {
-                    guard !members[index].foreign.contains(entry.uuid) || entry.isDeletion else { continue }
+                    // What went again before anybody heard of it was never there for others.
+                    let isNews = !members[index].foreign.contains(entry.uuid) && device.holds(entry.uuid)
+                    guard isNews || entry.isDeletion else { continue }
                     for other in members.indices where other != index {
                         if members[other].device.receive(entry), !entry.isDeletion {
                             members[other].foreign.insert(entry.uuid)
@@ -53,21 +55,26 @@ extension HealthDatabase.JournalEntry {
     var uuid: UUID {
         switch self {
         case .saved(let record): record.uuid
-        case .deleted(let uuid): uuid
+        case .deleted(let record): record.uuid
         }
     }
     var isDeletion: Bool { if case .deleted = self { true } else { false } }
 }
 
 extension SimulatedDevice {
+    fileprivate func holds(_ uuid: UUID) -> Bool { state.withLock { $0.database.record(uuid) != nil } }
+
     /// Takes what a cloud brings, by the rules of sync versions. Answers whether anything changed.
     func receive(_ entry: HealthDatabase.JournalEntry) -> Bool {
         let now = clock.now
         return state.withLock { state in
             switch entry {
-            case .deleted(let uuid):
-                guard state.database.record(uuid) != nil else { return false }
-                state.remove([uuid], at: now)
+            case .deleted(let record):
+                let older = record.syncKey.flatMap { state.database.tables[record.type.identifier]?.live($0) }
+                let isOlder = older.map { $0.version < record.version } ?? false
+                let gone = state.database.record(record.uuid)?.uuid ?? (isOlder ? older?.uuid : nil)
+                guard let gone else { return false }
+                state.remove([gone], at: now)
                 return true
             case .saved(let record):
                 guard state.database.record(record.uuid) == nil, !state.database.prefersOwn(to: record) else {
