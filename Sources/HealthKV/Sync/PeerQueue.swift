@@ -95,14 +95,20 @@ extension WriteTransaction {
         return isBehind ? nil : name
     }
 
-    /// Queues a saved row for the peers that want it.
-    mutating func queue(_ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind) throws {
+    /// Queues a saved row for the peers that want it; one whose content is as it was for those only that never heard of it.
+    mutating func queue(
+        _ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false
+    ) throws {
         let queues = try queues()
         if queues.isEmpty { return }
         let isImported = row.flags.contains(.imported)
         let type = try snapshot.type(type)
         for peer in queues where peer.name != environment.sender {
             guard peer.queue?.takes(type, isImported: isImported) ?? false else { continue }
+            if isSameContent {
+                let isKnown = try link(peer: peer.name, sample: row.id) != nil
+                if try isKnown || pending(peer: peer.name, sample: row.id) != nil { continue }
+            }
             try queue(row.id, version: row.version, kind, for: peer.name)
         }
     }
