@@ -104,9 +104,15 @@ extension PageApplier {
         sample.metadata = addition.sample.metadata
         sample.isUserEntered = addition.sample.isUserEntered
         sample.workout = addition.sample.workout ?? held.workout
-        sample.modified = nil
         sample.version = max(1, addition.sample.version)
-        try txn.save(sample)
+        if sample.version > held.version {
+            // Whoever does know when this version was made is to win.
+            sample.modified = ChangeClock(time: min(sample.start, now), replica: 0)
+            try txn.merge(sample)
+        } else {
+            sample.modified = nil
+            try txn.save(sample)
+        }
         try setLink(held.id, addition, in: &txn)
         report.unchanged -= 1
         report.imported += 1

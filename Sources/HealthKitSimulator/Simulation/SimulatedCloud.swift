@@ -71,7 +71,8 @@ extension SimulatedDevice {
             switch entry {
             case .deleted(let record):
                 let older = record.syncKey.flatMap { state.database.tables[record.type.identifier]?.live($0) }
-                let isOlder = older.map { $0.version < record.version } ?? false
+                // What has the same sync identifier is the same, whatever it is called here.
+                let isOlder = older.map { $0.version <= record.version } ?? false
                 let gone = state.database.record(record.uuid)?.uuid ?? (isOlder ? older?.uuid : nil)
                 guard let gone else { return false }
                 state.remove([gone], at: now)
