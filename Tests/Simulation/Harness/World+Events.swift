@@ -218,7 +218,7 @@ extension World {
 
     /// Takes down what is held without a store, before that store goes.
     private func lose(_ site: Site, beside values: [SampleID: Int]) throws {
-        needsComparing = true
+        (needsComparing, hasReplaced) = (true, true)
         var held = values.mapValues { Set([$0]) }
         var deleted: Set<SampleID> = []
         for other in sites {
@@ -276,6 +276,8 @@ extension World {
         let engine = engine(site)
         guard let peer = engine.peers.randomElement(using: &random) else { return }
         note("store\(site.number) is compared with \(peer)")
+        // What the cloud has not brought yet would be taken for gone.
+        cloud?.sync()
         do { try await engine.reconcile(peer) } catch is SyncIssue {} catch is CancellationError {}
         if site.wire.hasCrashed {
             try site.reopen()

@@ -21,6 +21,8 @@ final class World {
     let equalVersionReplaces: Bool
     /// Whether a deletion may have gone unheard, because it was purged or nobody was there: then it takes comparing to find what is gone.
     var needsComparing = false
+    /// Whether a store was removed, put back or copied.
+    var hasReplaced = false
     var trace: [String] = []
     /// The sample whose state is noted with everything that happens.
     var watched: SampleID?
