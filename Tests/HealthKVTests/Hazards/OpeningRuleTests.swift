@@ -145,6 +145,22 @@ import TestSupport
         #expect(refusal(folder.path + "/store", reading)?.code == .newerFormat)
     }
 
+    @Test("Two copies of one file never take one epoch, so that no token of the one is taken for the other's")
+    func twoCopies() throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path + "/store")
+        try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(0)))
+        var epochs: Set<UInt32> = [try store.info().epoch]
+        for name in ["one", "other"] {
+            try store.backup(to: folder.path + "/" + name)
+            let copy = try SampleStore.open(at: folder.path + "/" + name)
+            epochs.insert(try copy.info().epoch)
+            try copy.close()
+        }
+        #expect(epochs.count == 3)
+        try store.close()
+    }
+
     @Test("A copied store becomes another replica with a new epoch and without anchors; one that is moved stays itself")
     func clones() throws {
         let folder = TemporaryFolder()
