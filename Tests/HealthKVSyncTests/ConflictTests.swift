@@ -12,7 +12,8 @@ struct ConflictTests {
     func tie(first: Double, second: Double) async throws {
         let (health, clock) = (MemoryHealth(), ManualClock())
         let benches = [
-            try Bench(.weightTracker, health: health, clock: clock), try Bench(.weightTracker, health: health, clock: clock),
+            try Bench(.weightTracker, health: health, clock: clock),
+            try Bench(.weightTracker, health: health, clock: clock),
         ]
         for bench in benches { try await bench.engine.enable(bench.peer) }
         let sample = try benches[0].save(70)
@@ -89,7 +90,9 @@ struct ConflictTests {
         try bench.finish()
     }
 
-    @Test("A store in the place of one that was removed is told everything, deletions too") func replacedStore() async throws {
+    @Test("A store in the place of one that was removed is told everything, deletions too") func replacedStore()
+        async throws
+    {
         let clock = ManualClock()
         let (ours, theirs) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
         func engine(_ other: SampleStore) -> SyncEngine {

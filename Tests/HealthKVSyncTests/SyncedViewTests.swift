@@ -12,7 +12,8 @@ struct SyncedViewTests {
         try await bench.engine.enable(bench.peer)
         let day = try #require(try? Instant(secondsSinceReference: 799_977_600))
         let walk = Sample(
-            .stepCount, 1_200, .count, from: day, to: day + 600_000_000_000, source: Source(bundle: "watch", name: "Watch"),
+            .stepCount, 1_200, .count, from: day, to: day + 600_000_000_000,
+            source: Source(bundle: "watch", name: "Watch"),
             origin: .imported)
         bench.health.save(walk, app: "watch")
         try await bench.sync()
@@ -26,7 +27,8 @@ struct SyncedViewTests {
         try bench.finish()
     }
 
-    @Test("C17: pulled energy that crosses midnight is divided by time; a strict start leaves it to its day") func midnight()
+    @Test("C17: pulled energy that crosses midnight is divided by time; a strict start leaves it to its day")
+    func midnight()
         async throws
     {
         let bench = try Bench(.dietApp)

@@ -64,6 +64,7 @@ extension WriteTransaction {
         let clock = tick()
         guard row.clockTime >= clock.time.nanoseconds else { return clock }
         let time = row.clockTime.addingReportingOverflow(1)
-        return time.overflow ? clock : ChangeClock(time: Instant(nanoseconds: time.partialValue), replica: clock.replica)
+        return time.overflow
+            ? clock : ChangeClock(time: Instant(nanoseconds: time.partialValue), replica: clock.replica)
     }
 }

@@ -166,7 +166,8 @@ struct PeerQueueTests {
         }
     }
 
-    @Test("C29: a deletion made here counts behind what it deletes, even where a clock that was days ahead stamped that")
+    @Test(
+        "C29: a deletion made here counts behind what it deletes, even where a clock that was days ahead stamped that")
     func deletionOfTheFuture() throws {
         try withStore { store throws in
             let ahead = ChangeClock(time: .day(30_000), replica: 7)

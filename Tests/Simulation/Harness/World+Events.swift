@@ -223,7 +223,9 @@ extension World {
         var deleted: Set<SampleID> = []
         for other in sites {
             for (_, sample) in other.healthValues() {
-                if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) { held[id, default: []].insert(Int(sample.value)) }
+                if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
+                    held[id, default: []].insert(Int(sample.value))
+                }
             }
             guard other !== site else { continue }
             for (id, value) in try other.values() { held[id, default: []].insert(value) }

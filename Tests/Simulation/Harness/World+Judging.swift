@@ -60,7 +60,8 @@ extension World {
             if !report.findings.isEmpty { found.append("store\(site.number): \(report.findings)") }
             let waiting = try site.store.read { try $0.pending() }
             if !waiting.isEmpty {
-                found.append("store\(site.number): waits: \(waiting.map { "\($0.peer) \($0.kind) \($0.sample) \($0.reason)" })")
+                found.append(
+                    "store\(site.number): waits: \(waiting.map { "\($0.peer) \($0.kind) \($0.sample) \($0.reason)" })")
             }
             found += try health(of: site)
         }
@@ -88,7 +89,9 @@ extension World {
             )
             if one != other { found.append("store\(number) and store\(twin) have different digests") }
             let difference = Set(contents[number]).symmetricDifference(contents[0])
-            if !difference.isEmpty { found.append("store\(number) and store0 differ in \(difference.sorted().prefix(8))") }
+            if !difference.isEmpty {
+                found.append("store\(number) and store0 differ in \(difference.sorted().prefix(8))")
+            }
         }
         return found
     }
@@ -132,7 +135,8 @@ extension World {
         if imported.count != Set(imported).count { found.append("store\(site.number) holds imports twice") }
         let difference = foreign.symmetricDifference(imported)
         if !difference.isEmpty {
-            found.append("store\(site.number) and HealthKit differ in others' samples: \(difference.sorted().prefix(8))")
+            found.append(
+                "store\(site.number) and HealthKit differ in others' samples: \(difference.sorted().prefix(8))")
         }
         return found
     }
@@ -144,7 +148,10 @@ extension World {
         if entry.isUnknowable { return [] }
         return try sites.compactMap { site in
             let value = try site.values()[id]
-            if let value { return possible.values.contains(value) ? nil : "\(id): store\(site.number) holds \(value), not \(wanted(possible))" }
+            if let value {
+                return possible.values.contains(value)
+                    ? nil : "\(id): store\(site.number) holds \(value), not \(wanted(possible))"
+            }
             return possible.mayBeGone ? nil : "\(id): store\(site.number) lost it, wanted \(wanted(possible))"
         }
     }

@@ -143,7 +143,8 @@ final class World {
         reports.sorted { $0.key < $1.key }.map { name, report in
             let issue = report.issue.map { ", \($0.code.rawValue): \($0.detail)" } ?? ""
             let (pulled, pushed) = (report.pulled, report.pushed)
-            return "\(name) in \(pulled.imported)+\(pulled.adopted)-\(pulled.deleted)/\(pulled.superseded)!\(pulled.conflicts)"
+            return
+                "\(name) in \(pulled.imported)+\(pulled.adopted)-\(pulled.deleted)/\(pulled.superseded)!\(pulled.conflicts)"
                 + " out \(pushed.done)/\(pushed.failed)/\(pushed.parked)\(issue)"
         }.joined(separator: "; ")
     }

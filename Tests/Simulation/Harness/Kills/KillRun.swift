@@ -96,10 +96,14 @@ struct KillRun {
         }
         found += try acknowledged(held)
         let live = bench.health.live
-        for id in Set(held.keys).union(live.compactMap { $0.app == "app" ? $0.syncIdentifier.flatMap { SampleID($0) } : nil }) {
+        for id in Set(held.keys).union(
+            live.compactMap { $0.app == "app" ? $0.syncIdentifier.flatMap { SampleID($0) } : nil })
+        {
             let there = live.filter { $0.app == "app" && $0.syncIdentifier == id.description }
                 .compactMap { $0.sample.map { Int($0.quantity.value) } }
-            if there != held[id].map({ [$0] }) ?? [] { found.append("\(id): held \(held[id] ?? 0), the database \(there)") }
+            if there != held[id].map({ [$0] }) ?? [] {
+                found.append("\(id): held \(held[id] ?? 0), the database \(there)")
+            }
         }
         let foreign = live.filter { $0.app != "app" }.map { "\($0.id)" }
         if foreign.sorted() != imported.sorted() { found.append("others' samples differ") }
@@ -132,7 +136,8 @@ struct KillRun {
         return sure.compactMap { id, value in
             let there = SampleID(id).flatMap { held[$0] }
             if there == value || begun?.id == id && there == begun?.value { return nil }
-            return "\(id): \(there.map { "\($0)" } ?? "nothing") is there, acknowledged was \(value.map { "\($0)" } ?? "nothing")"
+            return
+                "\(id): \(there.map { "\($0)" } ?? "nothing") is there, acknowledged was \(value.map { "\($0)" } ?? "nothing")"
         }
     }
 }
