@@ -65,7 +65,7 @@ let package = Package(
         // Stores, engines and simulated HealthKits that live through what goes wrong, by seeds.
         .executableTarget(
             name: "SimulationHarness",
-            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "PeerConformance", "TestSupport"],
+            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport"],
             path: "Tests/Simulation/Harness", swiftSettings: shared),
         .testTarget(
             name: "LMDBTests", dependencies: ["LMDB", "TestSupport"], exclude: ["CompileFailures"],
