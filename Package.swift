@@ -62,6 +62,11 @@ let package = Package(
             name: "CrashHarness", dependencies: ["HealthKV", "ColumnFormat", "TestSupport"],
             path: "Tests/Crash/Harness",
             swiftSettings: shared),
+        // Stores, engines and simulated HealthKits that live through what goes wrong, by seeds.
+        .executableTarget(
+            name: "SimulationHarness",
+            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport"],
+            path: "Tests/Simulation/Harness", swiftSettings: shared),
         .testTarget(
             name: "LMDBTests", dependencies: ["LMDB", "TestSupport"], exclude: ["CompileFailures"],
             swiftSettings: shared),

@@ -19,6 +19,7 @@ package final class MemoryHealth: Sendable {
         var generator = MinimalGenerator(seed: 1)
         var isLocked = false
         var availability = PeerAvailability.available
+        var locksAtPull = false
         var writing: [SampleType: TypeAuthorization.Writing] = [:]
         var unreadable: Set<SampleType> = []
         var earliest: Instant?
@@ -73,6 +74,8 @@ package final class MemoryHealth: Sendable {
     }
     package func set(unreadable types: Set<SampleType>) { state.withLock { $0.unreadable = types } }
     package func set(availability: PeerAvailability) { state.withLock { $0.availability = availability } }
+    /// It is locked by the time that it is read next, though it says beforehand that it is there.
+    package func lockAtNextPull() { state.withLock { $0.locksAtPull = true } }
     package func set(earliest: Instant?) { state.withLock { $0.earliest = earliest } }
     package func set(total: Quantity?, of type: SampleType, _ day: String) {
         state.withLock { $0.totals["\(type) \(day)"] = total }

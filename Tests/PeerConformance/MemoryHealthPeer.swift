@@ -34,6 +34,7 @@ package struct MemoryHealthPeer: Peer {
     package func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         let result: Result<PullPage, PeerError> = health.state.withLock { state in
             state.pulls += 1
+            if state.locksAtPull { (state.availability, state.locksAtPull) = (.locked, false) }
             if state.availability != .available { return .failure(PeerError(.locked, "locked")) }
             var place = 0
             if let token = request.token {

@@ -95,16 +95,34 @@ extension WriteTransaction {
         return isBehind ? nil : name
     }
 
-    /// Queues a saved row for the peers that want it.
-    mutating func queue(_ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind) throws {
+    /// Queues a saved row for the peers that want it; one whose content is as it was for those only that never heard of it.
+    mutating func queue(
+        _ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false
+    ) throws {
         let queues = try queues()
         if queues.isEmpty { return }
         let isImported = row.flags.contains(.imported)
         let type = try snapshot.type(type)
         for peer in queues where peer.name != environment.sender {
             guard peer.queue?.takes(type, isImported: isImported) ?? false else { continue }
+            if isSameContent {
+                let isKnown = try link(peer: peer.name, sample: row.id) != nil
+                if try isKnown || pending(peer: peer.name, sample: row.id) != nil { continue }
+            }
             try queue(row.id, version: row.version, kind, for: peer.name)
         }
+    }
+
+    /// The greatest version of a sample that any peer with a queue may hold: it can be above the store's own.
+    mutating func greatestSent(_ sample: SampleID) throws -> Int64 {
+        var greatest: Int64 = 0
+        for peer in try queues() {
+            greatest = max(greatest, try link(peer: peer.name, sample: sample)?.version ?? 0)
+            if let waiting = try pending(peer: peer.name, sample: sample), waiting.isSent {
+                greatest = max(greatest, waiting.version)
+            }
+        }
+        return greatest
     }
 
     /// Whether any change may have to be queued.
@@ -135,7 +153,7 @@ extension WriteTransaction {
         if kind == .delete, link == nil, !wasTried { return }
         var next = max(version, link.map { $0.version + 1 } ?? 0)
         if let prior, prior.kind == .save { next = max(next, prior.isSent ? prior.version + 1 : prior.version) }
-        if kind == .delete { next = max(version, prior?.version ?? 0) }
+        if kind == .delete { next = max(version, prior?.version ?? 0, link?.version ?? 0) }
         var operation = PendingOperation(peer: peer, kind: kind, sample: sample, version: next)
         operation.isSent = wasTried
         try enqueue(operation)

@@ -48,16 +48,27 @@ extension WriteTransaction {
     ) throws {
         for item in found {
             var buried = item.row
-            if let tombstoneVersion { buried.version = tombstoneVersion }
+            let clock = clock ?? tick(after: item.row)
+            // A deletion made here is one of what the peers hold, too.
+            buried.version = try tombstoneVersion ?? max(buried.version, greatestSent(item.row.id))
             try apply(item.lane, inserts: [], removals: [item.row.point])
             let ordinal = state.takeOrdinal()
             try bury(
-                buried, item.lane, clock: clock ?? tick(), commit: commit, ordinal: ordinal,
+                buried, item.lane, clock: clock, commit: commit, ordinal: ordinal,
                 time: environment.now().nanoseconds)
             try reindex(from: (item.row, item.lane), to: nil)
             try queue(buried, item.lane.type, .delete)
             state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: item.row.id, type: item.lane.type))
         }
+    }
+
+    /// The clock of a deletion made here: behind that of what it deletes, even where a wrong clock of another device stamped that.
+    private mutating func tick(after row: StoredRow) -> ChangeClock {
+        let clock = tick()
+        guard row.clockTime >= clock.time.nanoseconds else { return clock }
+        let time = row.clockTime.addingReportingOverflow(1)
+        return time.overflow
+            ? clock : ChangeClock(time: Instant(nanoseconds: time.partialValue), replica: clock.replica)
     }
 }
 

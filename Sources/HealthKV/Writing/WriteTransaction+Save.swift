@@ -145,7 +145,8 @@ extension WriteTransaction {
         }
         let type = try number(of: sample.type)
         let row = try self.row(sample, clock: clock, keepingDerivedID: found.row, type: type)
-        try replaceRow(found, by: row, type: type)
+        // A peer that holds the content is not told of another clock: that would be a greater version of the same there.
+        try replaceRow(found, by: row, type: type, isSameContent: isEqual && rule == .merge)
         return .replaced
     }
 
@@ -157,7 +158,9 @@ extension WriteTransaction {
         return encoder.bytes
     }
 
-    mutating func replaceRow(_ found: FoundRow, by row: StoredRow, type: UInt32) throws {
+    mutating func replaceRow(
+        _ found: FoundRow, by row: StoredRow, type: UInt32, isSameContent: Bool = false
+    ) throws {
         let lane = Lane(type: type, duration: row.durationClass)
         if lane == found.lane {
             let removals = row.point == found.row.point ? [] : [found.row.point]
@@ -167,7 +170,7 @@ extension WriteTransaction {
             try apply(lane, inserts: [row])
         }
         try reindex(from: (found.row, found.lane), to: (row, lane))
-        try queue(row, type, .save)
+        try queue(row, type, .save, isSameContent: isSameContent)
         let isMoved =
             try row.start != found.row.start || lane.type != found.lane.type
             || snapshot.revision(row.revision).sourceNumber != snapshot.revision(found.row.revision).sourceNumber

@@ -30,10 +30,16 @@ extension PeerSession {
         do {
             try await holdLease()
             try await checkEpoch()
-            let availability = try await checkAvailability()
+            var availability = try await checkAvailability()
             if request.pulls, availability == .available {
-                try await refreshAuthorization()
-                report.pulled += try await pullAll(request.types, &report)
+                do {
+                    try await refreshAuthorization()
+                    report.pulled += try await pullAll(request.types, &report)
+                } catch let error as PeerError where error.code == .locked {
+                    // It was locked meanwhile: reading waits, saving goes on (SEMANTICS C19).
+                    availability = .locked
+                    try await noteAvailability(.locked)
+                }
             }
             try await settleRetirement()
             if request.pushes { report.pushed += try await push(isUrgent: request.isUrgent) }
@@ -93,6 +99,15 @@ extension PeerSession {
     /// Asks whether the peer is there, and keeps the answer. A peer that is not there ends the sync; to a locked one may be saved.
     private func checkAvailability() async throws -> PeerAvailability {
         let availability = await peer.availability()
+        try await noteAvailability(availability)
+        switch availability {
+        case .available, .locked: return availability
+        case .unavailable: throw issue(.unavailable, "the peer does not exist here")
+        case .restricted: throw issue(.unavailable, "the peer is restricted")
+        }
+    }
+
+    private func noteAvailability(_ availability: PeerAvailability) async throws {
         let (now, known) = (now, try state())
         let isLocked = availability == .locked
         let since = isLocked ? known.lockedSince ?? now : nil
@@ -107,11 +122,6 @@ extension PeerSession {
                 state.lockedSince = since
                 if isLong { state.note(.lockedForLong, "health data is locked for more than a day", at: now) }
             }
-        }
-        switch availability {
-        case .available, .locked: return availability
-        case .unavailable: throw issue(.unavailable, "the peer does not exist here")
-        case .restricted: throw issue(.unavailable, "the peer is restricted")
         }
     }
 

@@ -56,12 +56,13 @@ extension PageApplier {
             // Under its own id it is known only as long as no link says otherwise.
             let link = try txn.link(peer: peer, sample: sample.id)
             if link == nil, sample.origin == .imported || sample.syncIdentifier == nil { return sample }
-            if link != nil { return nil }
         }
         guard let text = deletion.syncIdentifier, let version = deletion.version else { return nil }
         return try txn.samples(syncIdentifier: text).first { sample in
             let isOfFeed = plan.plan(of: sample.type) != nil && version >= sample.version
-            return try isOfFeed && txn.link(peer: peer, sample: sample.id) == nil
+            // What it called an older version before does not matter: it went on without our knowing.
+            let known = try txn.link(peer: peer, sample: sample.id)?.version ?? 0
+            return isOfFeed && version > known
         }
     }
 

@@ -49,41 +49,53 @@ extension PageApplier {
         let version = max(1, pulled.version)
         let link = try txn.link(peer: peer, sample: held.id)
         let waiting = try txn.pending(peer: peer, sample: held.id)
-        let sent = max(link?.version ?? 0, waiting.map { $0.isSent ? $0.version : 0 } ?? 0)
+        // What was sent may have a greater version than what is held.
+        let ours = max(held.version, link?.version ?? 0, waiting?.version ?? 0)
         report.unchanged += 1
-        if version > held.version, version > sent {
-            return try takeOver(addition, held, waiting, in: &txn)
-        }
-        if link == nil, version == held.version, !pulled.isSameMeasurement(as: held), waiting?.isSent != true {
-            // Two devices made the same version of it. Both decide alike: by the bytes.
-            if held.measurementBytes.lexicographicallyPrecedes(pulled.measurementBytes) {
-                return try takeOver(addition, held, waiting, in: &txn)
-            }
-            try setLink(held.id, addition, in: &txn)
-            try txn.enqueue(
-                PendingOperation(peer: peer, kind: .save, sample: held.id, version: version + 1))
-            return
+        if version > ours, !pulled.isSameContent(as: held) { return try takeOver(addition, held, waiting, in: &txn) }
+        if version == ours, !pulled.isSameMeasurement(as: held) {
+            return try decide(addition, held, waiting, in: &txn)
         }
         guard version >= link?.version ?? 0 else { return }
         try setLink(held.id, addition, in: &txn)
         if link == nil { report.adopted += 1 }
-        if version < held.version, waiting == nil, plan.plan(of: held.type)?.pushes ?? false {
-            try txn.enqueue(PendingOperation(peer: peer, kind: .save, sample: held.id, version: held.version))
-        } else if let waiting, waiting.kind == .save, !waiting.isSent, version == held.version, link == nil {
-            // What an earlier installation sent, or a copy of this store, need not be sent again.
-            try txn.removePending(waiting)
+        guard let waiting else {
+            guard version < ours, !pulled.isSameContent(as: held), plan.plan(of: held.type)?.pushes ?? false else {
+                return
+            }
+            try txn.enqueue(PendingOperation(peer: peer, kind: .save, sample: held.id, version: ours))
+            return
         }
+        // What an earlier installation sent, or a copy of this store, need not be sent again.
+        let isKnown = link != nil && !pulled.isSameContent(as: held)
+        if waiting.kind == .save, !waiting.isSent, version >= ours, !isKnown { try txn.removePending(waiting) }
+    }
+
+    /// Two devices made the same version of a sample. All decide alike, by what was measured (SEMANTICS C1), and the loser is kept.
+    private mutating func decide(
+        _ addition: PulledSample, _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
+    ) throws {
+        if held.isLess(than: addition.sample) {
+            return try takeOver(addition, held, waiting, isTie: true, in: &txn)
+        }
+        try audit(.editKept, addition.sample, in: &txn)
+        report.conflicts += 1
+        try setLink(held.id, addition, in: &txn)
+        guard plan.plan(of: held.type)?.pushes ?? false else { return }
+        let version = max(1, addition.sample.version) + 1
+        try txn.enqueue(PendingOperation(peer: peer, kind: .save, sample: held.id, version: version))
     }
 
     /// The same app edited the sample elsewhere.
     private mutating func takeOver(
-        _ addition: PulledSample, _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
+        _ addition: PulledSample, _ held: Sample, _ waiting: PendingOperation?, isTie: Bool = false,
+        in txn: inout WriteTransaction
     ) throws {
-        if let waiting {
+        if waiting != nil || isTie {
             try audit(.editReplaced, held, in: &txn)
-            try txn.removePending(waiting)
             report.conflicts += 1
         }
+        if let waiting { try txn.removePending(waiting) }
         var sample = held
         (sample.start, sample.end) = (addition.sample.start, addition.sample.end)
         let unit = held.quantity.unit
@@ -92,9 +104,15 @@ extension PageApplier {
         sample.metadata = addition.sample.metadata
         sample.isUserEntered = addition.sample.isUserEntered
         sample.workout = addition.sample.workout ?? held.workout
-        sample.modified = nil
         sample.version = max(1, addition.sample.version)
-        try txn.save(sample)
+        if sample.version > held.version {
+            // Whoever does know when this version was made is to win.
+            sample.modified = ChangeClock(time: min(sample.start, now), replica: 0)
+            try txn.merge(sample)
+        } else {
+            sample.modified = nil
+            try txn.save(sample)
+        }
         try setLink(held.id, addition, in: &txn)
         report.unchanged -= 1
         report.imported += 1
@@ -105,11 +123,16 @@ extension PageApplier {
         _ addition: PulledSample, _ deleted: DeletedSample, in txn: inout WriteTransaction
     ) throws {
         let version = max(1, addition.sample.version)
-        if version > deleted.version { return try adopt(addition, id: deleted.id, in: &txn) }
+        let (link, waiting) = (
+            try txn.link(peer: peer, sample: deleted.id), try txn.pending(peer: peer, sample: deleted.id)
+        )
+        // What was sent may have had a greater version than what was deleted.
+        let ours = max(deleted.version, link?.version ?? 0, waiting?.version ?? 0)
+        if version > ours { return try adopt(addition, id: deleted.id, in: &txn) }
         report.unchanged += 1
         try setLink(deleted.id, addition, in: &txn)
-        guard try txn.pending(peer: peer, sample: deleted.id)?.kind != .delete else { return }
-        try txn.enqueue(PendingOperation(peer: peer, kind: .delete, sample: deleted.id, version: deleted.version))
+        guard waiting?.kind != .delete else { return }
+        try txn.enqueue(PendingOperation(peer: peer, kind: .delete, sample: deleted.id, version: ours))
     }
 
     /// Nothing is known of it: an earlier installation wrote it, or another device.
@@ -143,23 +166,33 @@ extension PageApplier {
 extension Sample {
     /// Whether two are the same measurement as far as a peer can tell that keeps times in seconds and values in other units.
     func isSameMeasurement(as other: Sample) -> Bool {
-        func isNear(_ left: Instant, _ right: Instant) -> Bool {
-            left == right
-                || abs(left.nanoseconds.subtractingReportingOverflow(right.nanoseconds).partialValue) < 1_000_000
-        }
-        guard type == other.type, isNear(start, other.start), isNear(end, other.end),
+        guard type == other.type, start.isNear(other.start), end.isNear(other.end),
             let value = try? quantity.value(in: other.quantity.unit)
         else { return false }
         return abs(value - other.quantity.value) <= 1e-9 * max(abs(value), abs(other.quantity.value))
     }
 
-    /// What decides between two versions that a peer cannot put in order: the same on every device.
-    var measurementBytes: [UInt8] {
-        var encoder = CanonicalEncoder()
-        let value = type.canonicalUnit.flatMap { try? quantity.value(in: $0) } ?? quantity.value
-        encoder.append(UInt64(bitPattern: start.nanoseconds / 1_000_000))
-        encoder.append(UInt64(bitPattern: end.nanoseconds / 1_000_000))
-        encoder.append(UInt64(Float(value).bitPattern))
-        return encoder.bytes
+    /// Whether there is nothing of another to take over.
+    func isSameContent(as other: Sample) -> Bool {
+        isSameMeasurement(as: other) && metadata == other.metadata && isUserEntered == other.isUserEntered
+            && (workout == nil || workout == other.workout)
+    }
+
+    /// The order of two measurements that a peer cannot put in order: the same on every device, whichever of them it holds itself.
+    func isLess(than other: Sample) -> Bool {
+        func value(_ sample: Sample) -> Double {
+            type.canonicalUnit.flatMap { try? sample.quantity.value(in: $0) } ?? sample.quantity.value
+        }
+        if !start.isNear(other.start) { return start < other.start }
+        if !end.isNear(other.end) { return end < other.end }
+        return value(self) < value(other)
+    }
+}
+
+extension Instant {
+    /// Whether two instants are one as far as a peer can tell that keeps dates as seconds.
+    fileprivate func isNear(_ other: Instant) -> Bool {
+        let (difference, overflows) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)
+        return !overflows && abs(difference) < 1_000_000
     }
 }

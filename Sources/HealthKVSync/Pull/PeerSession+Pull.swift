@@ -47,7 +47,13 @@ extension PeerSession {
             }
         }
         let name = name
-        try await update { txn, state in try PeerSession.forgetPlace(name, type, &state, &txn) }
+        try await update { txn, state in
+            try PeerSession.forgetPlace(name, type, &state, &txn)
+            // Another store in its place, or an older state of it: what it had seen of ours counts no more.
+            guard var known = try txn.peer(name), known.queue == nil, known.acknowledged != nil else { return }
+            known.acknowledged = nil
+            try txn.setPeer(known)
+        }
         return .pulled(try await pullPages(type))
     }
 

@@ -55,7 +55,10 @@ struct PushBatch: Sendable {
                 return
             }
             guard conditions.allows(deleted.type) else { return }
-            let sent = PushOperation(sequence: operation.sequence, kind: .delete(deleted), peerID: link?.peerID)
+            // What was sent may have had a greater version than what was deleted.
+            let version = max(deleted.version, operation.version, link?.version ?? 0)
+            let sent = PushOperation(
+                sequence: operation.sequence, kind: .delete(deleted.with(version: version)), peerID: link?.peerID)
             items.append((operation, sent))
             return
         }
@@ -83,5 +86,12 @@ extension PushBatch.Conditions {
 
     fileprivate func allows(_ type: SampleType) -> Bool {
         !held.contains(type) && !held.contains(.every) && types?.contains(type) ?? true
+    }
+}
+
+extension DeletedSample {
+    fileprivate func with(version: Int64) -> DeletedSample {
+        DeletedSample(
+            id: id, type: type, source: source, syncIdentifier: syncIdentifier, version: version, modified: modified)
     }
 }

@@ -27,7 +27,7 @@ public class HKSample: HKObject {
         sampleType = type
         startDate = start
         endDate = end
-        super.init(uuid: UUID(), device: device, checked: CheckedMetadata(metadata), stamp: nil)
+        super.init(uuid: SimulatedIdentifiers.next(), device: device, checked: CheckedMetadata(metadata), stamp: nil)
         if start > end { SimulatedMisuse.found("\(type): the start date lies after the end date") }
         let duration = end.timeIntervalSince(start)
         if let longest = type.known?.longestDuration, duration > longest, end != .distantFuture {

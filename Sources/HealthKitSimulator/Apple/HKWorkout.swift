@@ -63,7 +63,7 @@ public class HKWorkoutActivity: NSObject {
         workoutConfiguration: HKWorkoutConfiguration, start startDate: Date, end endDate: Date?,
         metadata: [String: Any]?
     ) {
-        uuid = UUID()
+        uuid = SimulatedIdentifiers.next()
         self.workoutConfiguration = workoutConfiguration
         self.startDate = startDate
         self.endDate = endDate

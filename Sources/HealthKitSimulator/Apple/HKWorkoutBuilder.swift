@@ -69,7 +69,8 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
         var content = built.content
         content.members = built.members.map(\.uuid)
         let record = HealthRecord(
-            uuid: UUID(), type: HKObjectType.workoutType(), start: start, end: end, content: .workout(content),
+            uuid: SimulatedIdentifiers.next(), type: HKObjectType.workoutType(), start: start, end: end,
+            content: .workout(content),
             metadata: CheckedMetadata(built.metadata.mapValues(\.value)), revision: app.revision, device: device)
         try app.device.save(built.members + [record], by: app)
         return HKWorkout(record, content, members: built.members)

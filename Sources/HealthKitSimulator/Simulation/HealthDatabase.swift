@@ -14,7 +14,7 @@ struct HealthDatabase: Sendable {
 
     enum JournalEntry: Sendable {
         case saved(HealthRecord)
-        case deleted(UUID)
+        case deleted(HealthRecord)
     }
 
     /// Whether all of these may be saved; nothing is changed (A2).
@@ -43,7 +43,7 @@ struct HealthDatabase: Sendable {
                 }
                 insert(&record)
                 takePlace(of: older.uuid, by: record.uuid)
-                remove(older.uuid)
+                remove(older.uuid, isReplaced: true)
             } else {
                 insert(&record)
             }
@@ -90,11 +90,12 @@ struct HealthDatabase: Sendable {
 
     /// Deletes an object, where there is one. Answers its type.
     @discardableResult
-    mutating func remove(_ uuid: UUID, at date: Date = .distantPast) -> String? {
+    mutating func remove(_ uuid: UUID, at date: Date = .distantPast, isReplaced: Bool = false) -> String? {
         guard let type = table(of: uuid) else { return nil }
         sequence += 1
         guard let removed = tables[type]?.remove(uuid, sequence: sequence, at: date) else { return nil }
-        journal?.append(.deleted(uuid))
+        // Whoever takes the replacement removes what it replaces himself.
+        if !isReplaced { journal?.append(.deleted(removed)) }
         if let owner = owners.removeValue(forKey: uuid), let record = record(owner) {
             setMembers(of: owner, (record.content.members ?? []).filter { $0 != uuid })
         }

@@ -31,12 +31,19 @@ public final class SimulatedCloud: Sendable {
                     return state.database.journal ?? []
                 }
                 for entry in entries {
-                    guard !members[index].foreign.contains(entry.uuid) || entry.isDeletion else { continue }
+                    // What went again before anybody heard of it was never there for others.
+                    let isNews = !members[index].foreign.contains(entry.uuid) && device.holds(entry.uuid)
+                    guard isNews || entry.isDeletion else { continue }
                     for other in members.indices where other != index {
                         if members[other].device.receive(entry), !entry.isDeletion {
                             members[other].foreign.insert(entry.uuid)
                         }
                     }
+                }
+            }
+            for one in members.indices {
+                for other in members.indices where other != one {
+                    members[other].foreign.formUnion(members[other].device.agree(with: members[one].device))
                 }
             }
         }
@@ -48,28 +55,68 @@ extension HealthDatabase.JournalEntry {
     var uuid: UUID {
         switch self {
         case .saved(let record): record.uuid
-        case .deleted(let uuid): uuid
+        case .deleted(let record): record.uuid
         }
     }
     var isDeletion: Bool { if case .deleted = self { true } else { false } }
 }
 
 extension SimulatedDevice {
+    fileprivate func holds(_ uuid: UUID) -> Bool { state.withLock { $0.database.record(uuid) != nil } }
+
     /// Takes what a cloud brings, by the rules of sync versions. Answers whether anything changed.
     func receive(_ entry: HealthDatabase.JournalEntry) -> Bool {
         let now = clock.now
         return state.withLock { state in
             switch entry {
-            case .deleted(let uuid):
-                guard state.database.record(uuid) != nil else { return false }
-                state.remove([uuid], at: now)
+            case .deleted(let record):
+                let older = record.syncKey.flatMap { state.database.tables[record.type.identifier]?.live($0) }
+                // What has the same sync identifier is the same, whatever it is called here.
+                let isOlder = older.map { $0.version <= record.version } ?? false
+                let gone = state.database.record(record.uuid)?.uuid ?? (isOlder ? older?.uuid : nil)
+                guard let gone else { return false }
+                state.remove([gone], at: now)
                 return true
             case .saved(let record):
-                guard state.database.record(record.uuid) == nil else { return false }
+                guard state.database.record(record.uuid) == nil, !state.database.prefersOwn(to: record) else {
+                    return false
+                }
+                // What comes back is no longer deleted.
+                state.database.withTable(record.type) { $0.forgetDeletion(of: record.uuid) }
                 let changed = state.database.save([record])
                 state.observers.noteNews(of: changed, at: now)
                 return !changed.isEmpty
             }
         }
+    }
+}
+
+extension SimulatedDevice {
+    /// Takes over what the other device keeps of two objects with one version. Answers what that was.
+    fileprivate func agree(with other: SimulatedDevice) -> [UUID] {
+        guard options.equalVersionReplaces else { return [] }
+        let theirs = other.state.withLock { $0.database.all.filter { $0.syncKey != nil } }
+        return theirs.filter { record in
+            let isRival = state.withLock { state in
+                guard let held = state.database.rival(of: record) else { return false }
+                return held.uuid != record.uuid
+            }
+            return isRival && receive(.saved(record))
+        }.map(\.uuid)
+    }
+}
+
+extension HealthDatabase {
+    /// What is held with the sync identifier and the version of a record.
+    fileprivate func rival(of record: HealthRecord) -> HealthRecord? {
+        guard let key = record.syncKey, let held = tables[record.type.identifier]?.live(key) else { return nil }
+        return held.version == record.version ? held : nil
+    }
+
+    /// Where an equal version replaces, all devices keep the same of two objects with one version in the end: were each to take the
+    /// other's, they would never agree. Where it is skipped, each keeps its own (A7).
+    fileprivate func prefersOwn(to record: HealthRecord) -> Bool {
+        guard let held = rival(of: record) else { return false }
+        return !options.equalVersionReplaces || held.uuid.uuidString > record.uuid.uuidString
     }
 }

@@ -106,7 +106,7 @@ extension HealthRecord {
         let count = records.map(\.count).reduce(0, +)
         let sum = records.compactMap(\.amount).reduce(0, +)
         self.init(
-            uuid: UUID(), type: first.type, start: records.map(\.start).min() ?? first.start,
+            uuid: SimulatedIdentifiers.next(), type: first.type, start: records.map(\.start).min() ?? first.start,
             end: records.map(\.end).max() ?? first.end,
             content: .quantity(isCumulative ? sum : sum / Double(records.count), unit),
             metadata: CheckedMetadata(), revision: first.revision, device: first.device)

@@ -42,6 +42,8 @@ struct TypeTable: Sendable {
         return record
     }
 
+    mutating func forgetDeletion(of uuid: UUID) { deletions.removeAll { $0.record.uuid == uuid } }
+
     mutating func purgeDeletions(before date: Date) { deletions.removeAll { $0.date < date } }
 
     /// Live samples behind a place in the order of writing, in that order, until `isEnough`.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Shows that a store survives crashes and damage. tools/crash and tools/damage run it; docs/TESTING.md says what it does and what it cannot see.
 @main
@@ -19,10 +20,14 @@ enum CrashHarness {
                CrashHarness processes --scratch FOLDER --seconds N --seed N [--lie]
         """
 
+    private static let flags: Set<String> = [
+        "mass", "lie", "import", "check", "keep-going", "unwalked", "forged", "unsynced",
+    ]
+
     static func main() {
         let words = CommandLine.arguments.dropFirst()
         do {
-            let arguments = try Arguments(words.dropFirst())
+            let arguments = try Arguments(words.dropFirst(), flags: flags)
             switch words.first {
             case "work": try Worker.run(arguments)
             case "import": try Importer.run(arguments)

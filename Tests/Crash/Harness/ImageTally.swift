@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// What the processes that judge images found.
 struct ImageTally: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Lets several processes of this program share numbered cases, each beginning with the number of the case: a signal that
 /// ends one is a finding like any other, and another process goes on behind that case.

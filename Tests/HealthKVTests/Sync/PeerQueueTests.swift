@@ -202,6 +202,28 @@ struct PeerQueueTests {
         }
     }
 
+    @Test(
+        "C29: a deletion made here counts behind what it deletes, even where a clock that was days ahead stamped that")
+    func deletionOfTheFuture() throws {
+        try withStore { store throws in
+            let ahead = ChangeClock(time: .day(30_000), replica: 7)
+            var sample = Sample(.bodyMass, 72, .kilogram, at: .day(1), source: Source(name: "App"))
+            sample.modified = ahead
+            let given = sample
+            try store.write { try $0.merge(given) }
+            #expect(try store.write { try $0.delete(id: given.id) })
+            let deleted = try #require(try store.read { try $0.deletedSample(id: given.id) })
+            #expect(deleted.modified > ahead)
+            try withStore { other throws in
+                try other.write { txn in
+                    try txn.merge(given)
+                    #expect(try txn.merge(deleted))
+                }
+                #expect(try other.read { try $0.sample(id: given.id) } == nil)
+            }
+        }
+    }
+
     private enum Either {
         case save(Sample)
         case delete(DeletedSample)

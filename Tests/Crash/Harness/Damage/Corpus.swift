@@ -1,5 +1,6 @@
 import Foundation
 import HealthKV
+import TestSupport
 
 /// Writes what fuzzing begins with: values of each table as a store at work wrote them, and small data files.
 enum Corpus {

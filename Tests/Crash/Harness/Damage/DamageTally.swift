@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// What the processes that judge damaged files found.
 struct DamageTally: Sendable {

@@ -1,21 +1,20 @@
 /// `--name value` and `--flag`.
-struct Arguments: Sendable {
-    struct Misuse: Error, CustomStringConvertible {
-        let description: String
+package struct Arguments: Sendable {
+    package struct Misuse: Error, CustomStringConvertible {
+        package let description: String
+        package init(description: String) { self.description = description }
     }
 
     private var values: [String: String] = [:]
     private var flags: Set<String> = []
-    private static let flagNames: Set<String> = [
-        "mass", "lie", "import", "check", "keep-going", "unwalked", "forged", "unsynced",
-    ]
 
-    init(_ words: ArraySlice<String>) throws {
+    /// Words of a command; those named as flags have no value.
+    package init(_ words: ArraySlice<String>, flags flagNames: Set<String>) throws {
         var words = words
         while let word = words.popFirst() {
             guard word.hasPrefix("--") else { throw Misuse(description: "unexpected argument \(word)") }
             let name = String(word.dropFirst(2))
-            if Arguments.flagNames.contains(name) {
+            if flagNames.contains(name) {
                 flags.insert(name)
             } else if let value = words.popFirst() {
                 values[name] = value
@@ -26,16 +25,16 @@ struct Arguments: Sendable {
     }
 
     /// Whether a flag or a value is given.
-    func has(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
+    package func has(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
 
-    func text(_ name: String) throws -> String {
+    package func text(_ name: String) throws -> String {
         guard let value = values[name] else { throw Misuse(description: "--\(name) is missing") }
         return value
     }
 
-    func text(_ name: String, default standard: String) -> String { values[name] ?? standard }
+    package func text(_ name: String, default standard: String) -> String { values[name] ?? standard }
 
-    func number(_ name: String, default standard: UInt64) throws -> UInt64 {
+    package func number(_ name: String, default standard: UInt64) throws -> UInt64 {
         guard let value = values[name] else { return standard }
         guard let number = UInt64(value) else { throw Misuse(description: "--\(name) is a number") }
         return number

@@ -1,0 +1,121 @@
+import PeerConformance
+import Testing
+
+@testable import HealthKVSync
+
+/// What simulations found, told one by one.
+@Suite("Conflicts between devices")
+struct ConflictTests {
+    @Test(
+        "C1: of one version that two devices made both keep the same, whichever hears first, and the loser is kept",
+        arguments: [(71.0, 73.0), (73.0, 71.0)])
+    func tie(first: Double, second: Double) async throws {
+        let (health, clock) = (MemoryHealth(), ManualClock())
+        let benches = [
+            try Bench(.weightTracker, health: health, clock: clock),
+            try Bench(.weightTracker, health: health, clock: clock),
+        ]
+        for bench in benches { try await bench.engine.enable(bench.peer) }
+        let sample = try benches[0].save(70)
+        for bench in benches { try await bench.sync() }
+        _ = try benches[0].save(first, id: sample.id)
+        clock.advance(seconds: 1)
+        _ = try benches[1].save(second, id: sample.id)
+        for _ in 0..<4 { for bench in benches { try await bench.sync() } }
+        for bench in benches {
+            #expect(try bench.weights == [73])
+            #expect(try bench.pending.isEmpty)
+        }
+        #expect(health.live.map(\.sample.quantity.value) == [73])
+        let displaced = try benches.flatMap { bench in try bench.store.read { try $0.conflicts() } }
+            .map(\.displaced.quantity.value)
+        #expect(displaced.contains(71) && !displaced.contains(70))
+        for bench in benches { try bench.finish() }
+    }
+
+    @Test("A deletion covers versions that were sent above the store's own, so that none of them comes back")
+    func deletionOfRaised() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        try await bench.sync()
+        // The peer was told of a fifth version; the store still holds the first.
+        let peer = bench.peer
+        try bench.write { txn in
+            var link = try #require(try txn.link(peer: peer, sample: sample.id))
+            link.version = 5
+            try txn.setLink(link)
+        }
+        try bench.write { _ = try $0.delete(id: sample.id) }
+        #expect(try bench.store.read { try $0.deletedSample(id: sample.id)?.version } == 5)
+        #expect(try bench.pending.map(\.version) == [5])
+        try await bench.sync()
+        #expect(bench.held.isEmpty)
+        try bench.finish()
+    }
+
+    @Test("C22: a deletion of a version that we never heard of removes what stands beneath it")
+    func deletionOfUnknown() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        try await bench.sync()
+        // Another device made the second version, which was deleted; that it replaced the first was forgotten.
+        let first = try #require(bench.health.live.first?.sample)
+        bench.health.forget(first.id)
+        var second = first
+        second.version = 2
+        bench.health.delete(bench.health.save(second, app: "app"))
+        try await bench.sync()
+        #expect(try bench.weights.isEmpty)
+        #expect(bench.held.isEmpty)
+        #expect(try bench.store.read { try $0.deletedSample(id: sample.id)?.version } == 2)
+        try bench.finish()
+    }
+
+    @Test("A merge that changes no content queues nothing for a peer that holds it") func sameContent() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        try await bench.sync()
+        try bench.write { txn in
+            var later = try #require(try txn.sample(id: sample.id))
+            later.modified = ChangeClock(time: bench.clock.now + 1_000_000_000, replica: 9)
+            try txn.receiving(from: "tablet") { txn in
+                let outcome = try txn.merge(later)
+                #expect(outcome == .replaced)
+            }
+        }
+        #expect(try bench.pending.isEmpty)
+        try bench.finish()
+    }
+
+    @Test("A store in the place of one that was removed is told everything, deletions too") func replacedStore()
+        async throws
+    {
+        let clock = ManualClock()
+        let (ours, theirs) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        func engine(_ other: SampleStore) -> SyncEngine {
+            let peer = SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)
+            return Bench.makeEngine(ours, [peer], clock) { $0.pushSize = 2 }
+        }
+        let first = engine(theirs)
+        try await first.enable("other")
+        let samples = (0..<5).map { hour in
+            Sample(.bodyMass, 70 + Double(hour), .kilogram, at: clock.now + Int64(hour) * 3_600_000_000_000)
+        }
+        try await ours.write { txn in for sample in samples { try txn.save(sample) } }
+        try await ours.write { _ = try $0.delete(id: samples[0].id) }
+        try await first.sync()
+        #expect(try theirs.read { try $0.count() } == 4)
+        try theirs.close()
+
+        let anew = try Bench.makeStore(clock)
+        let second = engine(anew)
+        try await second.sync()
+        let digests = try [ours, anew].map { try $0.read { try $0.syncDigest() } }
+        #expect(digests[0] == digests[1])
+        #expect(try anew.read { try $0.deletedSample(id: samples[0].id) } != nil)
+        for store in [ours, anew] { try store.close() }
+    }
+}

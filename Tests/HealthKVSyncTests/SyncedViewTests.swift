@@ -1,0 +1,90 @@
+import Foundation
+import PeerConformance
+import Testing
+
+@testable import HealthKVSync
+
+/// Rules about when and how much, by their numbers.
+@Suite("Views and times of what was synced")
+struct SyncedViewTests {
+    @Test("C16: days of which a peer has no steps are zeros that say so") func zeros() async throws {
+        let bench = try Bench(.walkingApp)
+        try await bench.engine.enable(bench.peer)
+        let day = try #require(try? Instant(secondsSinceReference: 799_977_600))
+        let walk = Sample(
+            .stepCount, 1_200, .count, from: day, to: day + 600_000_000_000,
+            source: Source(bundle: "watch", name: "Watch"),
+            origin: .imported)
+        bench.health.save(walk, app: "watch")
+        try await bench.sync()
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
+        let days = try bench.store.read { txn in
+            try txn.dailySteps(from: "2026-05-07", to: "2026-05-10", calendar: calendar, source: "healthkit")
+        }
+        #expect(days.count == 4 && days.filter(\.hasData).map(\.stepCount) == [1_200])
+        #expect(days.filter { !$0.hasData }.allSatisfy { $0.stepCount == 0 && $0.distanceMeters == 0 })
+        try bench.finish()
+    }
+
+    @Test("C17: pulled energy that crosses midnight is divided by time; a strict start leaves it to its day")
+    func midnight()
+        async throws
+    {
+        let bench = try Bench(.dietApp)
+        try await bench.engine.enable(bench.peer)
+        let midnight = try #require(try? Instant(secondsSinceReference: 799_977_600))
+        let hour = 3_600 * Instant.nanosecondsPerSecond
+        let walk = Sample(
+            .activeEnergyBurned, 300, .kilocalorie, from: midnight - hour, to: midnight + 2 * hour,
+            source: Source(bundle: "watch", name: "Watch"), origin: .imported)
+        bench.health.save(walk, app: "watch")
+        try await bench.sync()
+        let (sum, strict) = try bench.store.read { txn in
+            (
+                try txn.statistics(of: .activeEnergyBurned, from: midnight, to: midnight + 24 * hour).sum,
+                try txn.samples(of: .activeEnergyBurned, from: midnight, to: midnight + 24 * hour, rule: .strictStart)
+            )
+        }
+        let value = try #require(sum)
+        #expect(abs(value - 200) < 1e-6 && strict.isEmpty)
+        try bench.finish()
+    }
+
+    @Test("C18: coming to the foreground sends what waits for a slow retry, and brings what is new, at once")
+    func foreground() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        bench.health.set(refusal: { _ in .failed(reason: "busy") })
+        _ = try bench.save(72)
+        for _ in 0..<4 { try await bench.sync() }
+        #expect(try bench.pending.first?.state == .parked)
+        bench.health.set(refusal: nil)
+        bench.health.save(bench.scale(80, hour: 3))
+        bench.clock.advance(seconds: 1)
+        try await bench.engine.enterForeground()
+        #expect(try bench.pending.isEmpty)
+        #expect(try bench.weights == [72, 80])
+        #expect(bench.held == [72, 80])
+        try bench.finish()
+    }
+
+    @Test("C19: a lock that comes after the peer was asked lets reading wait, and keeps nothing from being sent")
+    func lockedBetween() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        _ = try bench.save(72)
+        bench.health.save(bench.scale(80, hour: 3))
+        bench.health.lockAtNextPull()
+        let report = try await bench.sync()
+        #expect(report.issue?.code == .locked)
+        #expect(bench.held == [72, 80])
+        #expect(try bench.weights == [72])
+        #expect(try bench.status().availability == .locked)
+        bench.health.set(availability: .available)
+        try await bench.sync()
+        #expect(try bench.weights == [72, 80])
+        try bench.finish()
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import HealthKVSync
+import TestSupport
+
+/// Lives through one seed after the other.
+struct SeedRun {
+    private let scratch: String
+    private let first: UInt64
+    private let count: UInt64
+    private let stride: UInt64
+    private let steps: Int
+    private let plant: Plant?
+    private let progress: String?
+    private let traces: Bool
+    private let watched: SampleID?
+    /// Ends with the first seed that fails, as where a planted mistake is to be found.
+    private let endsAtFirst: Bool
+
+    init(_ arguments: Arguments) throws {
+        scratch = try arguments.text("scratch")
+        first = try arguments.number("seed", default: 1)
+        count = try arguments.number("count", default: 1)
+        stride = max(1, try arguments.number("stride", default: 1))
+        steps = Int(try arguments.number("steps", default: 60))
+        progress = arguments.has("progress") ? try arguments.text("progress") : nil
+        traces = arguments.has("trace")
+        watched = SampleID(arguments.text("watch", default: ""))
+        endsAtFirst = arguments.has("first")
+        guard arguments.has("plant") else {
+            plant = nil
+            return
+        }
+        let name = try arguments.text("plant")
+        guard let known = Plant(rawValue: name) else {
+            throw Arguments.Misuse(
+                description: "--plant is one of \(Plant.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        plant = known
+    }
+
+    func run() async throws {
+        var failed = 0
+        var done = 0
+        var events: [String: Int] = [:]
+        let began = ContinuousClock.now
+        for index in 0..<count {
+            let seed = first &+ index &* stride
+            if let progress { try "\(seed)\n".write(toFile: progress, atomically: false, encoding: .utf8) }
+            let life = try await live(seed)
+            done += 1
+            events.merge(life.counts, uniquingKeysWith: +)
+            if !life.findings.isEmpty {
+                failed += 1
+                report(seed, life)
+                if endsAtFirst { break }
+            } else if traces {
+                report(seed, life)
+            }
+        }
+        let seconds = (ContinuousClock.now - began) / .seconds(1)
+        complain(events.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+        print("seeds \(done) failed \(failed) seconds \(Int(seconds))")
+        if failed > 0 { exit(1) }
+    }
+
+    private struct Life {
+        var findings: [String] = []
+        var trace: [String] = []
+        var counts: [String: Int] = [:]
+    }
+
+    private func live(_ seed: UInt64) async throws -> Life {
+        let folder = "\(scratch)/\(seed)"
+        try? FileManager.default.removeItem(atPath: folder)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let world = try await World(seed: seed, scratch: folder, plant: plant)
+        var life = Life()
+        world.watched = watched
+        do {
+            for _ in 0..<steps { try await world.step() }
+            world.note("everything works again")
+            try await world.settle()
+            life.findings = try world.findings()
+        } catch {
+            life.findings = ["\(error)"]
+        }
+        (life.trace, life.counts) = (world.trace, world.counts)
+        for site in world.sites { life.counts.merge(site.wire.met, uniquingKeysWith: +) }
+        world.close()
+        return life
+    }
+
+    private func report(_ seed: UInt64, _ life: Life) {
+        if traces { for line in life.trace { print(line) } }
+        for finding in life.findings { print("seed \(seed): \(finding)") }
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import TestSupport
+
+/// Lets stores, HealthKits and engines live through what goes wrong, and judges what is left. tools/simulate runs it; docs/TESTING.md says what
+/// it does and what it cannot see.
+@main
+enum SimulationHarness {
+    private static let usage = """
+        usage: SimulationHarness run --scratch FOLDER --seed N [--count N] [--stride N] [--steps N] [--plant NAME] [--progress FILE]
+                                     [--trace] [--watch ID] [--first]
+               SimulationHarness kill --scratch FOLDER --seed N [--stride N] [--moments N] [--plant NAME] [--lie] [--first]
+               SimulationHarness work --folder FOLDER --seed N [--die N] [--steps N] [--plant NAME] [--lie]
+        """
+
+    static func main() async {
+        let words = CommandLine.arguments.dropFirst()
+        do {
+            let arguments = try Arguments(words.dropFirst(), flags: ["trace", "first", "lie"])
+            switch words.first {
+            case "run": try await SeedRun(arguments).run()
+            case "kill": try await KillRun(arguments).run()
+            case "work":
+                var worker = try KilledWorker(arguments)
+                try await worker.run()
+            default: throw Arguments.Misuse(description: usage)
+            }
+        } catch let misuse as Arguments.Misuse {
+            complain(misuse.description)
+            exit(64)
+        } catch {
+            complain("\(words.first ?? ""): \(error)")
+            exit(1)
+        }
+    }
+}
+
+/// Says something that is no result.
+func complain(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

@@ -1,0 +1,190 @@
+import Foundation
+import HealthKVSync
+import HealthKitPeer
+import HealthKitSimulator
+import Synchronization
+
+/// A device: a store in a folder, an engine, and perhaps a HealthKit with an app on it.
+final class Site {
+    let number: Int
+    let folder: String
+    let health: SimulatedDevice?
+    private let clock: SimulatedClock
+    let wire = Wire()
+    /// How far the device's clock is wrong; both the store and the engine go by it.
+    let skew = Skew()
+    /// Calls of HealthKit's observer that nobody has answered yet.
+    let calls = ObserverCalls()
+
+    private(set) var app: SimulatedApp?
+    private(set) var store: SampleStore
+    /// Stands until the process ends or a neighbour's store is opened anew.
+    var engine: SyncEngine?
+    /// Which neighbours this one's engine syncs with.
+    var links: [Int] = []
+    /// Whether reading was denied: what came meanwhile is read again once the user is asked anew.
+    var wasBlind = false
+
+    static let types: [SampleType] = [.bodyMass, .leanBodyMass]
+    static let healthName = "HealthKit"
+    static let plan = SyncPlan(types: [
+        .bodyMass: TypePlan(.both), .leanBodyMass: TypePlan(.both), .stepCount: TypePlan(.pull),
+    ])
+
+    init(_ number: Int, folder: String, health: SimulatedDevice?, clock: SimulatedClock) throws {
+        (self.number, self.folder, self.health, self.clock) = (number, folder, health, clock)
+        store = try SampleStore.open(at: folder, options: Site.options(skew, clock))
+        install()
+    }
+
+    private static func options(_ skew: Skew, _ clock: SimulatedClock) -> SampleStore.Options {
+        var options = SampleStore.Options()
+        options.clock = { skew.time(clock) }
+        options.source = Source(bundle: "app.weights", name: "Weights")
+        options.mapSize = 64 << 20
+        options.maintainsWhenIdle = false
+        // What is tried here is the order of commits, not what a disk does.
+        options.limits.skipsSync = true
+        return options
+    }
+
+    /// Makes an engine, as when the app starts.
+    func start(_ neighbours: [Site], _ plant: Plant?) -> SyncEngine {
+        var options = SyncOptions()
+        let (skew, clock, wire, health) = (skew, clock, wire, health)
+        options.clock = SyncClock(now: { skew.time(clock) }, sleep: { _ in try await Task.sleep(for: .seconds(3_600)) })
+        options.random = { 0.5 }
+        options.holder = "app"
+        (options.pageSize, options.pushSize) = (5, 4)
+        options.atStep = { step in if wire.ends(at: step) { throw CancellationError() } }
+        let mistake = plant.map { PlantedMistake(plant: $0, store: store) }
+        var peers: [SyncPeer] = []
+        if let app {
+            let peer = HealthKitPeer(
+                store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) }, deadline: {})
+            peers.append(
+                SyncPeer(
+                    WirePeer(inner: peer, wire: wire, store: store, lock: { health?.lock() }, plant: mistake),
+                    plan: Site.plan))
+        }
+        for other in links {
+            let peer = StorePeer(neighbours[other].store, name: "store\(other)", as: "store\(number)")
+            peers.append(SyncPeer(WirePeer(inner: peer, wire: wire, lock: {}, plant: mistake), plan: .everything))
+        }
+        let engine = SyncEngine(store: store, peers: peers, options: options)
+        self.engine = engine
+        return engine
+    }
+
+    /// The app is put on the device, in place of an older one; it has to ask for access anew.
+    private func install() {
+        guard let health else { return }
+        app = health.install(bundle: "app.weights", name: "Weights")
+        observe()
+    }
+
+    private func observe() {
+        guard let app else { return }
+        let calls = calls
+        let types = (Site.types + [.stepCount]).map { type in
+            HKQueryDescriptor(
+                sampleType: HKQuantityType(HKQuantityTypeIdentifier(rawValue: type.identifier)), predicate: nil)
+        }
+        app.healthStore.execute(
+            HKObserverQuery(queryDescriptors: types) { _, _, completion, _ in calls.add(completion) })
+    }
+
+    /// The process ends, whatever it was doing, and is started again.
+    func reopen() throws {
+        engine = nil
+        _ = calls.take()
+        try store.close()
+        store = try SampleStore.open(at: folder, options: Site.options(skew, clock))
+        wire.restart()
+        guard let app else { return }
+        app.terminate()
+        app.launch()
+        observe()
+    }
+
+    /// The app is removed with its store, and installed anew; or its store is put back from a folder, as it was once.
+    func replaceStore(by copy: String?, reinstalls: Bool) throws {
+        engine = nil
+        _ = calls.take()
+        try store.close()
+        try FileManager.default.removeItem(atPath: folder)
+        if let copy { try FileManager.default.copyItem(atPath: copy, toPath: folder) }
+        store = try SampleStore.open(at: folder, options: Site.options(skew, clock))
+        wire.restart()
+        if reinstalls { install() } else { app?.launch() }
+    }
+
+    /// Where the values of own samples stand, in the store.
+    func values() throws -> [SampleID: Int] {
+        var values: [SampleID: Int] = [:]
+        try store.read { txn in
+            for type in Site.types {
+                for sample in try txn.samples(of: type, includeShadowed: true) where sample.origin == .authored {
+                    values[sample.id] = Int(sample.quantity.value)
+                }
+            }
+        }
+        return values
+    }
+
+    /// What HealthKit holds of this app, by sync identifier.
+    func healthValues() -> [(type: SampleType, sample: SimulatedSample)] {
+        guard let health, let app else { return [] }
+        return Site.types.flatMap { type in
+            health.contents(of: type.identifier).filter { $0.source == app.bundle }.map { (type, $0) }
+        }
+    }
+
+    /// What HealthKit holds of others.
+    func foreign() -> [SimulatedSample] {
+        guard let health, let app else { return [] }
+        return (Site.types + [.stepCount]).flatMap { health.contents(of: $0.identifier) }
+            .filter { $0.source != app.bundle }
+    }
+}
+
+/// How far a clock is wrong.
+final class Skew: Sendable {
+    private let seconds = Mutex(0.0)
+
+    func set(_ value: Double) { seconds.withLock { $0 = value } }
+
+    func time(_ clock: SimulatedClock) -> Instant {
+        let date = clock.now.addingTimeInterval(seconds.withLock { $0 })
+        return (try? Instant(date)) ?? Instant(nanoseconds: 0)
+    }
+}
+
+/// Calls of an observer, to be answered when their work is done.
+final class ObserverCalls: Sendable {
+    /// HealthKit does not mark the handler as safe to send, but calls it wherever it is called from.
+    private struct Completion: @unchecked Sendable {
+        let call: () -> Void
+    }
+
+    private let waiting = Mutex<[Completion]>([])
+
+    func add(_ completion: @escaping () -> Void) {
+        let completion = Completion(call: completion)
+        waiting.withLock { $0.append(completion) }
+    }
+
+    var isEmpty: Bool { waiting.withLock { $0.isEmpty } }
+
+    /// Answers all that wait.
+    func answer() { for completion in take() { completion() } }
+
+    /// Takes all that wait away from their callers.
+    func take() -> [() -> Void] {
+        let taken = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        return taken.map(\.call)
+    }
+}

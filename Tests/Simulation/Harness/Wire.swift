@@ -1,0 +1,225 @@
+import HealthKVSync
+import Synchronization
+
+/// What may happen to a call between an engine and its peer.
+enum WireFault: String, CaseIterable, Sendable {
+    /// It does not arrive.
+    case lost
+    /// It is carried out, and the answer does not come back.
+    case answerLost
+    /// It is carried out twice.
+    case doubled
+    /// The process ends before the call is sent.
+    case crashBefore
+    /// The process ends when the call was carried out, before it knows.
+    case crashAfter
+    /// The device is locked after it was asked whether it is there.
+    case lockedBetween
+}
+
+/// Mistakes of an engine, made where its calls cross the wire. The simulation must find each.
+enum Plant: String, CaseIterable, Sendable {
+    /// The place in a feed is stored before what stands in front of it.
+    case anchorBeforeData = "anchor-before-data"
+    /// An operation leaves its queue before it is sent.
+    case acknowledgementBeforePush = "acknowledgement-before-push"
+    /// A deletion removes the version that replaced the deleted one.
+    case deletionOfReplacement = "deletion-of-replacement"
+}
+
+/// What the calls of one store are to meet, and whether its process has ended.
+final class Wire: Sendable {
+    private struct State {
+        var fault: (kind: WireFault, left: Int)?
+        var crash: (step: SyncStep, left: Int)?
+        var hasCrashed = false
+        var met: [String: Int] = [:]
+        var raised: Set<SampleID> = []
+    }
+
+    private let state = Mutex(State())
+
+    /// The fault that a later call meets.
+    func plan(_ fault: WireFault, after calls: Int) { state.withLock { $0.fault = (fault, calls) } }
+    /// The step at which the process ends.
+    func plan(crashAt step: SyncStep, after times: Int) { state.withLock { $0.crash = (step, times) } }
+
+    var hasCrashed: Bool { state.withLock { $0.hasCrashed } }
+    /// How often each fault was met, by name.
+    var met: [String: Int] { state.withLock { $0.met } }
+
+    /// The process runs again; with `whole`, nothing is planned any more.
+    func restart(whole: Bool = false) {
+        state.withLock { state in
+            state.hasCrashed = false
+            if whole { (state.fault, state.crash) = (nil, nil) }
+        }
+    }
+
+    /// Samples that were sent with a version above the store's own: only its links know that.
+    var raised: Set<SampleID> { state.withLock { $0.raised } }
+    func noteRaised(_ ids: Set<SampleID>) { state.withLock { $0.raised.formUnion(ids) } }
+
+    /// Counts a call, and answers the fault that it meets.
+    func next(_ possible: Set<WireFault>) -> WireFault? {
+        state.withLock { state in
+            guard let planned = state.fault, possible.contains(planned.kind) else { return nil }
+            guard planned.left == 0 else {
+                state.fault = (planned.kind, planned.left - 1)
+                return nil
+            }
+            state.fault = nil
+            state.met[planned.kind.rawValue, default: 0] += 1
+            return planned.kind
+        }
+    }
+
+    func crash() { state.withLock { $0.hasCrashed = true } }
+
+    /// Whether the process ends at a step. What has ended does nothing more.
+    func ends(at step: SyncStep) -> Bool {
+        state.withLock { state in
+            if state.hasCrashed { return true }
+            guard let planned = state.crash, planned.step == step else { return false }
+            state.crash = planned.left > 0 ? (step, planned.left - 1) : nil
+            guard planned.left == 0 else { return false }
+            state.hasCrashed = true
+            state.met["crash at \(step.rawValue)", default: 0] += 1
+            return true
+        }
+    }
+}
+
+/// A peer behind a wire that loses, doubles and cuts off calls.
+struct WirePeer: Peer {
+    let inner: any Peer
+    let wire: Wire
+    /// The store whose operations cross the wire, where the peer has versions of its own.
+    var store: SampleStore?
+    /// Locks the device behind the peer, where there is one.
+    let lock: @Sendable () -> Void
+    var plant: PlantedMistake?
+
+    var name: String { inner.name }
+    var traits: PeerTraits { inner.traits }
+
+    func availability() async -> PeerAvailability {
+        let answer = await inner.availability()
+        if answer == .available, wire.next([.lockedBetween]) != nil { lock() }
+        return answer
+    }
+
+    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
+        try await inner.requestAuthorization(request)
+    }
+
+    func authorization(of type: SampleType) async -> TypeAuthorization { await inner.authorization(of: type) }
+
+    func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
+        switch wire.next([.lost, .answerLost, .doubled]) {
+        case .lost: throw PeerError(.transient, "the wire lost the call")
+        case .answerLost:
+            _ = try await inner.pull(request)
+            throw PeerError(.transient, "the wire lost the answer")
+        case .doubled: _ = try await inner.pull(request)
+        default: break
+        }
+        let page = try await inner.pull(request)
+        return await plant?.alter(page, request, name) ?? page
+    }
+
+    func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
+        if wire.next([.lost]) != nil { throw PeerError(.transient, "the wire lost the call") }
+        return try await inner.enumerate(request)
+    }
+
+    func push(_ operations: [PushOperation]) async -> [PushOutcome] {
+        await plant?.beforePush(operations, name)
+        noteRaised(operations)
+        switch wire.next([.lost, .answerLost, .doubled, .crashBefore, .crashAfter]) {
+        case .lost: return operations.map { _ in .failed(reason: "the wire lost the call") }
+        case .answerLost:
+            _ = await inner.push(operations)
+            return operations.map { _ in .unknown(reason: "the wire lost the answer") }
+        case .doubled: _ = await inner.push(operations)
+        case .crashBefore:
+            wire.crash()
+            return operations.map { _ in .failed(reason: "the process has ended") }
+        case .crashAfter:
+            let outcomes = await inner.push(operations)
+            wire.crash()
+            return outcomes
+        default: break
+        }
+        return await inner.push(operations)
+    }
+
+    private func noteRaised(_ operations: [PushOperation]) {
+        let sent = operations.compactMap { operation in
+            if case .save(let sample) = operation.kind { (sample.id, sample.version) } else { nil }
+        }
+        let raised = try? store?.read { txn in
+            try sent.filter { id, version in try txn.sample(id: id).map { $0.version < version } ?? false }.map(\.0)
+        }
+        wire.noteRaised(Set(raised ?? []))
+    }
+
+    func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
+    func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
+        try await inner.dailyTotals(request)
+    }
+    func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
+        try await inner.digest(of: type, in: window)
+    }
+    func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }
+    func acknowledge(_ token: [UInt8], of type: SampleType) async { await inner.acknowledge(token, of: type) }
+}
+
+/// Makes one mistake again and again, as a wrong engine would.
+struct PlantedMistake: Sendable {
+    let plant: Plant
+    let store: SampleStore
+
+    func alter(_ page: PullPage, _ request: PullRequest, _ peer: String) async -> PullPage? {
+        switch plant {
+        case .anchorBeforeData:
+            guard let token = page.token else { return nil }
+            let scope = request.from.map { "from:\($0.nanoseconds)" } ?? ""
+            let type = request.type
+            _ = try? await store.write { txn in
+                try txn.setAnchor(Anchor(peer: peer, type: type, scope: scope, token: token, time: .distantPast))
+            }
+            return nil
+        case .acknowledgementBeforePush: return nil
+        case .deletionOfReplacement:
+            var page = page
+            for index in page.deletions.indices {
+                guard let text = page.deletions[index].syncIdentifier else { continue }
+                let replacement = page.additions.last { $0.sample.syncIdentifier == text }?.peerID
+                let known = try? store.read { txn in
+                    try txn.samples(syncIdentifier: text).compactMap { try txn.link(peer: peer, sample: $0.id)?.peerID }
+                        .first
+                }
+                if let found = replacement ?? known.flatMap(\.self) { page.deletions[index].peerID = found }
+            }
+            return page
+        }
+    }
+
+    func beforePush(_ operations: [PushOperation], _ peer: String) async {
+        guard plant == .acknowledgementBeforePush else { return }
+        let ids = operations.map { operation in
+            switch operation.kind {
+            case .save(let sample): sample.id
+            case .delete(let deleted): deleted.id
+            }
+        }
+        _ = try? await store.write { txn in
+            for id in ids {
+                if let waiting = try txn.pending(peer: peer, sample: id) { try txn.removePending(waiting) }
+            }
+            guard let known = try txn.peer(peer), known.queue == nil else { return }
+            try txn.acknowledge(peer: peer, txn.currentToken)
+        }
+    }
+}

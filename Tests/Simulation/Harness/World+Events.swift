@@ -1,0 +1,298 @@
+import Foundation
+import HealthKVSync
+import HealthKitSimulator
+import TestSupport
+
+/// What happens to the world, one thing at a time.
+extension World {
+    func step() async throws {
+        clock.advance(by: Double(random.number(1..<5_400)))
+        let site = random.pick(sites)
+        switch random.number(0..<100) {
+        case 0..<16: try await write(site)
+        case 16..<32: try await edit(site)
+        case 32..<36: try await editOnTwo()
+        case 36..<42: try await delete(site)
+        case 42..<48: try foreignWrite()
+        case 48..<52: userDeletes()
+        case 52..<56: cloud?.sync()
+        case 56..<64: planCrash(site)
+        case 64..<70: planFault(site)
+        case 70..<73: lock(site)
+        case 73..<77: changeAccess(site)
+        case 77..<80: failCalls(site)
+        case 80..<83: disturbWakeUps(site)
+        case 83..<85: skew(site)
+        case 85..<87: purge()
+        case 87..<90: try backUp(site)
+        case 90..<92: try await restore()
+        case 92..<94: try await reinstall(site)
+        case 94..<95: try await cloneStore()
+        case 95..<96: try await reconcile(site)
+        default: break
+        }
+        if random.chance(percent: 55) { try await sync(random.pick(sites)) }
+        try await answerCalls()
+    }
+
+    // MARK: What users do
+
+    private func write(_ site: Site) async throws {
+        let id = SampleID(using: &random)
+        let value = ledger.newValue()
+        let type = random.pick(Site.types)
+        let start = try Instant(clock.now.addingTimeInterval(-Double(random.number(0..<400_000))))
+        let sample = Sample(type, Double(value), .kilogram, at: start, id: id)
+        _ = try await site.store.write { try $0.save(sample) }
+        note("store\(site.number) writes \(value) as \(id)")
+        ledger.save(
+            id, value,
+            new: Ledger.Entry(type: type, start: start, home: parts[site.number]), upon: nil)
+        count("write")
+    }
+
+    private func edit(_ site: Site) async throws {
+        let values = try site.values()
+        let known = ledger.ids.filter { values[$0] != nil && mayEdit($0, at: site) }
+        guard !known.isEmpty else { return }
+        try await edit(random.pick(known), at: site, upon: values)
+    }
+
+    /// Two people edit one sample at once, each on a device of their own.
+    private func editOnTwo() async throws {
+        let (one, other) = (random.pick(sites), random.pick(sites))
+        guard one !== other else { return }
+        let (values, others) = (try one.values(), try other.values())
+        let known = ledger.ids.filter {
+            values[$0] != nil && others[$0] != nil && mayEdit($0, at: one) && mayEdit($0, at: other)
+        }
+        guard !known.isEmpty else { return }
+        let id = random.pick(known)
+        try await edit(id, at: one, upon: values)
+        clock.advance(by: 1)
+        try await edit(id, at: other, upon: others)
+        count("edit on two devices")
+    }
+
+    /// Where an equal version is skipped and no stores are linked, nobody ever learns of the other's edit (SEMANTICS A7).
+    private func mayEdit(_ id: SampleID, at site: Site) -> Bool {
+        equalVersionReplaces || parts.allSatisfy { $0 == parts[0] } || ledger.entries[id]?.home == parts[site.number]
+    }
+
+    private func edit(_ id: SampleID, at site: Site, upon values: [SampleID: Int]) async throws {
+        let value = ledger.newValue()
+        try await site.store.write { txn in
+            guard var sample = try txn.sample(id: id) else { return }
+            sample.quantity.value = Double(value)
+            sample.version = 0
+            try txn.save(sample)
+        }
+        note("store\(site.number) edits \(id) from \(values[id] ?? 0) to \(value)")
+        let entry = ledger.entries[id]!
+        ledger.save(id, value, new: entry, upon: values[id])
+        count("edit")
+    }
+
+    private func delete(_ site: Site) async throws {
+        let values = try site.values()
+        let known = ledger.ids.filter { values[$0] != nil }
+        guard !known.isEmpty else { return }
+        let id = random.pick(known)
+        _ = try await site.store.write { try $0.delete(id: id) }
+        note("store\(site.number) deletes \(id) \(values[id] ?? 0)")
+        ledger.delete(id, value: values[id] ?? 0)
+        count("delete")
+    }
+
+    private func foreignWrite() throws {
+        let devices = sites.compactMap { site in site.health.map { (site.number, $0) } }
+        guard !devices.isEmpty else { return }
+        let (number, device) = random.pick(devices)
+        let date = clock.now.addingTimeInterval(-Double(random.number(0..<400_000)))
+        try record(device, random.pick(Site.types + [.stepCount]), at: date, on: number)
+        count("foreign write")
+    }
+
+    /// In the Health app, whoever wrote it. What shows comparisons their reach stays.
+    private func userDeletes() {
+        let devices = sites.compactMap(\.health)
+        guard !devices.isEmpty else { return }
+        let device = random.pick(devices)
+        let held = (Site.types + [.stepCount]).flatMap { device.contents(of: $0.identifier) }
+            .filter { $0.start.timeIntervalSinceReferenceDate > 700_000_000 }
+            .sorted { ($0.start, $0.value) < ($1.start, $1.value) }
+        guard !held.isEmpty else { return }
+        let sample = random.pick(held)
+        device.userDeletes(sample.uuid)
+        note("the user deletes \(sample.value) in Health")
+        if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
+            ledger.delete(id, value: Int(sample.value))
+        }
+        count("deletion in Health")
+    }
+
+    // MARK: What goes wrong
+
+    private func planCrash(_ site: Site) {
+        let step = random.pick(SyncStep.allCases)
+        site.wire.plan(crashAt: step, after: random.number(0..<3))
+        note("store\(site.number) is to end at \(step)")
+    }
+
+    private func planFault(_ site: Site) {
+        let fault = random.pick(WireFault.allCases)
+        site.wire.plan(fault, after: random.number(0..<3))
+        note("store\(site.number) is to meet \(fault)")
+    }
+
+    private func lock(_ site: Site) {
+        guard let health = site.health else { return }
+        if random.chance(percent: 50) { health.lock() } else { health.unlock() }
+        count("lock")
+    }
+
+    private func changeAccess(_ site: Site) {
+        guard let health = site.health, let app = site.app else { return }
+        let type = random.pick(Site.types + [.stepCount])
+        let reading: SimulatedDevice.Reading? = random.pick([nil, .denied, .granted])
+        let sharing: SimulatedDevice.Sharing? = random.pick([nil, .denied, .granted])
+        if reading == .denied { site.wasBlind = true }
+        health.setAccess(of: app, to: type.identifier, reading: reading, sharing: sharing)
+        note("access of store\(site.number) to \(type): \(String(describing: reading)), \(String(describing: sharing))")
+        count("access")
+    }
+
+    private func failCalls(_ site: Site) {
+        guard let health = site.health else { return }
+        let call = random.pick([SimulatedCall.save, .delete, .changes, .samples])
+        health.fail(call, number: random.number(1..<4), afterEffect: random.chance(percent: 50))
+        note("\(call) of HealthKit \(site.number) is to fail")
+        count("failing call")
+    }
+
+    private func disturbWakeUps(_ site: Site) {
+        guard let health = site.health else { return }
+        switch random.number(0..<4) {
+        case 0: health.dropObserverCalls(random.number(1..<4))
+        case 1: health.delayObserverCalls(by: Double(random.number(1..<7_200)))
+        case 2: health.repeatObserverCalls(random.number(2..<4))
+        default:
+            health.delayObserverCalls(by: 0)
+            health.repeatObserverCalls(1)
+        }
+        count("disturbed wake-ups")
+    }
+
+    private func skew(_ site: Site) {
+        site.skew.set(random.pick([0, -86_400, 86_400, -90_000, 90_000]))
+        note("clock of store\(site.number)")
+        count("clock")
+    }
+
+    /// The system forgets deletions that are older than an hour. Who has not heard of one by now never will.
+    private func purge() {
+        guard let health = random.pick(sites).health else { return }
+        health.purgeDeletions(olderThan: random.pick([0, 3_600]))
+        needsComparing = true
+        note("deletions are purged")
+        count("purge")
+        forgetUnheardDeletions()
+    }
+
+    private func forgetUnheardDeletions() {
+        let live = sites.compactMap { try? $0.values() } + backups.map(\.values)
+        for (id, entry) in ledger.entries where entry.acts.contains(where: { $0.kind == .delete }) {
+            if live.contains(where: { $0[id] != nil }) { ledger.markUnknowable(id) }
+        }
+    }
+
+    // MARK: What happens to stores
+
+    private func backUp(_ site: Site) throws {
+        let folder = "\(scratch)/backup\(backups.count)"
+        try site.store.backup(to: folder)
+        backups.append((site.number, folder, try site.values()))
+        note("store\(site.number) is backed up")
+        count("backup")
+    }
+
+    /// Takes down what is held without a store, before that store goes.
+    private func lose(_ site: Site, beside values: [SampleID: Int]) throws {
+        (needsComparing, hasReplaced) = (true, true)
+        var held = values.mapValues { Set([$0]) }
+        var deleted: Set<SampleID> = []
+        for other in sites {
+            for (_, sample) in other.healthValues() {
+                if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
+                    held[id, default: []].insert(Int(sample.value))
+                }
+            }
+            guard other !== site else { continue }
+            for (id, value) in try other.values() { held[id, default: []].insert(value) }
+            let ids = ledger.ids
+            deleted.formUnion(try other.store.read { txn in try ids.filter { try txn.deletedSample(id: $0) != nil } })
+        }
+        ledger.lose(held: held, deleted: deleted)
+    }
+
+    private func restore() async throws {
+        guard !backups.isEmpty else { return }
+        let backup = random.pick(backups)
+        let site = sites[backup.site]
+        try lose(site, beside: backup.values)
+        let epoch = try site.store.read { $0.epoch }
+        try site.replaceStore(by: backup.folder, reinstalls: false)
+        forgetEngines()
+        let now = try site.store.read { $0.epoch }
+        if now == epoch { note("the epoch of store\(site.number) is \(now) as before") }
+        note("store\(site.number) is restored")
+        count("restore")
+    }
+
+    private func reinstall(_ site: Site) async throws {
+        try lose(site, beside: [:])
+        try site.replaceStore(by: nil, reinstalls: true)
+        forgetEngines()
+        try await begin(site)
+        note("store\(site.number) is installed anew")
+        count("reinstall")
+    }
+
+    /// A device is set up from another one's store. Only devices of a kind: one without HealthKit would keep a queue for it.
+    private func cloneStore() async throws {
+        let (from, to) = (random.pick(sites), random.pick(sites))
+        guard from !== to, from.health == nil || to.health != nil else { return }
+        let values = try from.values()
+        try lose(to, beside: values)
+        let copy = "\(scratch)/clone"
+        try from.store.backup(to: copy)
+        try to.replaceStore(by: copy, reinstalls: true)
+        try FileManager.default.removeItem(atPath: copy)
+        forgetEngines()
+        try await begin(to)
+        note("store\(to.number) becomes a copy of store\(from.number)")
+        count("clone")
+    }
+
+    private func reconcile(_ site: Site) async throws {
+        let engine = engine(site)
+        guard let peer = engine.peers.randomElement(using: &random) else { return }
+        note("store\(site.number) is compared with \(peer)")
+        // What the cloud has not brought yet would be taken for gone.
+        cloud?.sync()
+        do { try await engine.reconcile(peer) } catch is SyncIssue {} catch is CancellationError {}
+        if site.wire.hasCrashed {
+            try site.reopen()
+            forgetEngines()
+        }
+        count("reconcile")
+    }
+
+    /// Wake-ups are followed by a sync, at once or late.
+    func answerCalls() async throws {
+        for site in sites where !site.calls.isEmpty && random.chance(percent: 70) {
+            count("wake-up")
+            try await sync(site, with: Site.healthName)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import HealthKVSync
+import HealthKitSimulator
+
+/// Everything works again, everybody tells everybody, and then all must agree.
+extension World {
+    /// More rounds than this without coming to rest are a fault: something goes round in circles.
+    private static let roundsMax = 40
+
+    func settle() async throws {
+        for site in sites {
+            site.wire.restart(whole: true)
+            guard let health = site.health, let app = site.app else { continue }
+            health.unlock()
+            health.forgetFailures()
+            health.delayObserverCalls(by: 0)
+            health.repeatObserverCalls(1)
+            for type in Site.types + [.stepCount] {
+                health.setAccess(of: app, to: type.identifier, reading: .granted, sharing: .granted)
+            }
+            if site.wasBlind { try await engine(site).authorize(Site.healthName) }
+        }
+        try await comeToRest()
+        guard needsComparing else { return }
+        for _ in 0..<2 {
+            for site in sites where site.health != nil { try await engine(site).reconcile(Site.healthName) }
+        }
+        try await comeToRest()
+    }
+
+    private func comeToRest() async throws {
+        var last: [String] = []
+        var quiet = 0
+        for _ in 0..<World.roundsMax {
+            clock.advance(by: 7_200)
+            for site in sites { try await sync(site) }
+            cloud?.sync()
+            let now = try fingerprint()
+            quiet = now == last ? quiet + 1 : 0
+            if quiet == 2 { return }
+            last = now
+        }
+        throw Finding("it does not come to rest")
+    }
+
+    private func fingerprint() throws -> [String] {
+        try sites.map { site in
+            let digest = try site.store.read { try $0.syncDigest() }
+            let waiting = try site.store.read { try $0.pending().count }
+            let held = (site.healthValues().map(\.sample) + site.foreign()).map(\.uuid.uuidString).sorted()
+            return "\(digest) \(waiting) \(held)"
+        }
+    }
+
+    /// What is wrong, in words.
+    func findings() throws -> [String] {
+        var found: [String] = []
+        for site in sites {
+            let report = try site.store.check()
+            if !report.findings.isEmpty { found.append("store\(site.number): \(report.findings)") }
+            let waiting = try site.store.read { try $0.pending() }
+            if !waiting.isEmpty {
+                found.append(
+                    "store\(site.number): waits: \(waiting.map { "\($0.peer) \($0.kind) \($0.sample) \($0.reason)" })")
+            }
+            found += try health(of: site)
+        }
+        found += try differences()
+        let raised = sites.reduce(into: Set<SampleID>()) { $0.formUnion($1.wire.raised) }
+        for id in ledger.ids {
+            // A store that is gone took with it what the version stood for that HealthKit holds. All must agree, but on what is open.
+            if hasReplaced, raised.contains(id) {
+                count("not judged")
+            } else {
+                found += try fate(of: id)
+            }
+        }
+        return found
+    }
+
+    /// Stores that are linked hold the same to the last bit; all others the same samples.
+    private func differences() throws -> [String] {
+        var found: [String] = []
+        let contents = try sites.map { try content(of: $0) }
+        for (number, site) in sites.enumerated().dropFirst() {
+            let twin = parts.firstIndex(of: parts[number])!
+            let (one, other) = (
+                try site.store.read { try $0.syncDigest() }, try sites[twin].store.read { try $0.syncDigest() }
+            )
+            if one != other { found.append("store\(number) and store\(twin) have different digests") }
+            let difference = Set(contents[number]).symmetricDifference(contents[0])
+            if !difference.isEmpty {
+                found.append("store\(number) and store0 differ in \(difference.sorted().prefix(8))")
+            }
+        }
+        return found
+    }
+
+    private func content(of site: Site) throws -> [String] {
+        try site.store.read { txn in
+            try (Site.types + [.stepCount]).flatMap { type in
+                try txn.samples(of: type, includeShadowed: true).compactMap { sample in
+                    if ledger.entries[sample.id]?.isUnknowable ?? false { return nil }
+                    return "\(sample.id) \(sample.start.nanoseconds) \(sample.quantity.value) \(sample.origin)"
+                }
+            }
+        }
+    }
+
+    /// A store and its HealthKit hold the same, each sample once.
+    private func health(of site: Site) throws -> [String] {
+        guard site.health != nil else { return [] }
+        var found: [String] = []
+        let values = try site.values()
+        var held: [SampleID: [Int]] = [:]
+        for (_, sample) in site.healthValues() {
+            guard let id = sample.syncIdentifier.flatMap({ SampleID($0) }) else {
+                found.append("HealthKit \(site.number) holds \(sample.value) without a name")
+                continue
+            }
+            held[id, default: []].append(Int(sample.value))
+        }
+        for id in ledger.ids where !ledger.entries[id]!.isUnknowable {
+            let (here, there) = (values[id].map { [$0] } ?? [], held[id] ?? [])
+            if here != there { found.append("\(id): store\(site.number) holds \(here), its HealthKit \(there)") }
+        }
+        for id in held.keys where ledger.entries[id] == nil {
+            found.append("HealthKit \(site.number) holds \(id), which nobody wrote")
+        }
+        let foreign = Set(site.foreign().map { "\($0.uuid.uuidString.lowercased()) \($0.value)" })
+        let imported = try site.store.read { txn in
+            try (Site.types + [.stepCount]).flatMap { try txn.samples(of: $0, includeShadowed: true) }
+                .filter { $0.origin == .imported }.map { "\($0.id.description.lowercased()) \($0.quantity.value)" }
+        }
+        if imported.count != Set(imported).count { found.append("store\(site.number) holds imports twice") }
+        let difference = foreign.symmetricDifference(imported)
+        if !difference.isEmpty {
+            found.append(
+                "store\(site.number) and HealthKit differ in others' samples: \(difference.sorted().prefix(8))")
+        }
+        return found
+    }
+
+    /// Whether what is left of a sample is something that its user made of it.
+    private func fate(of id: SampleID) throws -> [String] {
+        let entry = ledger.entries[id]!
+        let possible = entry.possible
+        if entry.isUnknowable { return [] }
+        return try sites.compactMap { site in
+            let value = try site.values()[id]
+            if let value {
+                return possible.values.contains(value)
+                    ? nil : "\(id): store\(site.number) holds \(value), not \(wanted(possible))"
+            }
+            return possible.mayBeGone ? nil : "\(id): store\(site.number) lost it, wanted \(wanted(possible))"
+        }
+    }
+
+    private func wanted(_ possible: (values: Set<Int>, mayBeGone: Bool)) -> String {
+        "\(possible.values.sorted())\(possible.mayBeGone ? " or nothing" : "")"
+    }
+}
+
+/// What a run found, in words.
+struct Finding: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import HealthKVSync
+import HealthKitSimulator
+import TestSupport
+
+/// Up to five stores, up to two HealthKits under one cloud, and who syncs with whom; all of it follows from a seed.
+final class World {
+    let seed: UInt64
+    let clock = SimulatedClock()
+    let scratch: String
+    let plant: Plant?
+    var random: SeededGenerator
+    private(set) var sites: [Site] = []
+    let cloud: SimulatedCloud?
+    var ledger = Ledger()
+    /// Backups of stores, with what they hold.
+    var backups: [(site: Int, folder: String, values: [SampleID: Int])] = []
+    /// Which part of the world each store belongs to: what is not linked by stores hears of the other by the cloud alone.
+    private(set) var parts: [Int] = []
+    /// Whether HealthKit lets an equal version replace what it holds (SEMANTICS A7); otherwise nobody learns of it.
+    let equalVersionReplaces: Bool
+    /// Whether a deletion may have gone unheard, because it was purged or nobody was there: then it takes comparing to find what is gone.
+    var needsComparing = false
+    /// Whether a store was removed, put back or copied.
+    var hasReplaced = false
+    var trace: [String] = []
+    /// The sample whose state is noted with everything that happens.
+    var watched: SampleID?
+    var counts: [String: Int] = [:]
+
+    init(seed: UInt64, scratch: String, plant: Plant?) async throws {
+        (self.seed, self.scratch, self.plant) = (seed, scratch, plant)
+        random = SeededGenerator(seed: seed)
+        SimulatedIdentifiers.seed(seed)
+        var options = SimulationOptions()
+        options.equalVersionReplaces = random.chance(percent: 40)
+        options.limitCountsDeletions = random.chance(percent: 50)
+        options.anchorsPassInvisible = random.chance(percent: 70)
+        equalVersionReplaces = options.equalVersionReplaces
+        let count = random.number(2..<6)
+        let healths = random.pick([0, 1, 1, 2, 2, 2, 2])
+        let (clock, open) = (clock, options)
+        let devices = (0..<healths).map { _ in SimulatedDevice(clock: clock, options: open) }
+        cloud = devices.count == 2 ? SimulatedCloud(devices) : nil
+        for number in 0..<count {
+            sites.append(
+                try Site(
+                    number, folder: "\(scratch)/store\(number)", health: number < healths ? devices[number] : nil,
+                    clock: clock))
+        }
+        drawLinks(healths)
+        note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
+        // What everybody can see, at the beginning of time, so that a comparison can tell what is gone.
+        for type in Site.types + [.stepCount] {
+            if let device = devices.first {
+                try record(device, type, at: Date(timeIntervalSinceReferenceDate: 700_000_000), on: 0)
+            }
+        }
+        cloud?.sync()
+        for site in sites { try await begin(site) }
+    }
+
+    /// A tree over all stores, or one over each half where two HealthKits link the halves, and some more links.
+    private func drawLinks(_ healths: Int) {
+        let isSplit = healths == 2 && random.chance(percent: 40)
+        parts = sites.indices.map { isSplit && $0 < 2 ? $0 : 0 }
+        if isSplit { for number in sites.indices.dropFirst(2) { parts[number] = random.number(0..<2) } }
+        for number in sites.indices.dropFirst() {
+            let near = sites.indices.prefix(number).filter { parts[$0] == parts[number] }
+            guard !near.isEmpty else { continue }
+            link(number, random.pick(near))
+            if near.count > 1, random.chance(percent: 40) { link(number, random.pick(near)) }
+        }
+    }
+
+    private func link(_ one: Int, _ other: Int) {
+        let kind = random.number(0..<3)
+        if kind != 1, !sites[one].links.contains(other) { sites[one].links.append(other) }
+        if kind != 0, !sites[other].links.contains(one) { sites[other].links.append(one) }
+    }
+
+    /// The app of a device starts for the first time: it asks, and switches all syncs on.
+    func begin(_ site: Site) async throws {
+        let engine = engine(site)
+        for peer in engine.peers {
+            if peer == Site.healthName { try await engine.authorize(peer) }
+            try await engine.enable(peer)
+        }
+    }
+
+    func engine(_ site: Site) -> SyncEngine { site.engine ?? site.start(sites, plant) }
+
+    /// Nobody goes on with a handle of a store that was closed.
+    func forgetEngines() { for site in sites { site.engine = nil } }
+
+    func note(_ text: @autoclosure () -> String) {
+        trace.append(text())
+        guard let id = watched else { return }
+        watched = nil
+        watch(id)
+        watched = id
+    }
+
+    func count(_ event: String) { counts[event, default: 0] += 1 }
+
+    /// Syncs a store with one peer or all, and starts its process again where that ended in between.
+    func sync(_ site: Site, with peer: String? = nil) async throws {
+        do {
+            let reports = try await engine(site).sync(peer)
+            note("  store\(site.number) syncs \(peer ?? "all"): \(summary(reports))")
+        } catch is CancellationError {
+            note("  store\(site.number) syncs \(peer ?? "all"): ended")
+        }
+        if site.wire.hasCrashed {
+            count("crash")
+            try site.reopen()
+            forgetEngines()
+        } else {
+            site.calls.answer()
+        }
+    }
+
+    /// Where one sample stands everywhere, for whoever looks into a finding.
+    func watch(_ id: SampleID) {
+        let now = sites.map { site in
+            let text = try? site.store.read { txn -> String in
+                let held = try txn.sample(id: id).map { "\(Int($0.quantity.value)) v\($0.version)" }
+                let gone = try txn.deletedSample(id: id).map { "gone v\($0.version)" }
+                let link = try txn.link(peer: Site.healthName, sample: id)
+                let known = link.map { " link v\($0.version) \($0.peerID.description.prefix(4))" } ?? ""
+                let waiting = try txn.pending(peer: Site.healthName, sample: id)
+                let queued = waiting.map { " \($0.kind) v\($0.version)\($0.isSent ? " sent" : "")" } ?? ""
+                return (held ?? gone ?? "-") + known + queued
+            }
+            let there = site.healthValues().map(\.sample).filter { $0.syncIdentifier == id.description }
+            let health = there.map { " {\(Int($0.value)) v\(Int($0.version ?? 0)) \($0.uuid.uuidString.prefix(4))}" }
+            return "\(site.number): \(text ?? "?")\(health.joined())"
+        }
+        note("    \(now.joined(separator: " | "))")
+    }
+
+    private func summary(_ reports: [String: SyncReport]) -> String {
+        reports.sorted { $0.key < $1.key }.map { name, report in
+            let issue = report.issue.map { ", \($0.code.rawValue): \($0.detail)" } ?? ""
+            let (pulled, pushed) = (report.pulled, report.pushed)
+            return
+                "\(name) in \(pulled.imported)+\(pulled.adopted)-\(pulled.deleted)/\(pulled.superseded)!\(pulled.conflicts)"
+                + " out \(pushed.done)/\(pushed.failed)/\(pushed.parked)\(issue)"
+        }.joined(separator: "; ")
+    }
+
+    /// Another app writes to a HealthKit.
+    func record(_ device: SimulatedDevice, _ type: SampleType, at date: Date, on number: Int) throws {
+        let watch = device.install(bundle: "watch", name: "Watch", kind: .watch, product: "Watch7,1")
+        let value = Double(ledger.newValue())
+        let name = type.identifier.replacing("HKQuantityTypeIdentifier", with: "")
+        try watch.record(name, value, type == .stepCount ? "count" : "kg", from: date)
+        note("watch writes \(name) \(value) on \(number)")
+    }
+
+    func close() {
+        for site in sites { try? site.store.close() }
+        try? FileManager.default.removeItem(atPath: scratch)
+    }
+}
