@@ -8,6 +8,7 @@ extension PeerSession {
     /// Asks the user; what may have become readable is read again from the beginning (SEMANTICS C23).
     func authorize(_ stage: AuthorizationStage) async throws {
         let request = plan.request(stage)
+        try await holdLease()
         do {
             try await peer.requestAuthorization(request)
         } catch {
@@ -38,6 +39,10 @@ extension PeerSession {
                 try PeerSession.forgetPlace(name, type, &state, &txn)
             }
             if isGranted { try PeerSession.unpark(name, [.unauthorized], &txn) }
+            // What was refused may be allowed now.
+            for type in asked.union(answers.keys) where !asked.isEmpty && state[type].failure != nil {
+                state[type].failure?.nextTry = now
+            }
             let shared = answers.filter { plan.types[$0.key]?.pushes ?? false }
             let isAllDenied = !shared.isEmpty && shared.allSatisfy { $0.value.writing == .denied }
             state.notices.removeAll { $0.code == .nothingGranted }

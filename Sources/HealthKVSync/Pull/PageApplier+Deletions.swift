@@ -58,10 +58,13 @@ extension PageApplier {
             if link == nil, sample.origin == .imported || sample.syncIdentifier == nil { return sample }
             if link != nil { return nil }
         }
+        // Two apps may use one identifier, and one app may use it for two types (SEMANTICS A4): whose UUID is not known, is ours.
         guard let text = deletion.syncIdentifier, let version = deletion.version else { return nil }
         return try txn.samples(syncIdentifier: text).first { sample in
-            let isOfFeed = plan.plan(of: sample.type) != nil && version >= sample.version
-            return try isOfFeed && txn.link(peer: peer, sample: sample.id) == nil
+            guard sample.type == feed, sample.origin == .authored, sample.source.identity == ownSource,
+                version >= sample.version
+            else { return false }
+            return try txn.link(peer: peer, sample: sample.id) == nil
         }
     }
 
