@@ -13,6 +13,8 @@ public struct SyncPlan: Sendable, Hashable {
     public var others: TypePlan?
     /// Types that the user is asked for at first; the others follow with ``AuthorizationStage/all``.
     public var onboarding: Set<SampleType>
+    /// Those of them that the user is only asked to let be read at first, though they are sent too.
+    public var onboardingReads: Set<SampleType> = []
     /// The metadata key by which samples are known again that this app wrote before it used sync identifiers (SEMANTICS C21).
     public var adoptionKey: String?
     /// What to tell the user in place of the usual messages.
@@ -74,8 +76,10 @@ extension SyncPlan {
     /// What is asked for at a stage. A plan that names no types for the onboarding asks for all.
     public func request(_ stage: AuthorizationStage) -> AuthorizationRequest {
         let asked = stage == .all || onboarding.isEmpty ? types : types.filter { onboarding.contains($0.key) }
+        let onlyRead = stage == .onboarding ? onboardingReads : []
         return AuthorizationRequest(
-            read: Set(asked.filter { $0.value.pulls }.keys), write: Set(asked.filter { $0.value.pushes }.keys))
+            read: Set(asked.filter { $0.value.pulls }.keys),
+            write: Set(asked.filter { $0.value.pushes }.keys).subtracting(onlyRead))
     }
 
     /// Everything of a store, both ways: for backups and second devices.
@@ -117,11 +121,13 @@ extension SyncPlan {
             .dietarySugar, .dietarySodium, .dietaryCholesterol, .dietaryFatSaturated,
         ]
         for type in nutrients { types[type] = TypePlan(.push, triggers: .onChange) }
-        return SyncPlan(
+        var plan = SyncPlan(
             types: types,
             onboarding: [
                 .bodyMass, .activeEnergyBurned, .workout, .dietaryEnergyConsumed, .dietaryProtein,
                 .dietaryCarbohydrates, .dietaryFatTotal,
             ], adoptionKey: "DietAppLogId")
+        plan.onboardingReads = [.bodyMass]
+        return plan
     }()
 }
