@@ -35,6 +35,7 @@ package struct MemoryHealthPeer: Peer {
         let result: Result<PullPage, PeerError> = health.state.withLock { state in
             state.pulls += 1
             if state.availability != .available { return .failure(PeerError(.locked, "locked")) }
+            if let error = state.fail?(request.type) { return .failure(error) }
             var place = 0
             if let token = request.token {
                 let parts = String(decoding: token, as: UTF8.self).split(separator: ":").compactMap { Int($0) }

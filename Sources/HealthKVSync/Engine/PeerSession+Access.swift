@@ -12,9 +12,20 @@ extension PeerSession {
         do {
             try await peer.requestAuthorization(request)
         } catch {
+            if error.code == .unauthorized { try await noteCancelled() }
             throw SyncIssue(error, plan: plan)
         }
         try await refreshAuthorization(afterRequest: request.read)
+    }
+
+    /// Who cancels the question grants nothing: unless something was granted before, the sync had better be switched off (SEMANTICS C24).
+    private func noteCancelled() async throws {
+        try await refreshAuthorization()
+        let (now, plan) = (now, plan)
+        try await update { _, state in
+            let isGranted = plan.types.contains { $0.value.pushes && state[$0.key].authorization?.writing == .granted }
+            if !isGranted { state.note(.nothingGranted, "the question for access was cancelled", at: now) }
+        }
     }
 
     /// Compares what the peer says with what is remembered.
