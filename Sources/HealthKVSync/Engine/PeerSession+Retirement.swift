@@ -82,7 +82,8 @@ extension PeerSession {
                         try txn.forEachSample(of: type, source: source, includeShadowed: true) { sample in
                             let isSeen = try sample.origin == .imported && !txn.isChanged(id: sample.id, since: seen)
                             // What is received from another peer is not this one's, and what waits for one is not there yet.
-                            guard isSeen, try txn.link(peer: name, sample: sample.id)?.version != PeerLink.fromElsewhere,
+                            guard isSeen,
+                                try txn.link(peer: name, sample: sample.id)?.version != PeerLink.fromElsewhere,
                                 try !peers.contains(where: { try txn.pending(peer: $0, sample: sample.id) != nil })
                             else { return true }
                             ids.append(sample.id)
@@ -103,7 +104,8 @@ extension PeerSession {
         let name = name
         return try store.read { txn in
             let takers = try txn.peers().filter { other in
-                try other.name != name && other.queue == nil && !other.isRetired && txn.state(of: other.name).sends(type)
+                try other.name != name && other.queue == nil && !other.isRetired
+                    && txn.state(of: other.name).sends(type)
             }
             let seen = takers.compactMap(\.acknowledged)
             return seen.count == takers.count ? seen.min() : nil

@@ -79,7 +79,7 @@ extension PeerSession {
                 }
                 await serve(signal)
                 timer?.cancel()
-                timer = wakeWhenDue(sender)
+                timer = wakeWhenDue(sender, signal)
                 if Task.isCancelled { break }
             }
             timer?.cancel()
@@ -105,8 +105,12 @@ extension PeerSession {
         }
     }
 
-    private nonisolated func wakeWhenDue(_ sender: AsyncStream<Signal>.Continuation) -> Task<Void, Never>? {
-        guard let due = try? nextDue() else { return nil }
+    private nonisolated func wakeWhenDue(
+        _ sender: AsyncStream<Signal>.Continuation, _ last: Signal
+    ) -> Task<Void, Never>? {
+        guard let next = try? nextDue() else { return nil }
+        // What was tried a moment ago is never tried again at once, whatever is wrong.
+        let due = if case .due = last { max(next, now + .seconds(1)) } else { next }
         let clock = options.clock
         return Task {
             guard (try? await clock.sleep(due)) != nil, !Task.isCancelled else { return }
@@ -168,7 +172,7 @@ extension PeerSession {
         return now >= last + .seconds(3_600) || now < last
     }
 
-    /// When something is to be tried again by itself, always later than now; `nil` for never.
+    /// When something is to be tried again by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
         let (plan, slow) = (plan, options.slowDelay)
@@ -192,7 +196,7 @@ extension PeerSession {
             }
             return times.min()
         }
-        return due.map { max($0, foreign ?? now, now + .seconds(1)) }
+        return due.map { max($0, foreign ?? $0) }
     }
 }
 

@@ -59,6 +59,8 @@ public struct SyncOptions: Sendable {
 
     /// Called between steps that a crash may separate. Tests end the process there.
     package var atStep: @Sendable (SyncStep) throws -> Void = { _ in }
+    /// For how long a push carries on a mass deletion before it goes without what that leaves.
+    package var upkeepBudget: Duration = .seconds(5)
 }
 
 /// Places between which a crash may fall.

@@ -107,11 +107,16 @@ extension PageApplier {
         _ addition: PulledSample, _ deleted: DeletedSample, in txn: inout WriteTransaction
     ) throws {
         let version = max(1, addition.sample.version)
-        if version > deleted.version { return try adopt(addition, id: deleted.id, in: &txn) }
+        let (link, waiting) = (
+            try txn.link(peer: peer, sample: deleted.id), try txn.pending(peer: peer, sample: deleted.id)
+        )
+        // What was sent may have had a greater version than what was deleted.
+        let ours = max(deleted.version, link?.version ?? 0, waiting?.version ?? 0)
+        if version > ours { return try adopt(addition, id: deleted.id, in: &txn) }
         report.unchanged += 1
         try setLink(deleted.id, addition, in: &txn)
-        guard try txn.pending(peer: peer, sample: deleted.id)?.kind != .delete else { return }
-        try txn.enqueue(PendingOperation(peer: peer, kind: .delete, sample: deleted.id, version: deleted.version))
+        guard waiting?.kind != .delete else { return }
+        try txn.enqueue(PendingOperation(peer: peer, kind: .delete, sample: deleted.id, version: ours))
     }
 
     /// Nothing is known of it: an earlier installation wrote it, or another device.

@@ -79,7 +79,8 @@ extension PageApplier {
         guard !imports.isEmpty else { return }
         for other in try txn.peers() where other.name != peer && other.queue != nil {
             let types = try txn.state(of: other.name).types
-            for sample in imports where types[sample.type.identifier]?.sources.contains(sample.source.identity) ?? false {
+            for sample in imports where types[sample.type.identifier]?.sources.contains(sample.source.identity) ?? false
+            {
                 guard try txn.link(peer: other.name, sample: sample.id) == nil, try txn.sample(id: sample.id) != nil
                 else { continue }
                 try txn.setLink(.received(sample.id, by: other.name))

@@ -27,7 +27,7 @@ extension PeerSession {
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
         guard batch.idle.contains(where: { $0.kind == .delete }) else { return batch }
         // A mass deletion leaves its tombstones step by step: until all are there, what seems to be about nothing may be about one of them.
-        if try store.read({ $0.hasUnfinishedRemovals }) { _ = try store.maintain(budget: .seconds(5)) }
+        if try store.read({ $0.hasUnfinishedRemovals }) { _ = try store.maintain(budget: options.upkeepBudget) }
         batch = PushBatch(after: place)
         try store.read { txn in
             try batch.collect(name, conditions, in: txn)
