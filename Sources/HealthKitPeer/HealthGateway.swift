@@ -30,6 +30,8 @@ protocol HealthGateway: Sendable {
         -> @Sendable () -> Void
     /// Lets the system wake the app for a type.
     func enableWaking(for type: SampleType) async throws(GatewayError)
+    /// Lets the system no longer wake the app for a type.
+    func disableWaking(for type: SampleType) async throws(GatewayError)
     /// The longest duration that a sample of a type may have, in seconds; `nil` for any.
     func longestDuration(of type: SampleType) -> Double?
 }

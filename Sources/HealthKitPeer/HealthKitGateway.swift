@@ -45,7 +45,8 @@ struct HealthKitGateway: HealthGateway {
         default: known.writing = .notDetermined
         }
         do {
-            let share = type.isShareable ? Set([healthType]) : []
+            // Whoever only reads a type never asks to share it: that it was not asked says nothing of the reading.
+            let share = type.isShareable && known.writing != .notDetermined ? Set([healthType]) : []
             switch try await store.statusForAuthorizationRequest(toShare: share, read: [healthType]) {
             case .shouldRequest: known.advice = .shouldRequest
             case .unnecessary: known.advice = .unnecessary
@@ -226,6 +227,11 @@ struct HealthKitGateway: HealthGateway {
         }
     }
 
+    func disableWaking(for type: SampleType) async throws(GatewayError) {
+        let healthType = try healthType(type)
+        do { try await store.disableBackgroundDelivery(for: healthType) } catch { throw GatewayError(error) }
+    }
+
     func longestDuration(of type: SampleType) -> Double? {
         guard let type = try? healthType(type), type.isMaximumDurationRestricted else { return nil }
         return type.maximumAllowedDuration
@@ -267,7 +273,10 @@ extension HealthKitGateway {
         for activity in workout.activities { try await builder.addWorkoutActivity(healthActivity(activity)) }
         try await builder.addMetadata(metadata(of: sample))
         try await builder.endCollection(at: date(sample.end))
-        guard let saved = try await builder.finishWorkout() else { throw GatewayError.locked }
+        // While the device is locked it is saved and not given back, so nobody knows what it is called.
+        guard let saved = try await builder.finishWorkout() else {
+            throw GatewayError.other("the workout was not given back")
+        }
         return SampleID(saved.uuid)
     }
 

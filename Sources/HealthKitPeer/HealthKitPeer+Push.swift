@@ -33,21 +33,19 @@ extension HealthKitPeer {
 
     // MARK: Deleting
 
-    /// By sync identifier where there is one, else by what HealthKit called it (SEMANTICS C6). A greater version stays.
+    /// By sync identifier, else by what HealthKit called it: it may have been saved before there were identifiers (SEMANTICS C6). A
+    /// greater version stays.
     private func delete(_ operations: [PushOperation], of type: SampleType) async -> [UInt64: PushOutcome] {
         var identified: [String: PushOperation] = [:]
-        var ids: [SampleID: PushOperation] = [:]
         for operation in operations {
             guard case .delete(let deleted) = operation.kind else { continue }
-            if let identifier = deleted.syncIdentifier {
-                identified[identifier] = operation
-            } else {
-                ids[operation.peerID ?? deleted.id] = operation
-            }
+            identified[deleted.syncIdentifier ?? deleted.id.description] = operation
         }
         var outcomes = Self.all(operations, .done())
         do {
-            let held = identified.isEmpty ? [] : try await gateway.held(Set(identified.keys), of: type)
+            let held = try await gateway.held(Set(identified.keys), of: type)
+            let named = Set(held.map(\.syncIdentifier))
+            let ids = identified.filter { !named.contains($0.key) }.compactMap(\.value.unnamedID)
             for sample in held {
                 guard let operation = identified[sample.syncIdentifier], sample.version > operation.version else {
                     continue
@@ -55,9 +53,9 @@ extension HealthKitPeer {
                 identified[sample.syncIdentifier] = nil
                 outcomes[operation.sequence] = .superseded
             }
-            let present = Set(held.map(\.syncIdentifier)).intersection(identified.keys)
+            let present = named.intersection(identified.keys)
             if !present.isEmpty || !ids.isEmpty {
-                try await gateway.delete(type, identifiers: present, ids: Set(ids.keys))
+                try await gateway.delete(type, identifiers: present, ids: Set(ids))
             }
             await deleteEmptied(around: held, type)
             return outcomes
@@ -99,8 +97,14 @@ extension HealthKitPeer {
         }
         let identifiers = Set(samples.compactMap(\.syncIdentifier))
         var fresh = identifiers
-        for type in Set(samples.map(\.type)) {
-            for sample in try await gateway.held(identifiers, of: type) { fresh.remove(sample.syncIdentifier) }
+        do {
+            for type in Set(samples.map(\.type)) {
+                for sample in try await gateway.held(identifiers, of: type) { fresh.remove(sample.syncIdentifier) }
+            }
+        } catch .locked {
+            // A locked device takes what it does not show (SEMANTICS A16). What was never sent is not there.
+            let sent = parcel.operations.filter { $0.peerID != nil }.compactMap(\.saved?.syncIdentifier)
+            fresh = identifiers.subtracting(sent)
         }
         return Shipment(samples: samples, correlation: fresh.isEmpty ? nil : (owner, fresh))
     }
@@ -109,16 +113,22 @@ extension HealthKitPeer {
     /// asked, as while it is locked, the UUIDs that were saved stand until they are pulled back.
     private func outcomes(of parcel: Parcel, _ saved: [(Sample, SampleID)]) async -> [UInt64: PushOutcome] {
         var held: [String: HeldSample] = [:]
-        for (type, samples) in Dictionary(grouping: saved.map(\.0), by: \.type) {
-            let identifiers = Set(samples.compactMap(\.syncIdentifier))
+        var stuck: Set<SampleType> = []
+        for (type, operations) in Dictionary(grouping: parcel.operations, by: \.type) {
+            let identifiers = Set(operations.compactMap(\.saved?.syncIdentifier))
             for sample in (try? await gateway.held(identifiers, of: type)) ?? [] {
                 held[sample.syncIdentifier] = sample
             }
+            if !(await deleteReplaced(by: operations, of: type, held)) { stuck.insert(type) }
         }
         let ids = Dictionary(saved.map { ($0.0.id, $0.1) }) { first, _ in first }
         var outcomes: [UInt64: PushOutcome] = [:]
         for operation in parcel.operations {
             guard let sample = operation.saved else { continue }
+            if stuck.contains(sample.type), operation.replacesUnnamed {
+                outcomes[operation.sequence] = .unknown(reason: "what it replaces could not be deleted")
+                continue
+            }
             guard let found = held[sample.syncIdentifier ?? ""] else {
                 outcomes[operation.sequence] = .done(peerID: ids[sample.id])
                 continue
@@ -126,6 +136,18 @@ extension HealthKitPeer {
             outcomes[operation.sequence] = found.version > sample.version ? .superseded : .done(peerID: found.id)
         }
         return outcomes
+    }
+
+    /// HealthKit puts a version in the place of an earlier one by itself, unless that has no sync identifier. Answers whether nothing
+    /// of the kind is left.
+    private func deleteReplaced(
+        by operations: [PushOperation], of type: SampleType, _ held: [String: HeldSample]
+    ) async -> Bool {
+        let ids = operations.filter(\.replacesUnnamed).compactMap { operation in
+            operation.peerID == held[operation.saved?.syncIdentifier ?? ""]?.id ? nil : operation.peerID
+        }
+        guard !ids.isEmpty else { return true }
+        return (try? await gateway.delete(type, identifiers: [], ids: Set(ids))) != nil
     }
 
     private static func all(_ operations: [PushOperation], _ outcome: PushOutcome) -> [UInt64: PushOutcome] {
@@ -141,5 +163,13 @@ extension HealthKitPeer {
         case .expired: .failed(reason: "an anchor has no place here")
         case .other(let reason): .unknown(reason: reason)
         }
+    }
+}
+
+extension PushOperation {
+    /// What a deletion goes by when HealthKit does not know the sync identifier.
+    fileprivate var unnamedID: SampleID? {
+        guard case .delete(let deleted) = kind else { return nil }
+        return peerID ?? (deleted.syncIdentifier == nil ? deleted.id : nil)
     }
 }

@@ -116,6 +116,11 @@ public struct HealthKitPeer: Peer {
     /// Wake-ups of observers. Each is answered when its work is committed, or at the deadline.
     public func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> {
         let (stream, continuation) = AsyncStream.makeStream(of: WakeUp.self)
+        // HealthKit takes no query for nothing.
+        if types.isEmpty {
+            continuation.finish()
+            return stream
+        }
         let (gateway, deadline) = (gateway, deadline)
         let stop = gateway.observe(types) { changed, done in
             let once = OnlyOnce(done)
@@ -133,6 +138,11 @@ public struct HealthKitPeer: Peer {
             stop()
         }
         return stream
+    }
+
+    /// The system would go on waking the app, also after its next launch.
+    public func disconnected(from types: Set<SampleType>) async {
+        for type in types where type.kind != .correlation { try? await gateway.disableWaking(for: type) }
     }
 }
 

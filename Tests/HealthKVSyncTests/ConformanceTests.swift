@@ -9,6 +9,8 @@ struct ConformanceTests {
             let health = MemoryHealth()
             return PeerTrial(MemoryHealthPeer(health)) { sample in
                 health.save(sample)
+            } writeOwn: { sample in
+                health.save(sample, app: "app")
             } delete: { sample in
                 for entry in health.live where entry.sample.start == sample.start { health.delete(entry.sample.id) }
             }

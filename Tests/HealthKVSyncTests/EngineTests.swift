@@ -282,7 +282,10 @@ struct EngineTests {
     @Test("The presets ask in stages, and for what the seeds list") func presets() {
         let diet = SyncPlan.dietApp
         #expect(diet.request(.onboarding).read == [.bodyMass, .activeEnergyBurned, .workout])
-        #expect(diet.request(.onboarding).write.isSuperset(of: [.dietaryEnergyConsumed, .dietaryFatTotal]))
+        #expect(
+            diet.request(.onboarding).write == [
+                .dietaryEnergyConsumed, .dietaryProtein, .dietaryCarbohydrates, .dietaryFatTotal,
+            ])
         #expect(diet.request(.all).read.count == 8 && diet.request(.all).write.count == 11)
         #expect(SyncPlan.walkingApp.request(.all).write.isEmpty)
         #expect(SyncPlan.weightTracker.request(.onboarding) == SyncPlan.weightTracker.request(.all))

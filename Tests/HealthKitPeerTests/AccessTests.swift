@@ -49,6 +49,49 @@ import Testing
         #expect(await bench.peer.authorization(of: .bodyMass).writing == .notDetermined)
     }
 
+    @Test("Whoever only reads a type is told that nothing more is to be asked, though he never asked to share it")
+    func readOnlyAdvice() async throws {
+        let bench = try await PeerBench(asking: false)
+        #expect(await bench.peer.authorization(of: .stepCount).advice == .shouldRequest)
+        bench.device.answerRequests(.allow)
+        try await bench.peer.requestAuthorization(AuthorizationRequest(read: [.stepCount]))
+        #expect(await bench.peer.authorization(of: .stepCount).advice == .unnecessary)
+    }
+
+    @Test("A26: to be woken for nothing takes no query, and a disconnected app is woken no more") func wakingEnds()
+        async throws
+    {
+        let bench = try await PeerBench()
+        let misuse = await SimulatedMisuse.recording {
+            for await _ in bench.peer.wakeUps(for: []) {}
+        }
+        #expect(misuse.isEmpty)
+        let phone = try await Phone()
+        try await phone.begin()
+        phone.engine.start()
+        while phone.device.count(of: .enableDelivery) == 0 { await Task.yield() }
+        try await phone.engine.disconnect("HealthKit")
+        #expect(phone.device.count(of: .enableDelivery) == 2)
+        await phone.engine.stop()
+    }
+
+    @Test(
+        "C24: when the question for access is cancelled, or all that may be shared is denied, the status advises to switch off"
+    )
+    func cancelledAdvice() async throws {
+        let phone = try await Phone()
+        phone.device.answerRequests(.cancel)
+        try await phone.engine.enable("HealthKit")
+        await #expect(throws: SyncIssue.self) { try await phone.engine.authorize("HealthKit", .all) }
+        func advises() throws -> Bool { try phone.engine.status().peers["HealthKit"]?.advisesSwitchingOff == true }
+        #expect(try advises())
+        try await phone.settle()
+        #expect(try advises())
+        phone.device.answerRequests(.allow)
+        try await phone.engine.authorize("HealthKit", .all)
+        #expect(try !advises())
+    }
+
     @Test("A15: a change wakes, and HealthKit is called back when the work is committed")
     func wakeUps() async throws {
         var options = SimulationOptions()

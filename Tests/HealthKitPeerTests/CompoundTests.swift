@@ -36,6 +36,36 @@ import Testing
         #expect(try await bench.pullAll(.food).added.isEmpty)
     }
 
+    @Test("A16: a meal that was never sent is saved as one correlation while the device is locked")
+    func lockedMeal() async throws {
+        let bench = try await PeerBench()
+        let samples = try porridge(bench)
+        bench.device.lock()
+        #expect(await bench.save(samples, group: samples).allSatisfy(\.isDone))
+        #expect(meals(bench) == [3])
+        bench.device.unlock()
+        #expect(await bench.save(samples, group: samples).allSatisfy(\.isDone))
+        #expect(meals(bench) == [3])
+    }
+
+    @Test(
+        "A16: a workout saved while the device is locked is not given back: whether it is there is unknown, and it is never doubled"
+    )
+    func lockedWorkout() async throws {
+        let bench = try await PeerBench()
+        let start = try bench.instant(-3_600)
+        var workout = Sample.workout(.running, from: start, to: try bench.instant(0))
+        (workout.syncIdentifier, workout.version) = ("run", 1)
+        bench.device.lock()
+        guard case .unknown = await bench.save([workout]).first else {
+            Issue.record("the outcome is known")
+            return
+        }
+        bench.device.unlock()
+        #expect(await bench.save([workout]).allSatisfy(\.isDone))
+        #expect(bench.contents(.workout).count == 1)
+    }
+
     @Test("C5: deleting all nutrients of a meal leaves no empty meal behind")
     func deletedMeal() async throws {
         let bench = try await PeerBench()

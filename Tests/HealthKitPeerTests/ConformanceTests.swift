@@ -18,7 +18,11 @@ import Testing
         let violations = await PeerSuite.run {
             let bench = try await PeerBench(settings)
             return PeerTrial(
-                bench.peer, write: { try bench.write($0) }, delete: { bench.delete(at: $0.start, $0.type) })
+                bench.peer, write: { try bench.write($0) },
+                writeOwn: { sample in
+                    try bench.app.record("BodyMass", sample.quantity.value, "kg", from: sample.start.date)
+                },
+                delete: { bench.delete(at: $0.start, $0.type) })
         }
         #expect(violations == [])
     }

@@ -129,6 +129,27 @@ import Testing
         }
     }
 
+    @Test("C6, C21: an entry from before there were sync identifiers is edited and deleted in HealthKit too")
+    func unnamed() async throws {
+        let phone = try await Phone()
+        try await phone.engine.authorize("HealthKit", .all)
+        for seconds in [0.0, 60] {
+            try phone.app.record("BodyMass", 70 + seconds, "kg", from: phone.clock.now.addingTimeInterval(seconds))
+        }
+        try await phone.begin()
+        let held = try phone.store.read { try $0.samples(of: .bodyMass) }
+        #expect(held.map(\.quantity.value) == [70, 130])
+        try phone.edit(held[0].id, to: 69)
+        try await phone.store.write { _ = try $0.delete(id: held[1].id) }
+        try await phone.settle()
+        #expect(phone.health == [69])
+        #expect(try phone.weights() == [69])
+        try phone.edit(held[0].id, to: 68)
+        try await phone.settle()
+        #expect(phone.health == [68])
+        #expect(try phone.pending() == 0)
+    }
+
     @Test("A crash of the call after its effect doubles nothing")
     func lostAnswers() async throws {
         let phone = try await Phone()

@@ -25,6 +25,7 @@ package final class MemoryHealth: Sendable {
         var earliest: Instant?
         var epoch = 1
         var refuse: (@Sendable (PushOperation) -> PushOutcome?)?
+        var fail: (@Sendable (SampleType) -> PeerError?)?
         var afterPush: (@Sendable () -> Void)?
         var pushes = 0
         var pulls = 0
@@ -82,6 +83,9 @@ package final class MemoryHealth: Sendable {
     }
     /// What is answered in place of doing an operation.
     package func set(refusal: (@Sendable (PushOperation) -> PushOutcome?)?) { state.withLock { $0.refuse = refusal } }
+    /// What a pull of a type ends with.
+    package func set(failure: (@Sendable (SampleType) -> PeerError?)?) { state.withLock { $0.fail = failure } }
+    package var watchers: Int { state.withLock { $0.watchers.count } }
     /// Called when a push is done and before it is answered.
     package func set(afterPush: (@Sendable () -> Void)?) { state.withLock { $0.afterPush = afterPush } }
     /// All anchors that were given become invalid.

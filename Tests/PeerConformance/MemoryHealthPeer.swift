@@ -36,6 +36,7 @@ package struct MemoryHealthPeer: Peer {
             state.pulls += 1
             if state.locksAtPull { (state.availability, state.locksAtPull) = (.locked, false) }
             if state.availability != .available { return .failure(PeerError(.locked, "locked")) }
+            if let error = state.fail?(request.type) { return .failure(error) }
             var place = 0
             if let token = request.token {
                 let parts = String(decoding: token, as: UTF8.self).split(separator: ":").compactMap { Int($0) }
@@ -117,14 +118,22 @@ package struct MemoryHealthPeer: Peer {
         if state.writing[operation.type] ?? .granted != .granted { return .parked(.unauthorized) }
         if let outcome = state.refuse?(operation) { return outcome }
         switch operation.kind {
-        case .save(let sample): return .done(peerID: state.save(sample, app))
-        case .delete(let deleted):
-            let known = state.live.first { entry in
-                entry.value.app == app && entry.value.sample.type == deleted.type
-                    && (entry.key == operation.peerID
-                        || entry.value.sample.syncIdentifier == deleted.syncIdentifier ?? deleted.id.description)
+        case .save(let sample):
+            let id = state.save(sample, app)
+            if operation.replacesUnnamed, let older = operation.peerID, older != id, state.live[older]?.app == app {
+                _ = state.delete(older)
             }
-            if let known { _ = state.delete(known.key) }
+            return .done(peerID: id)
+        case .delete(let deleted):
+            let own = state.live.filter { $0.value.app == app && $0.value.sample.type == deleted.type }
+            let identifier = deleted.syncIdentifier ?? deleted.id.description
+            if let named = own.first(where: { $0.value.sample.syncIdentifier == identifier }) {
+                // A greater version stays, as in HealthKit's adapter.
+                if named.value.sample.version > operation.version { return .superseded }
+                _ = state.delete(named.key)
+            } else if let id = operation.peerID ?? (deleted.syncIdentifier == nil ? deleted.id : nil), own[id] != nil {
+                _ = state.delete(id)
+            }
             return .done()
         }
     }

@@ -17,6 +17,7 @@ package enum PeerSuite {
         ("saving twice doubles nothing", saveTwice),
         ("a greater version replaces, a lower one is passed over", versions),
         ("deleting what is not there succeeds", deleteTwice),
+        ("what was saved before there were sync identifiers is replaced and deleted by its id", unnamed),
         ("what was pushed comes back as our own", echo),
         ("an enumeration is whole, the latest first, within its window", enumeration),
         ("no operations, no outcomes", nothing),
@@ -115,6 +116,27 @@ package enum PeerSuite {
         try demand(try await trial.enumerateAll().count == 1, "not just one is left")
     }
 
+    private static func unnamed(_ trial: PeerTrial) async throws {
+        guard let writeOwn = trial.writeOwn else { return }
+        var samples = [PeerTrial.weight(72, hour: 1), PeerTrial.weight(73, hour: 2)]
+        for index in samples.indices {
+            samples[index].syncIdentifier = nil
+            try await writeOwn(samples[index])
+        }
+        let held = try await trial.pullAll().additions
+        func id(_ sample: Sample) -> SampleID? { held.first { $0.sample.isSameTimeAndType(as: sample) }?.peerID }
+        try demand(held.count == 2 && held.allSatisfy(\.isOwn), "they are not there as our own")
+        var edit = PeerTrial.weight(70, hour: 1, version: 2, id: samples[0].id)
+        edit.modified = samples[0].modified
+        let outcomes = await trial.peer.push([
+            PushOperation(sequence: 1, kind: .save(edit), peerID: id(samples[0]), replacesUnnamed: true),
+            PushOperation(sequence: 2, kind: PeerTrial.deletion(of: samples[1]), peerID: id(samples[1])),
+        ])
+        for outcome in outcomes { try demand(outcome.isDone, "it ends as \(outcome)") }
+        let left = try await trial.enumerateAll().map(\.sample.version)
+        try demand(left == [2], "versions \(left) are there")
+    }
+
     private static func echo(_ trial: PeerTrial) async throws {
         let sample = PeerTrial.weight(72, hour: 1)
         try await trial.push(.save(sample))
@@ -181,6 +203,10 @@ package enum PeerSuite {
         for sample in pulled { own.add(sample) }
         try demand(try await trial.peer.digest(of: .bodyMass, in: .all) == own, "it is not that of what is there")
     }
+}
+
+extension PushOutcome {
+    fileprivate var isDone: Bool { if case .done = self { true } else { false } }
 }
 
 extension Sample {

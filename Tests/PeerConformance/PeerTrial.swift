@@ -7,13 +7,17 @@ package struct PeerTrial: Sendable {
     package var write: @Sendable (Sample) async throws -> Void
     /// Another app or device deletes a sample that it wrote, by its time.
     package var delete: @Sendable (Sample) async throws -> Void
+    /// This app itself, as it was before it knew sync identifiers, writes a sample; `nil` where there is no such thing.
+    package var writeOwn: (@Sendable (Sample) async throws -> Void)?
 
     package init(
         _ peer: any Peer, write: @escaping @Sendable (Sample) async throws -> Void,
+        writeOwn: (@Sendable (Sample) async throws -> Void)? = nil,
         delete: @escaping @Sendable (Sample) async throws -> Void
     ) {
         self.peer = peer
         self.write = write
+        self.writeOwn = writeOwn
         self.delete = delete
     }
 }

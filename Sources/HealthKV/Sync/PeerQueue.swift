@@ -6,7 +6,8 @@ import LMDB
 public struct QueueRule: Sendable, Hashable {
     /// Changes of these types; `nil` for all.
     public var types: Set<SampleType>?
-    /// Changes of imported samples too. A peer such as HealthKit gets only what was written here (SEMANTICS C25).
+    /// Changes of imported samples and of other apps' entries too. A peer such as HealthKit gets only what this app wrote
+    /// (SEMANTICS C25).
     public var takesImports: Bool
 
     /// A rule for some types.
@@ -15,8 +16,8 @@ public struct QueueRule: Sendable, Hashable {
         self.takesImports = takesImports
     }
 
-    func takes(_ type: SampleType, isImported: Bool) -> Bool {
-        (takesImports || !isImported) && types?.contains(type) ?? true
+    func takes(_ type: SampleType, isOwn: Bool) -> Bool {
+        (takesImports || isOwn) && types?.contains(type) ?? true
     }
 }
 
@@ -90,6 +91,10 @@ extension WriteTransaction {
         guard let peer = try peer(name), peer.queue == nil, let seen = peer.acknowledged,
             seen.epoch == state.header.epoch, seen.store == state.header.storeID
         else { return nil }
+        // What others have changed in this commit stands in no record yet.
+        let seenHere = seen.commit == commit ? seen.ordinal : 0
+        let hasChanged = !state.spans.isEmpty || !state.deletions.isEmpty || !state.removals.isEmpty
+        if hasChanged, seenHere < state.ordinal - 1 { return nil }
         let unseen = try? changes(since: seen, limit: 1).changes
         let isBehind = unseen?.isEmpty != true
         return isBehind ? nil : name
@@ -101,10 +106,10 @@ extension WriteTransaction {
     ) throws {
         let queues = try queues()
         if queues.isEmpty { return }
-        let isImported = row.flags.contains(.imported)
+        let isOwn = try !row.flags.contains(.imported) && isOfOwnSource(row)
         let type = try snapshot.type(type)
         for peer in queues where peer.name != environment.sender {
-            guard peer.queue?.takes(type, isImported: isImported) ?? false else { continue }
+            guard peer.queue?.takes(type, isOwn: isOwn) ?? false else { continue }
             if isSameContent {
                 let isKnown = try link(peer: peer.name, sample: row.id) != nil
                 if try isKnown || pending(peer: peer.name, sample: row.id) != nil { continue }
@@ -123,6 +128,12 @@ extension WriteTransaction {
             }
         }
         return greatest
+    }
+
+    /// What another app wrote, and another store brought, is that app's to send.
+    private func isOfOwnSource(_ row: StoredRow) throws -> Bool {
+        let source = try snapshot.revision(row.revision).sourceNumber
+        return try snapshot.number(of: environment.source.identity) == source
     }
 
     /// Whether any change may have to be queued.

@@ -23,6 +23,9 @@ extension SampleReading where Self: ~Copyable {
     /// The identity of the store, which copies share.
     public var storeID: SampleID { snapshot.header.storeID }
 
+    /// Whether a mass deletion is still being carried out: the tombstones that it leaves are not all there yet.
+    public var hasUnfinishedRemovals: Bool { snapshot.header.intents > 0 }
+
     /// The types that have live samples.
     public func typesWithSamples() throws -> Set<SampleType> {
         let snapshot = snapshot
@@ -32,7 +35,7 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Keeps a note under a name, of at most 200 bytes; `nil` removes it.
+    /// Keeps a note under a name; `nil` removes it.
     public mutating func setSyncNote(_ name: String, _ bytes: [UInt8]?) throws {
         let key = SyncNote.key(name)
         guard let bytes else {
@@ -46,5 +49,17 @@ extension WriteTransaction {
 }
 
 private enum SyncNote {
-    static func key(_ name: String) -> [UInt8] { Array("sync:\(name)".utf8.prefix(205)) }
+    private static let longest = 205
+
+    /// A key has a greatest length. A longer name ends in a hash of its own in place of its end, so that no two names share a note.
+    static func key(_ name: String) -> [UInt8] {
+        let whole = Array("sync:\(name)".utf8)
+        guard whole.count > longest else { return whole }
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in whole { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        var writer = ByteWriter(reserving: longest)
+        writer.bytes = Array(whole.prefix(longest - 9)) + [0]
+        writer.appendBigEndian(hash)
+        return writer.bytes
+    }
 }

@@ -8,12 +8,24 @@ extension PeerSession {
     /// Asks the user; what may have become readable is read again from the beginning (SEMANTICS C23).
     func authorize(_ stage: AuthorizationStage) async throws {
         let request = plan.request(stage)
+        try await holdLease()
         do {
             try await peer.requestAuthorization(request)
         } catch {
+            if error.code == .unauthorized { try await noteCancelled() }
             throw SyncIssue(error, plan: plan)
         }
         try await refreshAuthorization(afterRequest: request.read)
+    }
+
+    /// Who cancels the question grants nothing: unless something was granted before, the sync had better be switched off (SEMANTICS C24).
+    private func noteCancelled() async throws {
+        try await refreshAuthorization()
+        let (now, plan) = (now, plan)
+        try await update { _, state in
+            let isGranted = plan.types.contains { $0.value.pushes && state[$0.key].authorization?.writing == .granted }
+            if !isGranted { state.note(.nothingGranted, "the question for access was cancelled", at: now) }
+        }
     }
 
     /// Compares what the peer says with what is remembered.
@@ -38,6 +50,10 @@ extension PeerSession {
                 try PeerSession.forgetPlace(name, type, &state, &txn)
             }
             if isGranted { try PeerSession.unpark(name, [.unauthorized], &txn) }
+            // What was refused may be allowed now.
+            for type in asked.union(answers.keys) where !asked.isEmpty && state[type].failure != nil {
+                state[type].failure?.nextTry = now
+            }
             let shared = answers.filter { plan.types[$0.key]?.pushes ?? false }
             let isAllDenied = !shared.isEmpty && shared.allSatisfy { $0.value.writing == .denied }
             state.notices.removeAll { $0.code == .nothingGranted }

@@ -20,32 +20,37 @@ struct PassRequest: Sendable {
     var pushes = true
     /// Tries what waits for its next time at once.
     var isUrgent = false
+    /// Sends only what is to be sent as soon as it changes.
+    var isOfCommit = false
 }
 
 extension PeerSession {
     /// One sync: pulls, then pushes. An issue ends it and is kept in the status; it is not thrown.
     func pass(_ request: PassRequest) async throws -> SyncReport {
-        var report = SyncReport()
-        guard try state().isEnabled else { return report }
+        var (report, request) = (SyncReport(), request)
+        let known = try state()
+        guard known.isEnabled else { return report }
+        // What failed as a whole is tried again as a whole.
+        if known.nextTry != nil { request = PassRequest(isUrgent: request.isUrgent) }
         do {
             try await holdLease()
             try await checkEpoch()
-            var availability = try await checkAvailability()
-            if request.pulls, availability == .available {
-                do {
-                    try await refreshAuthorization()
-                    report.pulled += try await pullAll(request.types, &report)
-                } catch let error as PeerError where error.code == .locked {
-                    // It was locked meanwhile: reading waits, saving goes on (SEMANTICS C19).
-                    availability = .locked
-                    try await noteAvailability(.locked)
-                }
+            try await followPlan()
+            let isLocked = try await checkAvailability() == .locked
+            let feeds = try feedsToPull(request)
+            var pulls = PullOutcome(isLocked: isLocked)
+            if !feeds.isEmpty, !isLocked {
+                try await refreshAuthorization()
+                pulls = try await pullAll(feeds)
+                report.pulled += pulls.report
+                // It was locked meanwhile: reading waits, saving goes on (SEMANTICS C19).
+                if pulls.isLocked { try await noteAvailability(.locked) }
             }
-            try await settleRetirement()
-            if request.pushes { report.pushed += try await push(isUrgent: request.isUrgent) }
+            try await settleRetirement(after: pulls)
+            if request.pushes { report.pushed += try await push(request) }
             try await dropAcknowledged()
-            report.issue = try report.issue ?? standingIssue(availability)
-            try await succeed(report)
+            report.issue = try standingIssue(pulls.isLocked)
+            try await succeed(report, request, pulls)
         } catch let issue as SyncIssue {
             report.issue = issue
             if issue.code != .busyElsewhere { try await fail(issue) }
@@ -57,42 +62,62 @@ extension PeerSession {
         return report
     }
 
-    /// What keeps a sync from being whole though nothing failed, so that the app can tell the user.
-    private func standingIssue(_ availability: PeerAvailability) throws -> SyncIssue? {
-        if availability == .locked { return issue(.locked, "nothing can be read while the device is locked") }
-        let notices = try state().notices.map(\.code)
+    /// What keeps a sync from being whole though it came to its end, so that the app can tell the user.
+    private func standingIssue(_ isLocked: Bool) throws -> SyncIssue? {
+        if isLocked { return issue(.locked, "nothing can be read while the device is locked") }
+        let known = try state()
+        let failures = plan.types.keys.sorted().compactMap { known[$0].failure?.issue }
+        if let failed = failures.first(where: { $0.code != .accessNotDetermined }) { return failed }
+        // Types that are asked for at a later stage are no issue, as long as something was asked for.
+        let isAsked = plan.pulled.contains { known[$0].failure == nil }
+        if let unasked = failures.first, !isAsked { return unasked }
+        let notices = known.notices.map(\.code)
         if notices.contains(.readingRevoked) { return issue(.accessRevoked, "what was readable vanished twice") }
         return notices.contains(.nothingGranted) ? issue(.accessDenied, "nothing that may be shared is granted") : nil
     }
 
-    private func succeed(_ report: SyncReport) async throws {
-        let (now, request) = (now, report)
-        let isNews = report.pulled != PullReport() || report.pushed != PushReport()
-        let known = try state()
-        // A sync that found nothing is worth a commit only now and then.
-        if !isNews, known.issue == report.issue, known.failures == 0, let last = known.lastSync,
-            now < last + .seconds(60), now >= last
-        {
-            return
+    /// Notes a pass that came to its end. One that pulled nothing says nothing of what is to be pulled.
+    private func succeed(_ report: SyncReport, _ request: PassRequest, _ pulls: PullOutcome) async throws {
+        let (now, slow, known) = (now, options.slowDelay, try state())
+        let hourly = plan.types(with: .hourly)
+        let asksHourly = request.pulls && (request.types.map { $0.isSuperset(of: hourly) } ?? true)
+        let note: @Sendable (inout PeerState) -> Void = { state in
+            (state.issue, state.failures, state.nextTry) = (report.issue, 0, nil)
+            if let skew = report.pulled.skewSeconds {
+                state.skewSeconds = max(state.skewSeconds ?? 0, skew)
+                state.note(.clockSkew, "a clock of the peer is more than a day ahead", at: now)
+            }
+            guard pulls.isLocked else { return }
+            // Nothing tells when it is unlocked; who comes to the foreground asks at once.
+            for (type, item) in state.types where item.failure?.nextTry.map({ $0 <= now }) ?? false {
+                state.types[type]?.failure?.nextTry = now + slow
+            }
         }
+        var noted = known
+        note(&noted)
+        let isNews = report.pulled != PullReport() || report.pushed != PushReport() || noted != known
+        // A sync that found nothing is worth a commit only now and then.
+        func isDue(_ last: Instant?) -> Bool { last.map { isNews || now >= $0 + .seconds(60) || now < $0 } ?? true }
+        let isHour = asksHourly && isDue(known.lastHourly)
+        let isSync = pulls.isWhole && isDue(known.lastSync)
+        guard isNews || isHour || isSync else { return }
         try await update { _, state in
-            state.lastSync = now
-            state.issue = request.issue
-            state.failures = 0
-            state.nextTry = nil
-            guard let skew = request.pulled.skewSeconds else { return }
-            state.skewSeconds = max(state.skewSeconds ?? 0, skew)
-            state.note(.clockSkew, "a clock of the peer is more than a day ahead", at: now)
+            note(&state)
+            if isHour { state.lastHourly = now }
+            if isSync { state.lastSync = now }
         }
     }
 
+    /// Notes a pass that failed as a whole. Every failure has a time at which it is tried again, and one that is known already and
+    /// not due yet is not worth a commit.
     private func fail(_ issue: SyncIssue) async throws {
-        let (now, options) = (now, options)
+        let (now, options, known) = (now, options, try state())
+        if known.issue == issue, let next = known.nextTry, next > now { return }
         try await update { _, state in
             state.issue = issue
             state.failures += 1
-            let delay = options.delay(afterFailures: state.failures)
-            state.nextTry = issue.recovery == .wait ? now + delay : nil
+            let delay = issue.recovery == .wait ? options.delay(afterFailures: state.failures) : options.slowDelay
+            state.nextTry = now + delay
         }
     }
 

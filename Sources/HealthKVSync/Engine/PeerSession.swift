@@ -12,6 +12,10 @@ actor PeerSession {
     var leaseToken: UInt64?
     /// Who wants to hear how a pull goes on.
     var progress: (@Sendable (SyncProgress) -> Void)?
+    /// Whom to tell of what the app does, while the engine runs.
+    var signals: AsyncStream<Signal>.Continuation?
+    /// Whether the pass under way had to read a feed from its beginning.
+    var hasBegunAnew = false
 
     init(store: SampleStore, peer: any Peer, plan: SyncPlan, options: SyncOptions) {
         self.store = store
@@ -53,12 +57,18 @@ actor PeerSession {
         _ change: @escaping @Sendable (inout WriteTransaction, inout PeerState) throws -> Result
     ) async throws -> Result {
         let (name, token) = (name, leaseToken)
-        return try await store.write { txn in
-            try PeerSession.checkLease(token, name, &txn)
-            var state = try txn.state(of: name)
-            let result = try change(&txn, &state)
-            try txn.setState(state, of: name)
-            return result
+        do {
+            return try await store.write { txn in
+                try PeerSession.checkLease(token, name, &txn)
+                var state = try txn.state(of: name)
+                let result = try change(&txn, &state)
+                try txn.setState(state, of: name)
+                return result
+            }
+        } catch let issue as SyncIssue where issue.code == .busyElsewhere {
+            // What was lost is no longer held: the next call takes a lease of its own.
+            if leaseToken == token { leaseToken = nil }
+            throw issue
         }
     }
 
@@ -80,13 +90,14 @@ extension PeerSession {
         let (name, holder, now) = (name, options.holder, now)
         let (half, whole) = (now + options.leaseTime / 2, now + options.leaseTime)
         let ours = leaseToken
-        if let held = try store.read({ try $0.lease(of: name) }), held.token == ours, held.expires > half { return }
+        if let held = try store.read({ try $0.lease(of: name) }) {
+            if held.token == ours, held.expires > half { return }
+            // Asked before the writing lock is: whoever holds the lease needs that.
+            if held.isForeign(to: holder, at: now, whole) { throw PeerSession.isBusy(name) }
+        }
         leaseToken = try await store.write { txn in
             let known = try txn.lease(of: name)
-            // A holder whose expiry lies far ahead has a clock that is wrong.
-            if let known, known.holder != holder, known.expires > now, known.expires <= whole + .seconds(86_400) {
-                throw SyncIssue(.busyElsewhere, "another process syncs with \(name)")
-            }
+            if let known, known.isForeign(to: holder, at: now, whole) { throw PeerSession.isBusy(name) }
             // The same process after a crash has the same name and another token.
             let token = known?.token ?? 0
             let lease = Lease(holder: holder, token: token == ours ? token : token + 1, expires: whole)
@@ -95,10 +106,16 @@ extension PeerSession {
         }
     }
 
+    private static func isBusy(_ name: String) -> SyncIssue {
+        SyncIssue(.busyElsewhere, "another process syncs with \(name)")
+    }
+
     /// When a lease that another process holds expires; `nil` when none does.
     nonisolated func foreignLease() throws -> Instant? {
-        let (name, holder) = (name, options.holder)
-        guard let lease = try store.read({ try $0.lease(of: name) }), lease.holder != holder else { return nil }
+        let (name, holder, now) = (name, options.holder, now)
+        guard let lease = try store.read({ try $0.lease(of: name) }),
+            lease.isForeign(to: holder, at: now, now + options.leaseTime)
+        else { return nil }
         return lease.expires
     }
 
@@ -112,5 +129,12 @@ extension PeerSession {
             lease.expires = .distantPast
             try txn.setLease(lease, of: name)
         }
+    }
+}
+
+extension Lease {
+    /// Whether another holds it. One whose expiry lies far ahead has a clock that is wrong.
+    fileprivate func isForeign(to holder: String, at now: Instant, _ whole: Instant) -> Bool {
+        self.holder != holder && expires > now && expires <= whole + .seconds(86_400)
     }
 }

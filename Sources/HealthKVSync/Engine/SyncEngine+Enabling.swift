@@ -11,6 +11,8 @@ extension SyncEngine {
                         EnumerationRequest(type: type, limit: session.options.pageSize))
                     counts[type] = page.samples.count { !$0.isOwn }
                 } catch let error as PeerError {
+                    // Types that are asked for at a later stage have nothing to show yet.
+                    if error.code == .notDetermined { continue }
                     throw SyncIssue(error, plan: session.plan)
                 }
             }
@@ -50,7 +52,10 @@ extension SyncEngine {
     /// unless the last call did not come to its end.
     @discardableResult
     public func disconnect(_ name: String, purge: Bool? = nil) async throws -> Int {
-        try await session(name).inTurn { try await $0.disconnect(purge: purge) }
+        let session = try session(name)
+        let purged = try await session.inTurn { try await $0.disconnect(purge: purge) }
+        await session.noteChange()
+        return purged
     }
 
     /// Lets an operation that was parked or refused be tried again. Answers false when it is no longer there.
@@ -80,69 +85,152 @@ extension PeerSession {
     func enable(_ horizon: TypePlan.Horizon?) async throws {
         let (name, now, plan, traits) = (name, now, plan, peer.traits)
         let epoch = try store.read { $0.epoch }
-        for (type, item) in plan.types where item.duplicates != .usual {
-            try store.setShadowing(of: type, item.duplicates == .shadow)
-        }
-        let rule = traits.keepsRecords ? nil : QueueRule(types: plan.pushed, takesImports: traits.takesImports)
+        try await holdLease()
+        try settleShadowing()
         try await update { txn, state in
             var known = try txn.peer(name) ?? RegisteredPeer(name: name, registered: now, lastSeen: now)
-            known.queue = rule
             known.lastSeen = now
             if known != (try txn.peer(name)) { try txn.setPeer(known) }
             state.isEnabled = true
+            // Whatever kept the sync from going on is looked at anew.
+            (state.failures, state.nextTry) = (0, nil)
             if state.epoch == 0 { state.epoch = epoch }
-            for (type, item) in plan.types where item.pulls {
-                guard horizon != nil || state.types[type.identifier] == nil else { continue }
-                let wanted = (horizon ?? item.horizon).start(now)
-                if state.types[type.identifier] != nil, state[type].horizon == wanted { continue }
-                try PeerSession.forgetPlace(name, type, &state, &txn)
-                state[type].horizon = wanted
-                state[type].windowsDone = nil
-                state[type].isAdopted = false
-            }
+            try plan.settle(name, traits, horizon, at: now, &state, &txn)
         }
+    }
+
+    /// What the plan says stands in the store too. A plan that the app has changed since is taken over.
+    func followPlan() async throws {
+        let (name, now, plan, traits) = (name, now, plan, peer.traits)
+        try settleShadowing()
+        let isFollowed = try store.read { txn in
+            try plan.isSettled(try txn.state(of: name), try txn.peer(name)?.queue, traits)
+        }
+        guard !isFollowed else { return }
+        try await update { txn, state in try plan.settle(name, traits, nil, at: now, &state, &txn) }
+    }
+
+    private func settleShadowing() throws {
+        let known = try store.read { try $0.shadowing() }
+        for (type, item) in plan.types where item.duplicates != .usual {
+            let isShadowed = item.duplicates == .shadow
+            if known[type] != isShadowed { try store.setShadowing(of: type, isShadowed) }
+        }
+    }
+
+    /// Switches the sync off, whoever works at it: he is told by his next look at the state.
+    func disable() async throws {
+        let name = name
+        try await store.write { txn in
+            var state = try txn.state(of: name)
+            state.isEnabled = false
+            try txn.setState(state, of: name)
+        }
+        try await releaseLease()
     }
 
     func disconnect(purge: Bool?) async throws -> Int {
         let (name, plan) = (name, plan)
         try await holdLease()
-        try await update { txn, state in
-            try txn.removePeer(name)
-            state.isEnabled = false
-            state.isPurging = true
-        }
+        try await update { _, state in state.isEnabled = false }
         for (identifier, known) in try state().types {
             let type = SampleType(identifier)
             guard purge ?? (plan.plan(of: type)?.departure == .purge) else { continue }
             for source in known.sources.sorted() { try await self.purge(type, source) }
         }
+        // Links tell which samples are another peer's, so they go last.
         let purged = try await update { txn, state in
-            let purged = state.purged
-            let notices = state.notices
+            try txn.removePeer(name)
+            let (purged, notices) = (state.purged, state.notices)
             state = PeerState()
             state.notices = notices.filter { $0.code != .readingRevoked }
             return purged
         }
+        await peer.disconnected(from: Set(plan.types.keys))
         try await releaseLease()
         return purged
     }
 
-    /// Removes what a source brought, in steps that each stand in a commit of their own.
+    /// Removes what a source brought by way of this peer, in steps that each stand in a commit of their own.
     private func purge(_ type: SampleType, _ source: SourceIdentity) async throws {
+        let name = name
         while true {
             try Task.checkCancellation()
+            try await holdLease()
             var ids: [SampleID] = []
             try store.read { txn in
                 try txn.forEachSample(of: type, source: source, includeShadowed: true) { sample in
-                    if sample.origin == .imported { ids.append(sample.id) }
+                    guard sample.origin == .imported,
+                        try txn.link(peer: name, sample: sample.id)?.version != PeerLink.fromElsewhere
+                    else { return true }
+                    ids.append(sample.id)
                     return ids.count < 2_000
                 }
             }
             if ids.isEmpty { return }
             let removed = ids
             try await update { txn, state in
+                try txn.notePurged(type, source)
                 for id in removed { if try txn.purge(id: id) { state.purged += 1 } }
             }
+        }
+    }
+}
+
+extension SyncPlan {
+    private func rule(_ traits: PeerTraits) -> QueueRule? {
+        traits.keepsRecords ? nil : QueueRule(types: pushed, takesImports: traits.takesImports)
+    }
+
+    /// Types of which something is remembered, and that the plan no longer names.
+    private func forgotten(_ state: PeerState, _ traits: PeerTraits) -> [String] {
+        state.types.filter { item in
+            guard !(traits.hasOneFeed && item.key == SampleType.every.identifier) else { return false }
+            return plan(of: SampleType(item.key)) == nil
+                && (item.value.isMidway || item.value.failure != nil || item.value.isCache != nil)
+        }.map(\.key)
+    }
+
+    private func isCache(_ item: TypePlan) -> Bool? { item.pulls && item.retention == .cache ? true : nil }
+
+    /// Whether what stands in the store is what the plan says.
+    fileprivate func isSettled(_ state: PeerState, _ queue: QueueRule?, _ traits: PeerTraits) throws -> Bool {
+        queue == rule(traits) && state.sent == sent && forgotten(state, traits).isEmpty
+            && types.allSatisfy { type, item in
+                state[type].isCache == isCache(item) && (!item.pulls || state[type].planned == item.horizon)
+            }
+    }
+
+    /// Takes the plan over, and a horizon that was asked for in place of the plan's.
+    fileprivate func settle(
+        _ name: String, _ traits: PeerTraits, _ horizon: TypePlan.Horizon?, at now: Instant, _ state: inout PeerState,
+        _ txn: inout WriteTransaction
+    ) throws {
+        if var known = try txn.peer(name), known.queue != rule(traits) {
+            // What was not queued until now is looked for when the type is sent.
+            for type in types.keys where known.queue.map({ !($0.types?.contains(type) ?? true) }) ?? true {
+                if state[type].isExported { state[type].isExported = false }
+            }
+            known.queue = rule(traits)
+            try txn.setPeer(known)
+        }
+        state.sent = sent
+        for identifier in forgotten(state, traits) {
+            let type = SampleType(identifier)
+            state[type].isMidway = false
+            (state[type].failure, state[type].isCache) = (nil, nil)
+        }
+        for (type, item) in types {
+            state[type].isCache = isCache(item)
+            guard item.pulls, horizon != nil || state[type].planned != item.horizon else { continue }
+            let wanted = (horizon ?? item.horizon).start(now)
+            let isSet = state[type].planned != nil
+            state[type].planned = item.horizon
+            if isSet, state[type].horizon == wanted { continue }
+            try PeerSession.forgetPlace(name, type, &state, &txn)
+            state[type].horizon = wanted
+            (state[type].windowsDone, state[type].isEarlierAdopted) = (nil, nil)
+            state[type].isAdopted = false
         }
     }
 }

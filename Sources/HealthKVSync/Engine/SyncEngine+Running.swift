@@ -1,4 +1,5 @@
 import HealthKV
+import Synchronization
 
 // While it runs, the engine waits for commits, for the peers' calls, and for the next time at which something is due.
 extension SyncEngine {
@@ -28,50 +29,88 @@ extension SyncEngine {
 }
 
 /// What wakes a session.
-private enum Signal: Sendable {
+enum Signal: Sendable {
+    /// The engine was started, or the app changed what may be synced.
     case started
     case commit
     case wake(WakeUp)
     case due
 }
 
+/// One signal stands for all commits that nobody has looked at yet.
+private final class CommitFlag: Sendable {
+    private let isUp = Mutex(false)
+
+    /// Answers whether it was down.
+    func raise() -> Bool {
+        isUp.withLock { isUp in
+            defer { isUp = true }
+            return !isUp
+        }
+    }
+
+    func lower() { isUp.withLock { $0 = false } }
+}
+
 extension PeerSession {
+    /// Tells the running engine that the app changed what may be synced.
+    func noteChange() { signals?.yield(.started) }
+
     /// Serves signals until the task is cancelled or the store closed.
     func follow() async {
         let (signals, sender) = AsyncStream.makeStream(of: Signal.self)
+        let flag = CommitFlag()
+        self.signals = sender
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
-                await watchCommits(sender)
+                await watchCommits(sender, flag)
                 sender.finish()
             }
-            group.addTask { [self] in
-                // What is only sent is nothing to be woken for.
-                let types = peer.traits.hasOneFeed ? [.every] : plan.types(with: .onChange).intersection(plan.pulled)
-                for await wake in peer.wakeUps(for: types) { sender.yield(.wake(wake)) }
-            }
             sender.yield(.started)
-            var timer: Task<Void, Never>?
+            var (timer, listener): (Task<Void, Never>?, Task<Void, Never>?)
             for await signal in signals {
+                switch signal {
+                case .started:
+                    // What was not enabled or not allowed before can be listened to now, and the other way round.
+                    listener?.cancel()
+                    listener = listen(sender)
+                case .commit: flag.lower()
+                case .wake, .due: break
+                }
                 await serve(signal)
                 timer?.cancel()
-                timer = wakeWhenDue(sender)
+                timer = wakeWhenDue(sender, signal)
                 if Task.isCancelled { break }
             }
             timer?.cancel()
+            listener?.cancel()
             group.cancelAll()
         }
+        self.signals = nil
+    }
+
+    private nonisolated func listen(_ sender: AsyncStream<Signal>.Continuation) -> Task<Void, Never>? {
+        // What is only sent is nothing to be woken for.
+        let types = peer.traits.hasOneFeed ? [.every] : plan.types(with: .onChange).intersection(plan.pulled)
+        guard !types.isEmpty, (try? state().isEnabled) == true else { return nil }
+        let wakeUps = peer.wakeUps(for: types)
+        return Task { for await wake in wakeUps { sender.yield(.wake(wake)) } }
     }
 
     /// A signal for each commit while none waits: the store tells of those of other processes too.
-    private nonisolated func watchCommits(_ sender: AsyncStream<Signal>.Continuation) async {
+    private nonisolated func watchCommits(_ sender: AsyncStream<Signal>.Continuation, _ flag: CommitFlag) async {
         while let mark = try? store.commitMark() {
             guard await store.waitForCommit(after: mark) else { return }
-            sender.yield(.commit)
+            if flag.raise() { sender.yield(.commit) }
         }
     }
 
-    private nonisolated func wakeWhenDue(_ sender: AsyncStream<Signal>.Continuation) -> Task<Void, Never>? {
-        guard let due = try? nextDue() else { return nil }
+    private nonisolated func wakeWhenDue(
+        _ sender: AsyncStream<Signal>.Continuation, _ last: Signal
+    ) -> Task<Void, Never>? {
+        guard let next = try? nextDue() else { return nil }
+        // What was tried a moment ago is never tried again at once, whatever is wrong.
+        let due = if case .due = last { max(next, now + .seconds(1)) } else { next }
         let clock = options.clock
         return Task {
             guard (try? await clock.sleep(due)) != nil, !Task.isCancelled else { return }
@@ -84,10 +123,11 @@ extension PeerSession {
         case .started: _ = try? await inTurn { try await $0.pass(PassRequest()) }
         case .commit:
             guard (try? isPushDue()) == true else { return }
-            _ = try? await inTurn { try await $0.pass(PassRequest(pulls: false)) }
+            _ = try? await inTurn { try await $0.pass(PassRequest(pulls: false, isOfCommit: true)) }
         case .due:
             _ = try? await inTurn { session in
-                try await session.pass(PassRequest(types: session.plan.types(with: .hourly)))
+                let types = try session.isHourDue() ? session.plan.types(with: .hourly) : []
+                return try await session.pass(PassRequest(types: types))
             }
         case .wake(let wake):
             _ = try? await inTurn { try await $0.serve(wake) }
@@ -106,36 +146,65 @@ extension PeerSession {
         try await update { _, state in (state.lastWake, state.lastWakeResult) = (now, result) }
     }
 
+    /// How many operations of a queue are looked at for the next time of one of them; behind more than these the slow retry comes.
+    private static let lookedAt = 1_024
+
     /// Whether a commit brought anything for this peer.
     private nonisolated func isPushDue() throws -> Bool {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
+        guard plan.pushesOnChange, try foreignLease() == nil else { return false }
         return try store.read { txn in
             let state = try txn.state(of: name)
             guard state.isEnabled, state.nextTry.map({ $0 <= now }) ?? true else { return false }
-            if followsFeed {
-                guard let seen = try txn.peer(name)?.acknowledged else { return true }
-                if try !txn.changes(since: seen, limit: 1).changes.isEmpty { return true }
+            if followsFeed, try txn.hasUnseenChanges(of: name) { return true }
+            var place: UInt64 = 0
+            while true {
+                let page = try txn.pending(for: name, after: place, limit: 64)
+                if page.contains(where: { $0.state != .quarantined && $0.nextTry <= now }) { return true }
+                guard page.count == 64, let last = page.last else { return false }
+                place = last.sequence
             }
-            return try txn.pending(for: name).contains { $0.state != .quarantined && $0.nextTry <= now }
         }
+    }
+
+    private nonisolated func isHourDue() throws -> Bool {
+        guard let last = try state().lastHourly else { return true }
+        return now >= last + .seconds(3_600) || now < last
     }
 
     /// When something is to be tried again by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
-        let (name, now) = (name, now)
-        let isHourly = !plan.types(with: .hourly).isEmpty
+        let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
+        let (plan, slow) = (plan, options.slowDelay)
         let foreign = try foreignLease()
-        return try store.read { txn in
+        let due: Instant? = try store.read { txn in
             let state = try txn.state(of: name)
             guard state.isEnabled else { return nil }
-            var times: [Instant] = []
-            if let next = state.nextTry { times.append(next) }
-            let waiting = try txn.pending(for: name).filter { $0.state != .quarantined }
-            if let next = waiting.map(\.nextTry).min(), next > now { times.append(next) }
-            if isHourly { times.append((state.lastSync ?? now) + .seconds(3_600)) }
+            // What failed as a whole is tried again as a whole.
+            if let next = state.nextTry { return next }
+            var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
+            if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }
+            let queued = try txn.pending(for: name, after: 0, limit: PeerSession.lookedAt)
+            let waiting = queued.filter { $0.state != .quarantined }.map(\.nextTry)
+            // What could go and did not is held back, and waits for no time.
+            times += waiting.filter { $0 > now }
+            if queued.count == PeerSession.lookedAt { times.append(now + slow) }
             // Whoever holds the lease does the work; should it end without giving it back, this one goes on.
-            if let foreign, foreign > now, !waiting.isEmpty { times.append(foreign) }
+            if let foreign {
+                let isWaiting = waiting.contains { $0 <= now }
+                if try isWaiting || followsFeed && txn.hasUnseenChanges(of: name) { times.append(foreign) }
+            }
             return times.min()
         }
+        return due.map { max($0, foreign ?? $0) }
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Whether a peer that follows the feed has not seen all of it.
+    fileprivate func hasUnseenChanges(of peer: String) throws -> Bool {
+        guard let seen = try self.peer(peer)?.acknowledged else { return true }
+        guard let page = try? changes(since: seen, limit: 1) else { return true }
+        return !page.changes.isEmpty
     }
 }

@@ -42,20 +42,23 @@ public final class SyncEngine: Sendable {
     /// Switches the sync with a peer on. From now on every change is queued for it in the transaction that makes it, whoever
     /// makes it; nothing is asked of the peer yet.
     public func enable(_ name: String) async throws {
-        try await session(name).inTurn { try await $0.enable(nil) }
+        let session = try session(name)
+        try await session.inTurn { try await $0.enable(nil) }
+        await session.noteChange()
     }
 
     /// Switches the sync with a peer off. Its queue is kept and grows, so that switching it on again misses nothing.
     public func disable(_ name: String) async throws {
-        try await session(name).inTurn { session in
-            try await session.update { _, state in state.isEnabled = false }
-            try await session.releaseLease()
-        }
+        let session = try session(name)
+        try await session.inTurn { try await $0.disable() }
+        await session.noteChange()
     }
 
     /// Asks the user for access to the types of a stage.
     public func authorize(_ name: String, _ stage: AuthorizationStage = .all) async throws {
-        try await session(name).inTurn { try await $0.authorize(stage) }
+        let session = try session(name)
+        try await session.inTurn { try await $0.authorize(stage) }
+        await session.noteChange()
     }
 
     /// Syncs now with all peers that are enabled, or with one: when the app comes to the foreground, or the user asks for it.

@@ -59,6 +59,8 @@ public struct SyncOptions: Sendable {
 
     /// Called between steps that a crash may separate. Tests end the process there.
     package var atStep: @Sendable (SyncStep) throws -> Void = { _ in }
+    /// For how long a push carries on a mass deletion before it goes without what that leaves.
+    package var upkeepBudget: Duration = .seconds(5)
 }
 
 /// Places between which a crash may fall.
@@ -67,17 +69,23 @@ package enum SyncStep: String, Sendable, CaseIterable {
 }
 
 extension Instant {
-    static func + (left: Instant, duration: Duration) -> Instant {
-        let (seconds, attoseconds) = duration.components
-        return left + (seconds * Instant.nanosecondsPerSecond + attoseconds / 1_000_000_000)
-    }
+    static func + (left: Instant, duration: Duration) -> Instant { left + duration.wholeNanoseconds }
 
-    static func - (left: Instant, duration: Duration) -> Instant {
-        let (seconds, attoseconds) = duration.components
-        return left - (seconds * Instant.nanosecondsPerSecond + attoseconds / 1_000_000_000)
-    }
+    static func - (left: Instant, duration: Duration) -> Instant { left - duration.wholeNanoseconds }
 }
 
 extension Duration {
-    static func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
+    /// A number of days, of any size: a plan may ask for as many as there are.
+    static func days(_ count: Int) -> Duration {
+        let (seconds, isTooMany) = count.multipliedReportingOverflow(by: 86_400)
+        return .seconds(isTooMany ? (count < 0 ? Int.min + 1 : .max) : seconds)
+    }
+
+    /// In nanoseconds; what is longer than they can tell is the longest.
+    fileprivate var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
+        let (sum, isPast) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return isTooLong || isPast || sum == .min ? (seconds < 0 ? -.max : .max) : sum
+    }
 }

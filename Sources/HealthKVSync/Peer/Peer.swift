@@ -48,6 +48,9 @@ public protocol Peer: Sendable {
 
     /// Told once the store holds everything up to a token durably. A peer that keeps deletions for others may forget them then.
     func acknowledge(_ token: [UInt8], of type: SampleType) async
+
+    /// Told when the app has disconnected the peer: it need not wake the app any more for the types of the plan.
+    func disconnected(from types: Set<SampleType>) async
 }
 
 extension Peer {
@@ -59,6 +62,8 @@ extension Peer {
     public func types() async throws(PeerError) -> Set<SampleType> { [] }
     /// Nothing to forget.
     public func acknowledge(_ token: [UInt8], of type: SampleType) async {}
+    /// Nobody to tell.
+    public func disconnected(from types: Set<SampleType>) async {}
 }
 
 /// What kind of peer it is; the engine decides by these and never by the peer's class.

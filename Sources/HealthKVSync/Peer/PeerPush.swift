@@ -17,15 +17,21 @@ public struct PushOperation: Sendable, Hashable {
     public var kind: Kind
     /// What the peer calls the sample, where that is known: a hint. Resolve by sync identifier first (SEMANTICS C6).
     public var peerID: SampleID?
+    /// Whether what the peer holds under ``peerID`` has no sync identifier, so that the peer cannot put the sample in its place by itself: it
+    /// is to be deleted once the sample is saved.
+    public var replacesUnnamed: Bool
     /// The live samples of its group, itself among them, whether or not they are in this push: the members of a meal are saved as
     /// one where the peer can do that. Empty for a sample without a group, and for a deletion.
     public var group: [Sample]
 
     /// An operation.
-    public init(sequence: UInt64, kind: Kind, peerID: SampleID? = nil, group: [Sample] = []) {
+    public init(
+        sequence: UInt64, kind: Kind, peerID: SampleID? = nil, replacesUnnamed: Bool = false, group: [Sample] = []
+    ) {
         self.sequence = sequence
         self.kind = kind
         self.peerID = peerID
+        self.replacesUnnamed = replacesUnnamed
         self.group = group
     }
 
@@ -61,6 +67,17 @@ public enum PushOutcome: Sendable, Hashable {
     case failed(reason: String)
     /// It may have happened or not: a crash, a time-out.
     case unknown(reason: String)
+}
+
+extension PushOutcome {
+    /// Why an operation may not have come to its end; `nil` when it has.
+    var reasonToTryAgain: String? {
+        switch self {
+        case .done, .superseded, .refused: nil
+        case .parked(let reason): reason.rawValue
+        case .failed(let reason), .unknown(let reason): reason
+        }
+    }
 }
 
 /// Why an operation waits without being tried.

@@ -13,6 +13,8 @@ public struct SyncPlan: Sendable, Hashable {
     public var others: TypePlan?
     /// Types that the user is asked for at first; the others follow with ``AuthorizationStage/all``.
     public var onboarding: Set<SampleType>
+    /// Those of them that the user is only asked to let be read at first, though they are sent too.
+    public var onboardingReads: Set<SampleType> = []
     /// The metadata key by which samples are known again that this app wrote before it used sync identifiers (SEMANTICS C21).
     public var adoptionKey: String?
     /// What to tell the user in place of the usual messages.
@@ -42,6 +44,18 @@ public struct SyncPlan: Sendable, Hashable {
         return Set(types.filter { $0.value.pushes }.keys)
     }
 
+    /// Whether anything is sent as soon as it changes.
+    var pushesOnChange: Bool {
+        (types.values + [others].compactMap(\.self)).contains { $0.pushes && $0.triggers.contains(.onChange) }
+    }
+
+    /// Identifiers of the types that are sent; the one of ``SampleType/every`` where types without a plan are.
+    var sent: Set<String> {
+        var sent = Set(types.filter { $0.value.pushes }.keys.map(\.identifier))
+        if others?.pushes ?? false { sent.insert(SampleType.every.identifier) }
+        return sent
+    }
+
     /// Types with a trigger.
     func types(with trigger: TypePlan.Triggers) -> Set<SampleType> {
         var found = Set(types.filter { $0.value.triggers.contains(trigger) }.keys)
@@ -62,8 +76,10 @@ extension SyncPlan {
     /// What is asked for at a stage. A plan that names no types for the onboarding asks for all.
     public func request(_ stage: AuthorizationStage) -> AuthorizationRequest {
         let asked = stage == .all || onboarding.isEmpty ? types : types.filter { onboarding.contains($0.key) }
+        let onlyRead = stage == .onboarding ? onboardingReads : []
         return AuthorizationRequest(
-            read: Set(asked.filter { $0.value.pulls }.keys), write: Set(asked.filter { $0.value.pushes }.keys))
+            read: Set(asked.filter { $0.value.pulls }.keys),
+            write: Set(asked.filter { $0.value.pushes }.keys).subtracting(onlyRead))
     }
 
     /// Everything of a store, both ways: for backups and second devices.
@@ -105,11 +121,13 @@ extension SyncPlan {
             .dietarySugar, .dietarySodium, .dietaryCholesterol, .dietaryFatSaturated,
         ]
         for type in nutrients { types[type] = TypePlan(.push, triggers: .onChange) }
-        return SyncPlan(
+        var plan = SyncPlan(
             types: types,
             onboarding: [
                 .bodyMass, .activeEnergyBurned, .workout, .dietaryEnergyConsumed, .dietaryProtein,
                 .dietaryCarbohydrates, .dietaryFatTotal,
             ], adoptionKey: "DietAppLogId")
+        plan.onboardingReads = [.bodyMass]
+        return plan
     }()
 }

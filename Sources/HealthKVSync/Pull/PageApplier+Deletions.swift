@@ -57,12 +57,15 @@ extension PageApplier {
             let link = try txn.link(peer: peer, sample: sample.id)
             if link == nil, sample.origin == .imported || sample.syncIdentifier == nil { return sample }
         }
+        // Two apps may use one identifier, and one app may use it for two types (SEMANTICS A4): whose UUID is not known, is ours.
         guard let text = deletion.syncIdentifier, let version = deletion.version else { return nil }
         return try txn.samples(syncIdentifier: text).first { sample in
-            let isOfFeed = plan.plan(of: sample.type) != nil && version >= sample.version
+            guard sample.type == feed, sample.origin == .authored, sample.source.identity == ownSource,
+                version >= sample.version
+            else { return false }
             // What it called an older version before does not matter: it went on without our knowing.
             let known = try txn.link(peer: peer, sample: sample.id)?.version ?? 0
-            return isOfFeed && version > known
+            return version > known
         }
     }
 

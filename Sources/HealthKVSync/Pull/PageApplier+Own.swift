@@ -23,7 +23,9 @@ extension PageApplier {
         }
         let pulled = addition.sample
         if let text = pulled.syncIdentifier {
-            return try txn.samples(syncIdentifier: text).first { $0.type == pulled.type && $0.origin == .authored }
+            return try txn.samples(syncIdentifier: text).first {
+                $0.type == pulled.type && $0.origin == .authored && $0.source.identity == ownSource
+            }
         }
         if let sample = try txn.sample(id: addition.peerID), sample.origin == .authored { return sample }
         guard let key = plan.adoptionKey, let value = pulled.metadata[key] else { return nil }
@@ -157,8 +159,10 @@ extension PageApplier {
     }
 
     private func setLink(_ sample: SampleID, _ addition: PulledSample, in txn: inout WriteTransaction) throws {
+        let isNamed = addition.sample.syncIdentifier != nil
         let link = PeerLink(
-            peer: peer, sample: sample, peerID: addition.peerID, version: max(1, addition.sample.version))
+            peer: peer, sample: sample, peerID: addition.peerID,
+            version: isNamed ? max(1, addition.sample.version) : PeerLink.unnamed)
         if try txn.link(peer: peer, sample: sample) != link { try txn.setLink(link) }
     }
 }

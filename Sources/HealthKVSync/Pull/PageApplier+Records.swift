@@ -13,7 +13,10 @@ extension PageApplier {
                 unknown.append(addition.sample)
             }
         }
-        if !unknown.isEmpty { report.count(try txn.importBatch(unknown)) }
+        if !unknown.isEmpty {
+            report.count(try txn.importBatch(unknown))
+            try markReceived(page.additions.map(\.sample), in: &txn)
+        }
         for deletion in page.deletions {
             guard let record = deletion.record, plan.plan(of: record.type)?.pulls ?? false else { continue }
             noteSkew(record.modified)
@@ -65,5 +68,45 @@ extension PageApplier {
         guard let clock else { return }
         let ahead = Double(clock.time.nanoseconds.subtractingReportingOverflow(now.nanoseconds).partialValue) / 1e9
         if ahead > 86_400, clock.time > now { report.skewSeconds = max(report.skewSeconds ?? 0, ahead) }
+    }
+}
+
+// Two peers may bring samples of one source. What one of them did not bring is not its to take away.
+extension PageApplier {
+    /// Marks imports that this peer brought for others that bring samples of the same source.
+    func markReceived(_ samples: [Sample], in txn: inout WriteTransaction) throws {
+        let imports = samples.filter { $0.origin == .imported }
+        guard !imports.isEmpty else { return }
+        for other in try txn.peers() where other.name != peer && other.queue != nil {
+            let types = try txn.state(of: other.name).types
+            for sample in imports where types[sample.type.identifier]?.sources.contains(sample.source.identity) ?? false
+            {
+                guard try txn.link(peer: other.name, sample: sample.id) == nil, try txn.sample(id: sample.id) != nil
+                else { continue }
+                try txn.setLink(.received(sample.id, by: other.name))
+            }
+        }
+    }
+
+    /// The first sample of a source came from this peer: what is held of it came from another, if there is one that brings records.
+    func markReceived(from source: SourceIdentity, in txn: inout WriteTransaction) throws {
+        let feed = feed
+        let isShared = try txn.peers().contains { other in
+            guard other.name != peer else { return false }
+            return try other.queue == nil || txn.state(of: other.name)[feed].sources.contains(source)
+        }
+        guard isShared else { return }
+        var ids: [SampleID] = []
+        try txn.forEachSample(of: feed, source: source, includeShadowed: true) { sample in
+            if sample.origin == .imported { ids.append(sample.id) }
+            return true
+        }
+        for id in ids where try txn.link(peer: peer, sample: id) == nil { try txn.setLink(.received(id, by: peer)) }
+    }
+}
+
+extension PeerLink {
+    fileprivate static func received(_ sample: SampleID, by peer: String) -> PeerLink {
+        PeerLink(peer: peer, sample: sample, peerID: sample, version: fromElsewhere)
     }
 }

@@ -3,6 +3,8 @@ import HealthKV
 /// Brings a page of a peer's feed into the store, inside the transaction that also stores the place behind it.
 struct PageApplier: Sendable {
     let peer: String
+    /// The type whose feed it is.
+    let feed: SampleType
     let traits: PeerTraits
     let plan: SyncPlan
     let now: Instant
@@ -29,6 +31,7 @@ struct PageApplier: Sendable {
         state.imported += report.imported
         state.isDrained = page.isDrained
         state.isMidway = !page.isDrained
+        state.midwaySince = page.isDrained ? nil : now
         if page.isDrained { state.isAdopted = true }
     }
 
@@ -55,9 +58,13 @@ struct PageApplier: Sendable {
             sample.origin = .imported
             if let link = try txn.link(peer: peer, peerID: addition.peerID) { sample.id = link.sample }
             batch.append(sample)
-            state.sources.insert(sample.source.identity)
+            let source = sample.source.identity
+            if state.sources.insert(source).inserted { try markReceived(from: source, in: &txn) }
         }
+        let others = try txn.peers().contains { $0.name != peer && $0.queue != nil }
+        let unknown = others ? try foreign.map(\.sample).filter { try txn.sample(id: $0.id) == nil } : []
         let imported = try txn.importBatch(batch)
+        try markReceived(unknown, in: &txn)
         report.count(imported)
         if state.isAdopted, state.lastForeign.map({ now > $0 + .days(30) }) ?? true { state.needsRescan = true }
         state.lastForeign = now
@@ -75,7 +82,7 @@ struct PageApplier: Sendable {
         else { return }
         let known = try txn.link(peer: peer, sample: held.id)
         if held.id == addition.peerID {
-            if let known { try txn.removeLink(known) }
+            if let known, known.version != PeerLink.fromElsewhere { try txn.removeLink(known) }
         } else if known?.peerID != addition.peerID {
             try txn.setLink(
                 PeerLink(peer: peer, sample: held.id, peerID: addition.peerID, version: max(1, addition.sample.version))
@@ -113,6 +120,10 @@ struct PageApplier: Sendable {
 extension PeerLink {
     /// Stands in place of a version where the sample was presumed gone because two enumerations missed it.
     static let presumedGone: Int64 = -1
+    /// Stands in place of a version where the peer holds a sample of ours without a sync identifier.
+    static let unnamed: Int64 = 0
+    /// Stands in place of a version where the sample came from another peer, though this one brings samples of its source too.
+    static let fromElsewhere: Int64 = -2
 }
 
 /// What a pull did.

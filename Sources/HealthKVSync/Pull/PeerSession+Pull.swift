@@ -1,50 +1,96 @@
 import HealthKV
 
+/// What the pulls of a pass came to.
+struct PullOutcome: Sendable {
+    var report = PullReport()
+    /// Whether nothing could be read because the device is locked.
+    var isLocked = false
+    /// Whether something was pulled, and nothing of it failed.
+    var isWhole = false
+    /// Whether the feed went on from a place in it, without a gap.
+    var isContinuous = false
+}
+
 extension PeerSession {
-    /// The feeds to pull: one for each type, or one for all.
-    func feeds(_ wanted: Set<SampleType>? = nil) -> [SampleType] {
-        if peer.traits.hasOneFeed { return plan.pulled.isEmpty && plan.others == nil ? [] : [.every] }
-        var types = Set(plan.types.keys)
-        if let wanted, !wanted.contains(.every) { types.formIntersection(wanted) }
-        return types.sorted()
+    /// The feeds of a pass, one for each type or one for all: those that were asked for, those whose last pull failed and that are to
+    /// be tried again, and those that hold back what is to be sent.
+    func feedsToPull(_ request: PassRequest) throws -> [SampleType] {
+        let (known, now) = (try state(), now)
+        func isDue(_ failure: PullFailure?) -> Bool {
+            guard let failure else { return false }
+            return request.isUrgent || failure.nextTry.map { $0 <= now } ?? false
+        }
+        if peer.traits.hasOneFeed {
+            let isPlanned = !plan.pulled.isEmpty || plan.others != nil
+            let isAsked = request.pulls && request.types?.isEmpty != true
+            return isPlanned && isAsked ? [.every] : []
+        }
+        return plan.types.keys.filter { type in
+            let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
+            // What is only sent is read once, to adopt what an earlier installation left.
+            if plan.types[type]?.pulls == false { return request.pulls && !known[type].isAdopted }
+            return request.pulls && isAsked || isDue(known[type].failure)
+        }.sorted()
     }
 
     /// Pulls each feed to its end. One that cannot be read does not keep the others from being.
-    func pullAll(_ wanted: Set<SampleType>?, _ report: inout SyncReport) async throws -> PullReport {
-        var total = PullReport()
-        for type in feeds(wanted) {
-            // What is only sent is read once, to adopt what an earlier installation left.
-            let isSentOnly = !peer.traits.hasOneFeed && plan.types[type]?.pulls == false
-            if isSentOnly, try state()[type].isAdopted { continue }
-            switch try await pull(type) {
-            case .pulled(let pulled): total += pulled
-            case .refused(let error):
-                if isSentOnly {
-                    try await update { _, state in state[type].isAdopted = true }
-                } else {
-                    report.issue = SyncIssue(error, plan: plan)
+    func pullAll(_ feeds: [SampleType]) async throws -> PullOutcome {
+        let name = name
+        var outcome = PullOutcome(isWhole: true)
+        hasBegunAnew = try store.read { try $0.anchors(of: name) }.isEmpty
+        for type in feeds {
+            do {
+                outcome.report += try await pull(type)
+                try await forgetFailure(type)
+            } catch let error as PeerError {
+                outcome.isWhole = false
+                switch error.code {
+                case .locked:
+                    outcome.isLocked = true
+                    return outcome
+                case .unavailable, .restricted, .wentBackwards: throw error
+                default:
+                    if peer.traits.hasOneFeed { throw error }
+                    try await noteFailure(type, error)
                 }
             }
         }
-        return total
+        outcome.isContinuous = !hasBegunAnew
+        return outcome
     }
 
-    private enum PullResult {
-        case pulled(PullReport)
-        /// The type may not be read; the others may.
-        case refused(PeerError)
+    private func forgetFailure(_ type: SampleType) async throws {
+        let known = try state()[type]
+        guard known.failure != nil || known.isRefused != nil else { return }
+        try await update { _, state in (state[type].failure, state[type].isRefused) = (nil, nil) }
+    }
+
+    private func noteFailure(_ type: SampleType, _ error: PeerError) async throws {
+        let (now, options, plan, issue) = (now, options, plan, SyncIssue(error, plan: plan))
+        try await update { _, state in
+            let isRefused = error.code == .notDetermined || error.code == .unauthorized
+            // Where nothing may be read there is nothing to adopt yet, and what is written may go.
+            if isRefused { state[type].isRefused = true }
+            // What is only sent need not be readable.
+            if isRefused, plan.types[type]?.pulls == false { return }
+            var failure = state[type].failure ?? PullFailure(issue: issue)
+            failure.issue = issue
+            failure.count += 1
+            switch error.code {
+            case .notDetermined: (failure.count, failure.nextTry) = (1, nil)
+            case .transient, .tokenExpired: failure.nextTry = now + options.delay(afterFailures: failure.count)
+            default: failure.nextTry = now + options.slowDelay
+            }
+            state[type].failure = failure
+        }
     }
 
     /// Pulls one feed to its end, page by page; from its beginning when the peer no longer knows our place in it.
-    private func pull(_ type: SampleType) async throws -> PullResult {
+    private func pull(_ type: SampleType) async throws -> PullReport {
         do {
-            return .pulled(try await pullPages(type))
-        } catch let error as PeerError {
-            switch error.code {
-            case .notDetermined, .unauthorized: return .refused(error)
-            case .tokenExpired: break
-            default: throw error
-            }
+            return try await pullPages(type)
+        } catch let error as PeerError where error.code == .tokenExpired {
+            hasBegunAnew = true
         }
         let name = name
         try await update { txn, state in
@@ -54,12 +100,13 @@ extension PeerSession {
             known.acknowledged = nil
             try txn.setPeer(known)
         }
-        return .pulled(try await pullPages(type))
+        return try await pullPages(type)
     }
 
     private func pullPages(_ type: SampleType) async throws -> PullReport {
         try await beginRescanIfDue(type)
-        var total = try await pullNewestWindows(type)
+        var total = try await adoptEarlier(type)
+        total += try await pullNewestWindows(type)
         while true {
             try Task.checkCancellation()
             try await holdLease()
@@ -81,9 +128,12 @@ extension PeerSession {
         if isStill, known.isDrained, known.isAdopted, page.token == nil || page.token == anchor?.token {
             return (PullReport(), true)
         }
-        let applier = try applier(known)
+        let applier = try applier(type, known)
         let now = now
-        let report = try await update { txn, state in
+        let applied: PullReport? = try await update { txn, state in
+            // Whoever forgot the place meanwhile wants the feed to be read anew.
+            let place = try txn.anchor(peer: name, type: type, scope: known.scope)
+            guard place?.token == anchor?.token, state[type].scope == known.scope else { return nil }
             var applier = applier
             applier.state = state[type]
             applier.acknowledged = try txn.peer(name)?.acknowledged
@@ -98,16 +148,17 @@ extension PeerSession {
             }
             return applier.report
         }
+        guard let report = applied else { return (PullReport(), false) }
         try options.atStep(.pageCommitted)
         if let token = page.token { await peer.acknowledge(token, of: type) }
         progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
         return (report, page.isDrained)
     }
 
-    func applier(_ known: TypeState) throws -> PageApplier {
+    func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {
         PageApplier(
-            peer: name, traits: peer.traits, plan: plan, now: now, state: known, ownSource: store.ownSource.identity,
-            zone: options.zone)
+            peer: name, feed: type, traits: peer.traits, plan: plan, now: now, state: known,
+            ownSource: store.ownSource.identity, zone: options.zone)
     }
 
     /// The first sample of others, or the first after a long silence, may mean that more can be read than before.

@@ -20,15 +20,15 @@ extension PeerSession {
             let some = Array(wanted[from..<min(wanted.count, from + PeerSession.daysAtOnce)])
             let readings = try await peer.dailyTotals(DailyTotalRequest(type: type, days: some, zone: zone))
             try await update { txn, state in
+                let known = Dictionary(
+                    try txn.totals(of: type, peer: name).map { ($0.day, $0) }, uniquingKeysWith: { $1 })
                 for reading in readings {
                     guard let unit = reading.quantity?.unit ?? type.canonicalUnit else { continue }
                     let total = DailyTotal(
                         peer: name, type: type, day: reading.day, zone: zone, value: reading.quantity?.value,
                         unit: unit,
                         isComplete: LocalDays.isOver(reading.day, zone: zone, at: now), time: now)
-                    if try !txn.totals(of: type, peer: name).contains(where: { $0.isSameReading(as: total) }) {
-                        try txn.setTotal(total)
-                    }
+                    if known[reading.day]?.isSameReading(as: total) != true { try txn.setTotal(total) }
                 }
                 state[type].staleDays.subtract(some)
             }

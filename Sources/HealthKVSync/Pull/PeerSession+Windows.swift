@@ -17,29 +17,46 @@ extension PeerSession {
             let earliest = max(known.horizon ?? .distantPast, now - .days(days))
             let end = known.windowsDone ?? .distantFuture
             if earliest >= end { continue }
-            total += try await pullWindow(type, TimeRange(from: earliest, to: end))
+            total += try await pullWindow(type, TimeRange(from: earliest, to: end)) { $0.windowsDone = earliest }
         }
         return total
     }
 
-    private func pullWindow(_ type: SampleType, _ window: TimeRange) async throws -> PullReport {
+    /// The feed begins at the horizon. What this app wrote before it is adopted all the same, before anything is sent (SEMANTICS C21).
+    func adoptEarlier(_ type: SampleType) async throws -> PullReport {
+        let known = try state()[type]
+        guard !peer.traits.hasOneFeed, plan.types[type]?.pushes ?? false, let horizon = known.horizon,
+            !known.isAdopted, known.isEarlierAdopted != true, horizon > .distantPast
+        else { return PullReport() }
+        let window = TimeRange(from: .distantPast, to: horizon)
+        return try await pullWindow(type, window, { $0.isOwn }) { $0.isEarlierAdopted = true }
+    }
+
+    /// Enumerates a window, the latest samples first.
+    private func pullWindow(
+        _ type: SampleType, _ window: TimeRange, _ isWanted: @escaping @Sendable (PulledSample) -> Bool = { _ in true },
+        whenDone: @escaping @Sendable (inout TypeState) -> Void
+    ) async throws -> PullReport {
         var total = PullReport()
         var cursor: [UInt8]?
         repeat {
             try Task.checkCancellation()
+            try await holdLease()
             let page = try await peer.enumerate(
                 EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
             try options.atStep(.pagePulled)
-            let (applier, name) = (try applier(state()[type]), name)
+            let (applier, name, now) = (try applier(type, state()[type]), name, now)
             let isLast = page.cursor == nil
+            let samples = page.samples.filter(isWanted)
             let report = try await update { txn, state in
                 var applier = applier
                 applier.state = state[type]
-                try txn.receiving(from: name) { try applier.applySamples(page.samples, in: &$0) }
+                try txn.receiving(from: name) { try applier.applySamples(samples, in: &$0) }
                 state[type] = applier.state
                 state[type].imported += applier.report.imported
                 state[type].isMidway = true
-                if isLast { state[type].windowsDone = window.from }
+                state[type].midwaySince = now
+                if isLast { whenDone(&state[type]) }
                 return applier.report
             }
             total += report

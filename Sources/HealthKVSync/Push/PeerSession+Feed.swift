@@ -5,13 +5,12 @@ import HealthKV
 extension PeerSession {
     func pushFeed() async throws -> PushReport {
         var report = PushReport()
-        guard try heldTypes().isEmpty else { return report }
         let name = name
         if try store.read({ try $0.peer(name)?.acknowledged }) == nil, try await skipEqual() { return report }
         while true {
             try Task.checkCancellation()
             guard let page = try await nextChanges(), !page.changes.isEmpty else { return report }
-            let step = try await send(page)
+            let step = try await send(page, try heldTypes())
             report += step.report
             if !step.isWhole { return report }
         }
@@ -36,12 +35,22 @@ extension PeerSession {
         }
     }
 
-    private func send(_ page: ChangePage) async throws -> (report: PushReport, isWhole: Bool) {
+    /// Sends a page, up to the first change of a type that is held back.
+    private func send(
+        _ page: ChangePage, _ held: Set<SampleType>
+    ) async throws -> (report: PushReport, isWhole: Bool) {
         try await holdLease()
         var operations: [PushOperation] = []
         var places: [ChangeToken] = []
-        for change in page.changes {
-            for kind in try kinds(of: change) {
+        // Up to where changes are sent; `nil` for all of the page.
+        var end: Int?
+        for (index, change) in page.changes.enumerated() {
+            let kinds = try kinds(of: change)
+            if kinds.contains(where: { held.contains($0.type) || held.contains(.every) }) {
+                end = index
+                break
+            }
+            for kind in kinds {
                 operations.append(PushOperation(sequence: UInt64(operations.count), kind: kind))
                 places.append(change.token)
             }
@@ -50,11 +59,14 @@ extension PeerSession {
         try options.atStep(.pushSent)
         var report = PushReport()
         var refused: [(PushOperation, String)] = []
+        var settled: [SampleID] = []
         // The feed is acknowledged up to the first change that is to be tried again.
         var stop: Int?
         for (index, outcome) in outcomes.enumerated() {
             switch outcome {
-            case .done, .superseded: report.done += 1
+            case .done, .superseded:
+                report.done += 1
+                settled.append(operations[index].kind.sample)
             case .refused(let reason):
                 report.quarantined += 1
                 refused.append((operations[index], reason))
@@ -62,31 +74,35 @@ extension PeerSession {
             case .failed, .unknown: (report.failed, stop) = (report.failed + 1, stop ?? index)
             }
         }
-        try await acknowledge(page, places, stop, refused)
+        // A change that gives several operations is seen once all of them are done.
+        let whole: ChangeToken? = if let end { end > 0 ? page.changes[end - 1].token : nil } else { page.next }
+        let seen = stop.map { stop in places[..<stop].last { $0 < places[stop] } } ?? whole
+        try await settle(refused, settled, seen)
         try options.atStep(.outcomesCommitted)
-        if let stop, case .failed(let reason) = outcomes[stop] { throw issue(.delayed, reason) }
-        return (report, stop == nil)
+        if let stop, let reason = outcomes[stop].reasonToTryAgain { throw issue(.delayed, reason) }
+        return (report, stop == nil && end == nil)
     }
 
-    private func acknowledge(
-        _ page: ChangePage, _ places: [ChangeToken], _ stop: Int?, _ refused: [(PushOperation, String)]
+    /// Keeps what the peer refused, where it can be seen and tried again, and how far the peer has seen the feed.
+    func settle(
+        _ refused: [(PushOperation, String)], _ settled: [SampleID] = [], _ seen: ChangeToken? = nil
     ) async throws {
         let (name, now) = (name, now)
-        // A change that gives several operations is seen once all of them are done.
-        let seen = stop.map { stop in places[..<stop].last { $0 < places[stop] } } ?? page.next
+        guard !refused.isEmpty || !settled.isEmpty || seen != nil else { return }
         try await update { txn, state in
             for (operation, reason) in refused {
-                var kind = PendingOperation.Kind.delete
-                var id = SampleID.zero
-                switch operation.kind {
-                case .save(let sample): (kind, id) = (.save, sample.id)
-                case .delete(let deleted): id = deleted.id
-                }
+                let kind: PendingOperation.Kind = if case .save = operation.kind { .save } else { .delete }
                 try txn.enqueue(
                     PendingOperation(
-                        peer: name, kind: kind, sample: id, version: operation.version, state: .quarantined,
-                        reason: reason))
+                        peer: name, kind: kind, sample: operation.kind.sample, version: operation.version,
+                        state: .quarantined, reason: reason))
                 state.note(.quarantined, reason, at: now)
+            }
+            // A later change that the peer took stands for one that it refused.
+            if try !txn.pending(for: name, after: 0, limit: 1).isEmpty {
+                for id in settled {
+                    if let waiting = try txn.pending(peer: name, sample: id) { try txn.removePending(waiting) }
+                }
             }
             if let seen { try txn.acknowledge(peer: name, seen) }
         }
@@ -107,6 +123,23 @@ extension PeerSession {
                 .delete($0)
             }
         case .interrupted: return []
+        }
+    }
+}
+
+extension PushOperation.Kind {
+    /// The sample that an operation is about.
+    var sample: SampleID {
+        switch self {
+        case .save(let sample): sample.id
+        case .delete(let deleted): deleted.id
+        }
+    }
+
+    fileprivate var type: SampleType {
+        switch self {
+        case .save(let sample): sample.type
+        case .delete(let deleted): deleted.type
         }
     }
 }

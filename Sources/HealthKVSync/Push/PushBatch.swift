@@ -18,8 +18,9 @@ struct PushBatch: Sendable {
     struct Conditions: Sendable {
         var now: Instant
         var isUrgent: Bool
-        /// Types that may be sent; `nil` for all.
-        var types: Set<SampleType>?
+        var plan: SyncPlan
+        /// Whether only types go that are sent as soon as they change.
+        var isOfCommit: Bool
         /// Types of which nothing may be sent yet.
         var held: Set<SampleType>
         var limit: Int
@@ -58,7 +59,7 @@ struct PushBatch: Sendable {
             // What was sent may have had a greater version than what was deleted.
             let version = max(deleted.version, operation.version, link?.version ?? 0)
             let sent = PushOperation(
-                sequence: operation.sequence, kind: .delete(deleted.with(version: version)), peerID: link?.peerID)
+                sequence: operation.sequence, kind: .delete(deleted.raised(to: version)), peerID: link?.peerID)
             items.append((operation, sent))
             return
         }
@@ -67,7 +68,8 @@ struct PushBatch: Sendable {
         sample.version = max(sample.version, operation.version)
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
         let sent = PushOperation(
-            sequence: operation.sequence, kind: .save(sample), peerID: link?.peerID, group: group)
+            sequence: operation.sequence, kind: .save(sample), peerID: link?.peerID,
+            replacesUnnamed: link?.version == PeerLink.unnamed, group: group)
         items.append((operation, sent))
         // The members of a group go together.
         for mate in group where mate.id != sample.id {
@@ -79,19 +81,20 @@ struct PushBatch: Sendable {
     }
 }
 
+extension DeletedSample {
+    fileprivate func raised(to version: Int64) -> DeletedSample {
+        DeletedSample(
+            id: id, type: type, source: source, syncIdentifier: syncIdentifier, version: version, modified: modified)
+    }
+}
+
 extension PushBatch.Conditions {
     fileprivate func isDue(_ operation: PendingOperation) -> Bool {
         operation.state != .quarantined && (isUrgent || operation.nextTry <= now)
     }
 
     fileprivate func allows(_ type: SampleType) -> Bool {
-        !held.contains(type) && !held.contains(.every) && types?.contains(type) ?? true
-    }
-}
-
-extension DeletedSample {
-    fileprivate func with(version: Int64) -> DeletedSample {
-        DeletedSample(
-            id: id, type: type, source: source, syncIdentifier: syncIdentifier, version: version, modified: modified)
+        guard !held.contains(type), !held.contains(.every), let item = plan.plan(of: type) else { return false }
+        return item.pushes && (!isOfCommit || item.triggers.contains(.onChange))
     }
 }

@@ -73,6 +73,7 @@ extension PeerSession {
         var end = Instant.distantFuture
         repeat {
             try Task.checkCancellation()
+            try await holdLease()
             let page = try await peer.enumerate(
                 EnumerationRequest(
                     type: type, window: TimeRange(from: bound, to: .distantFuture), cursor: cursor,
@@ -93,7 +94,7 @@ extension PeerSession {
         let name = name
         let foreign = page.samples.filter { !$0.isOwn }
         if let earliest = foreign.map(\.sample.start).min() { pass.earliest = min(pass.earliest ?? earliest, earliest) }
-        let applier = try applier(state()[type])
+        let applier = try applier(type, state()[type])
         pass.imported += try await update { txn, state in
             var applier = applier
             applier.state = state[type]
@@ -113,8 +114,11 @@ extension PeerSession {
                 includeShadowed: true
             ) { sample in
                 guard sample.origin == .imported, sources.contains(sample.source.identity) else { return true }
+                let link = try txn.link(peer: name, sample: sample.id)
+                // What another peer brought need not be at this one.
+                guard link?.version != PeerLink.fromElsewhere else { return true }
                 pass.held += 1
-                let peerID = try txn.link(peer: name, sample: sample.id)?.peerID ?? sample.id
+                let peerID = link?.peerID ?? sample.id
                 if !shown.contains(peerID) {
                     pass.missing.append(sample.id)
                     pass.starts.append(sample.start)
@@ -126,7 +130,7 @@ extension PeerSession {
 
     /// Samples are gone when two passes missed them and each showed another foreign sample no later than theirs.
     private func judge(_ type: SampleType, _ pass: EnumerationPass, _ report: inout ReconcileReport) async throws {
-        let (name, now, applier) = (name, now, try applier(state()[type]))
+        let (name, now, applier) = (name, now, try applier(type, state()[type]))
         let earliest = pass.earliest
         let covered = zip(pass.missing, pass.starts).filter { item in earliest.map { $0 <= item.1 } ?? false }.map(\.0)
         let unverified = pass.missing.count - covered.count
@@ -144,7 +148,6 @@ extension PeerSession {
                 }
             }
             state[type].missing = covered.filter { !before.contains($0) }
-            state[type].unverifiedCount = unverified
             if unverified > 0 {
                 state.note(.unverified, "samples are missing at the peer and kept", at: now)
             }

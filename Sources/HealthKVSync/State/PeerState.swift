@@ -28,14 +28,22 @@ struct PeerState: Codable, Sendable, Equatable {
     var nextTry: Instant?
     /// How many enumerations in a row showed no sample of others, while we hold some.
     var vanished = 0
-    /// Whether what was imported is being removed, or was when the process ended.
-    var isPurging = false
+    /// When the hourly types were last asked for.
+    var lastHourly: Instant?
+    /// Identifiers of the types that are sent to the peer, so that others know what it takes; `nil` when it was never said.
+    var sent: Set<String>?
     /// How many samples a purge that is not finished has removed.
     var purged = 0
 
     subscript(_ type: SampleType) -> TypeState {
         get { types[type.identifier] ?? TypeState() }
         set { types[type.identifier] = newValue }
+    }
+
+    /// Whether a type is sent to the peer.
+    func sends(_ type: SampleType) -> Bool {
+        guard let sent else { return false }
+        return sent.contains(type.identifier) || sent.contains(SampleType.every.identifier)
     }
 
     mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant) {
@@ -70,14 +78,33 @@ struct TypeState: Codable, Sendable, Equatable {
     var needsRescan = false
     /// Samples that the last enumeration missed: gone only if the next one misses them too (SEMANTICS C26).
     var missing: [SampleID] = []
-    /// How many samples are kept though they were missed, because nothing showed that the enumeration could see them.
-    var unverifiedCount = 0
     /// Local days whose totals are to be asked for again.
     var staleDays: Set<String> = []
     var imported = 0
+    // What came later may be missing in an older note.
+    /// How the last pull failed; `nil` once one succeeded.
+    var failure: PullFailure?
+    /// Whether reading was refused: then there is nothing to adopt for the time being, and the type may be sent.
+    var isRefused: Bool?
+    /// What the plan said of the horizon when it was set; `nil` when it never was.
+    var planned: TypePlan.Horizon?
+    /// Whether what the app wrote before the horizon is adopted.
+    var isEarlierAdopted: Bool?
+    /// When the last page came of a feed that was not read to its end.
+    var midwaySince: Instant?
+    /// Whether samples are kept only until others have them.
+    var isCache: Bool?
 
     /// Names the feed of the type: its predicate belongs to the anchor (SEMANTICS A13).
     var scope: String { horizon.map { "from:\($0.nanoseconds)" } ?? "" }
+}
+
+/// How the pull of one feed failed, and when it is tried again.
+struct PullFailure: Codable, Sendable, Equatable {
+    var issue: SyncIssue
+    var count = 0
+    /// `nil` when only the user can end it.
+    var nextTry: Instant?
 }
 
 /// A deletion that may turn out to be half of a replacement.
@@ -100,10 +127,20 @@ struct Lease: Codable, Sendable, Equatable {
     var expires: Instant
 }
 
+/// Whose imports were removed without a trace, by identifier of the type: nobody can tell later that they were not deleted.
+struct PurgedSources: Codable, Sendable, Equatable {
+    var types: [String: Set<SourceIdentity>] = [:]
+
+    func holds(_ sample: Sample) -> Bool {
+        sample.origin == .imported && types[sample.type.identifier]?.contains(sample.source.identity) ?? false
+    }
+}
+
 /// Notes of the engine in a store.
 enum EngineNotes {
     static func state(_ peer: String) -> String { "peer:\(peer)" }
     static func lease(_ peer: String) -> String { "lease:\(peer)" }
+    static let purged = "purged"
 
     static func encode(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
@@ -122,6 +159,11 @@ extension SampleReading where Self: ~Copyable {
         return try EngineNotes.decode(bytes, as: PeerState.self) ?? PeerState()
     }
 
+    /// Sources whose samples left the store without being deleted, when the peer that brought them was disconnected.
+    func purgedSources() throws -> PurgedSources {
+        try EngineNotes.decode(syncNote(EngineNotes.purged), as: PurgedSources.self) ?? PurgedSources()
+    }
+
     func lease(of peer: String) throws -> Lease? {
         try EngineNotes.decode(syncNote(EngineNotes.lease(peer)), as: Lease.self)
     }
@@ -133,6 +175,12 @@ extension WriteTransaction {
         let bytes = try EngineNotes.encode(state)
         // What is as it was costs no commit.
         if try syncNote(name) != bytes { try setSyncNote(name, bytes) }
+    }
+
+    mutating func notePurged(_ type: SampleType, _ source: SourceIdentity) throws {
+        var purged = try purgedSources()
+        guard purged.types[type.identifier, default: []].insert(source).inserted else { return }
+        try setSyncNote(EngineNotes.purged, try EngineNotes.encode(purged))
     }
 
     mutating func setLease(_ lease: Lease?, of peer: String) throws {

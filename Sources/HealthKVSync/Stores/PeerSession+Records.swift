@@ -62,56 +62,78 @@ extension PeerSession {
         return middle
     }
 
-    /// Merges what the peer has in a window, then sends what it lacks or has in an older version.
+    /// Merges what the peer has in a window, and sends what it lacks or has in an older version: page by page, so that memory stays flat.
     private func exchange(_ type: SampleType, in window: TimeRange) async throws {
-        let theirs = try await pullRecords(type, in: window)
-        guard plan.plan(of: type)?.pushes ?? false else { return }
-        var operations: [PushOperation] = []
+        var cursor: [UInt8]?
+        var end = window.to
+        repeat {
+            try Task.checkCancellation()
+            try await holdLease()
+            let page = try await peer.enumerate(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
+            cursor = page.cursor
+            let theirs = try await merge(page)
+            let from = cursor == nil ? window.from : page.samples.map(\.sample.start).min() ?? end
+            if from < end, plan.plan(of: type)?.pushes ?? false {
+                try await sendMissing(type, TimeRange(from: from, to: end), theirs)
+            }
+            end = min(end, from)
+        } while cursor != nil
+    }
+
+    /// Merges the peer's samples of a page; answers the digest of each.
+    private func merge(_ page: EnumerationPage) async throws -> [SampleID: UInt64] {
+        var sums: [SampleID: UInt64] = [:]
+        for addition in page.samples {
+            var digest = SyncDigest()
+            digest.add(addition.sample)
+            sums[addition.sample.id] = digest.sum
+        }
+        let (name, applier) = (name, try applier(.every, state()[.every]))
+        try await update { txn, _ in
+            var applier = applier
+            applier.acknowledged = try txn.peer(name)?.acknowledged
+            try txn.receiving(from: name) { txn in
+                try applier.applyRecords(PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
+            }
+        }
+        return sums
+    }
+
+    /// Sends what the peer lacks of the samples that start in a window, or has otherwise. Only ids are kept of all of them.
+    private func sendMissing(
+        _ type: SampleType, _ window: TimeRange, _ theirs: [SampleID: UInt64]
+    ) async throws {
+        var ids: [SampleID] = []
         try store.read { txn in
             try txn.forEachSample(
                 of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
             ) { sample in
                 var digest = SyncDigest()
                 digest.add(sample)
-                if theirs[sample.id] != digest.sum {
-                    operations.append(PushOperation(sequence: UInt64(operations.count), kind: .save(sample)))
-                }
+                if theirs[sample.id] != digest.sum { ids.append(sample.id) }
                 return true
             }
-            for id in theirs.keys {
-                guard let deleted = try txn.deletedSample(id: id) else { continue }
-                operations.append(PushOperation(sequence: UInt64(operations.count), kind: .delete(deleted)))
-            }
+            for id in theirs.keys where try txn.deletedSample(id: id) != nil { ids.append(id) }
         }
-        for from in stride(from: 0, to: operations.count, by: options.pushSize) {
-            let outcomes = await peer.push(Array(operations[from..<min(operations.count, from + options.pushSize)]))
-            for outcome in outcomes { if case .failed(let reason) = outcome { throw PeerError(.transient, reason) } }
-        }
-    }
-
-    /// Merges the peer's samples of a window; answers the digest of each.
-    private func pullRecords(_ type: SampleType, in window: TimeRange) async throws -> [SampleID: UInt64] {
-        var sums: [SampleID: UInt64] = [:]
-        var cursor: [UInt8]?
-        repeat {
-            let page = try await peer.enumerate(
-                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
-            for addition in page.samples {
-                var digest = SyncDigest()
-                digest.add(addition.sample)
-                sums[addition.sample.id] = digest.sum
-            }
-            let (name, applier) = (name, try applier(state()[.every]))
-            try await update { txn, _ in
-                var applier = applier
-                applier.acknowledged = try txn.peer(name)?.acknowledged
-                try txn.receiving(from: name) { txn in
-                    try applier.applyRecords(
-                        PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
+        for from in stride(from: 0, to: ids.count, by: max(1, options.pushSize)) {
+            try await holdLease()
+            let some = ids[from..<min(ids.count, from + options.pushSize)]
+            let kinds: [PushOperation.Kind] = try store.read { txn in
+                try some.compactMap { id in
+                    if let sample = try txn.sample(id: id) { return .save(sample) }
+                    return try txn.deletedSample(id: id).map { .delete($0) }
                 }
             }
-            cursor = page.cursor
-        } while cursor != nil
-        return sums
+            let operations = kinds.enumerated().map { PushOperation(sequence: UInt64($0), kind: $1) }
+            let outcomes = operations.isEmpty ? [] : await peer.push(operations)
+            var refused: [(PushOperation, String)] = []
+            for (operation, outcome) in zip(operations, outcomes) {
+                if case .refused(let reason) = outcome { refused.append((operation, reason)) }
+            }
+            try await settle(refused)
+            // What may not have come to its end is not to be acknowledged.
+            if let reason = outcomes.lazy.compactMap(\.reasonToTryAgain).first { throw PeerError(.transient, reason) }
+        }
     }
 }

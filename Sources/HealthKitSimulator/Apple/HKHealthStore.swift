@@ -50,4 +50,8 @@ public class HKHealthStore: NSObject, @unchecked Sendable {
     public func enableBackgroundDelivery(for type: HKObjectType, frequency: HKUpdateFrequency) async throws {
         try app.device.enableDelivery(type, frequency, of: app)
     }
+
+    public func disableBackgroundDelivery(for type: HKObjectType) async throws {
+        try app.device.enableDelivery(type, nil, of: app)
+    }
 }

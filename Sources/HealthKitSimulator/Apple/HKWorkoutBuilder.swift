@@ -56,7 +56,8 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
         state.withLock { $0.end = endDate }
     }
 
-    /// Saves the workout with all that was added; without a beginning and an end it is an invalid argument.
+    /// Saves the workout with all that was added; without a beginning and an end it is an invalid argument. A locked device gives nothing
+    /// back, though it has saved.
     public func finishWorkout() async throws -> HKWorkout? {
         let built = state.withLock { $0 }
         guard let start = built.start, let end = built.end, start <= end else {
@@ -73,7 +74,7 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
             content: .workout(content),
             metadata: CheckedMetadata(built.metadata.mapValues(\.value)), revision: app.revision, device: device)
         try app.device.save(built.members + [record], by: app)
-        return HKWorkout(record, content, members: built.members)
+        return app.device.isLocked ? nil : HKWorkout(record, content, members: built.members)
     }
 }
 

@@ -55,6 +55,8 @@ public final class SimulatedDevice: Sendable {
     /// While it is locked queries fail, but saves succeed (A16).
     public func lock() { state.withLock { $0.isLocked = true } }
 
+    var isLocked: Bool { state.withLock { $0.isLocked } }
+
     public func unlock() {
         state.withLock { $0.isLocked = false }
         deliver()

@@ -271,6 +271,66 @@ struct PeerQueueTests {
         }
     }
 
+    @Test("A peer that follows the feed is told of what was written in the commit that brought something from it")
+    func followerBehindItsOwnCommit() throws {
+        try withStore { store throws in
+            try store.write { txn in
+                try txn.setPeer(RegisteredPeer(name: "tablet", registered: .day(0), lastSeen: .day(0)))
+                try txn.acknowledge(peer: "tablet", txn.currentToken)
+            }
+            func theirs(_ day: Int) -> Sample {
+                var sample = Sample(.bodyMass, 80, .kilogram, at: .day(day), source: Source(name: "Tablet"))
+                sample.version = 1
+                sample.modified = ChangeClock(time: .day(day), replica: 9)
+                return sample
+            }
+            func unseen() throws -> [SampleID] {
+                try store.read { txn in
+                    try txn.changes(since: txn.peer("tablet")?.acknowledged).changes.compactMap { change in
+                        if case .saved(let sample) = change.kind { sample.id } else { nil }
+                    }
+                }
+            }
+            // Alone it is seen; twice in one commit as well.
+            let (first, second, third) = (theirs(1), theirs(2), theirs(3))
+            try store.write { txn in
+                try txn.receiving(from: "tablet") { _ = try $0.merge(first) }
+                try txn.receiving(from: "tablet") { _ = try $0.merge(second) }
+            }
+            #expect(try unseen().isEmpty)
+            let own = Sample(.bodyMass, 72, .kilogram, at: .day(4))
+            try store.write { txn in
+                try txn.save(own)
+                try txn.receiving(from: "tablet") { _ = try $0.merge(third) }
+            }
+            #expect(try unseen().contains(own.id))
+        }
+    }
+
+    @Test("C25: what another app wrote is not queued for a peer that takes only this app's entries") func otherApps()
+        throws
+    {
+        try withStore { store throws in
+            try register(store, "health", nil)
+            try register(store, "server", nil, imports: true)
+            try store.save(Sample(.bodyMass, 72, .kilogram, at: .day(1), source: Source(bundle: "b", name: "Other")))
+            #expect(try pending(store, "health").isEmpty)
+            #expect(try pending(store, "server").count == 1)
+        }
+    }
+
+    @Test("Notes under long names that begin alike stay apart") func longNames() throws {
+        try withStore { store throws in
+            let name = String(repeating: "n", count: 300)
+            try store.write { txn in
+                try txn.setSyncNote(name + "1", [1])
+                try txn.setSyncNote(name + "2", [2])
+            }
+            #expect(try store.read { try $0.syncNote(name + "1") } == [1])
+            #expect(try store.read { try $0.syncNote(name + "2") } == [2])
+        }
+    }
+
     @Test("Notes are kept, replaced and removed") func notes() throws {
         try withStore { store throws in
             #expect(try store.read { try $0.syncNote("state") } == nil)

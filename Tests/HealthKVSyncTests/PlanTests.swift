@@ -1,0 +1,199 @@
+import PeerConformance
+import Synchronization
+import Testing
+
+@testable import HealthKVSync
+
+@Suite("What a plan says is done, however it came to be")
+struct PlanTests {
+    private func steps(_ bench: Bench, days: Int) -> Sample {
+        let time = bench.clock.now - .days(days)
+        return Sample(
+            .stepCount, 100, .count, from: time, to: time, source: Source(name: "Phone"), origin: .imported)
+    }
+
+    private func stepsHeld(_ bench: Bench) throws -> Int { try bench.store.read { try $0.count(of: .stepCount) } }
+
+    @Test("C9: asking for access before the peer is enabled leaves the horizon as it is planned") func authorizedFirst()
+        async throws
+    {
+        let bench = try Bench(.walkingApp)
+        for day in 0..<60 { bench.health.save(steps(bench, days: day)) }
+        try await bench.engine.authorize(bench.peer)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(try stepsHeld(bench) == 31)
+        try bench.finish()
+    }
+
+    @Test("A plan that an update of the app changed is taken over with the next sync") func changed() async throws {
+        var plan = SyncPlan.walkingApp
+        let bench = try Bench(plan)
+        for day in 0..<60 { bench.health.save(steps(bench, days: day)) }
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(try stepsHeld(bench) == 31)
+        plan.types[.stepCount]?.horizon = .all
+        plan.types[.bodyMass] = TypePlan(.both)
+        let updated = try bench.restarted(plan)
+        try await updated.sync()
+        #expect(try stepsHeld(bench) == 60)
+        _ = try bench.save(72)
+        #expect(try bench.pending.count == 1)
+        try await updated.sync()
+        #expect(bench.held.contains(72))
+        try await updated.sync()
+        // Nothing more is to be taken over.
+        let commit = try bench.store.info().commit
+        try await updated.sync()
+        #expect(try bench.store.info().commit == commit)
+        try bench.finish()
+    }
+
+    @Test("C9: a horizon of any number of days is one") func endlessHorizon() async throws {
+        let bench = try Bench(SyncPlan(types: [.bodyMass: TypePlan(.both, horizon: .days(.max))])) {
+            $0.retirementDays = .max
+        }
+        bench.health.save(bench.scale(72, hour: 1))
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(try bench.weights == [72])
+        try bench.finish()
+    }
+
+    @Test("C21: what the app wrote before the horizon is adopted too, and not sent again") func earlierOwn()
+        async throws
+    {
+        let plan = SyncPlan(types: [.bodyMass: TypePlan(.both, horizon: .fromNowOn)])
+        let bench = try Bench(plan)
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        try await bench.sync()
+        bench.health.save(bench.scale(60, hour: 1))
+        let fresh = try Bench(plan, health: bench.health, clock: bench.clock)
+        try await fresh.engine.enable(fresh.peer)
+        let report = try await fresh.sync()
+        #expect(report.pulled.adopted == 1)
+        #expect(try fresh.weights == [72])
+        _ = try fresh.save(71, id: sample.id)
+        try await fresh.sync()
+        #expect(fresh.held == [60, 71])
+        try bench.finish()
+        try fresh.finish()
+    }
+
+    @Test("C21: a type whose reading was refused may be sent, and what is there is adopted once reading is allowed")
+    func refusedReading() async throws {
+        let plan = SyncPlan(types: [.dietaryProtein: TypePlan(.push)])
+        let bench = try Bench(plan)
+        bench.health.save(
+            Sample(.dietaryProtein, 20, .gram, at: bench.time(1), syncIdentifier: "old"), app: "app")
+        bench.health.set(failure: { _ in PeerError(.unauthorized, "no") })
+        try await bench.engine.enable(bench.peer)
+        try bench.write { _ = try $0.save(Sample(.dietaryProtein, 30, .gram, at: bench.time(2))) }
+        #expect(try await bench.sync().issue == nil)
+        #expect(bench.held == [20, 30])
+        bench.health.set(failure: nil)
+        try await bench.sync()
+        #expect(try bench.store.read { try $0.count(of: .dietaryProtein) } == 2)
+        #expect(bench.held == [20, 30])
+        try bench.finish()
+    }
+
+    @Test("Types that are asked for at a later stage are no issue, in a preview, an import or a sync") func stages()
+        async throws
+    {
+        let bench = try Bench(.dietApp)
+        bench.health.set(failure: { $0 == .dietaryWater ? PeerError(.notDetermined, "not asked") : nil })
+        bench.health.save(bench.scale(72, hour: 1))
+        #expect(try await bench.engine.importPreview(bench.peer)[.bodyMass] == 1)
+        for try await _ in bench.engine.importHistory(bench.peer, .all) {}
+        #expect(try bench.weights == [72])
+        #expect(try bench.status().issue == nil)
+        bench.health.set(failure: { _ in PeerError(.notDetermined, "not asked") })
+        #expect(try await bench.sync().issue?.code == .accessNotDetermined)
+        try bench.finish()
+    }
+
+    @Test("C22: a feed that is not read to its end holds back its own type, and that not for ever") func midway()
+        async throws
+    {
+        var plan = SyncPlan.weightTracker
+        plan.types[.stepCount] = TypePlan(.pull)
+        let clock = ManualClock()
+        let health = MemoryHealth()
+        let (here, backup) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let engine = Bench.makeEngine(
+            here,
+            [
+                SyncPeer(MemoryHealthPeer(health), plan: plan),
+                SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything),
+            ], clock
+        ) { $0.pageSize = 1 }
+        for peer in engine.peers { try await engine.enable(peer) }
+        _ = try await engine.sync()
+        _ = try await here.write { try $0.save(Sample(.bodyMass, 72, .kilogram, at: clock.now)) }
+        for hour in 1...3 {
+            let time = clock.now - .seconds(hour * 3_600)
+            health.save(
+                Sample(.stepCount, 5, .count, from: time, to: time, source: Source(name: "P"), origin: .imported))
+        }
+        let pulls = Mutex(0)
+        health.set(failure: { type in
+            guard type == .stepCount else { return nil }
+            let isLate = pulls.withLock { pulls in
+                pulls += 1
+                return pulls > 1
+            }
+            return isLate ? PeerError(.transient, "busy") : nil
+        })
+        _ = try await engine.sync("health")
+        #expect(try here.read { try $0.state(of: "health")[.stepCount].isMidway })
+        _ = try await engine.sync("backup")
+        #expect(try backup.read { try $0.count(of: .bodyMass) } == 1)
+        #expect(try backup.read { try $0.count(of: .stepCount) } == 0)
+        clock.advance(seconds: 2 * 86_400)
+        _ = try await engine.sync("backup")
+        #expect(try backup.read { try $0.count(of: .stepCount) } == here.read { try $0.count(of: .stepCount) })
+        for store in [here, backup] { try store.close() }
+    }
+
+    @Test("A place that somebody forgets while a page of the feed is on its way stays forgotten") func resetMeanwhile()
+        async throws
+    {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        for hour in 0..<3 { bench.health.save(bench.scale(60 + Double(hour), hour: hour)) }
+        try await bench.sync()
+        let gone = try #require(try bench.store.read { try $0.samples(of: .bodyMass) }.first)
+        try bench.write { _ = try $0.purge(id: gone.id) }
+        let store = bench.store
+        let again = Bench.makeEngine(
+            store, [SyncPeer(MemoryHealthPeer(bench.health), plan: .weightTracker)], bench.clock
+        ) { options in
+            options.atStep = { step in
+                guard step == .pagePulled else { return }
+                try store.write { txn in
+                    guard try txn.syncNote("reset") == nil else { return }
+                    try txn.setSyncNote("reset", [1])
+                    try txn.removeAnchor(peer: "health", type: .bodyMass)
+                }
+            }
+        }
+        bench.health.save(bench.scale(70, hour: 9))
+        _ = try await again.sync()
+        #expect(try bench.weights.sorted() == [60, 61, 62, 70])
+        try bench.finish()
+    }
+
+    @Test("Tombstones are not kept for a peer for which nothing ever waits") func pullOnly() async throws {
+        let bench = try Bench(.walkingApp)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(try bench.store.read { try $0.peer("health") }?.acknowledged != nil)
+        let commit = try bench.store.info().commit
+        try await bench.sync()
+        #expect(try bench.store.info().commit == commit)
+        try bench.finish()
+    }
+}
