@@ -24,7 +24,7 @@ enum FreshPages {
     /// SAFETY: the range lies inside the buffer, and no advice changes contents.
     static func prepare(_ buffer: UnsafeRawBufferPointer) {
         #if os(Linux)
-            guard let base = unsafe buffer.baseAddress, buffer.count >= hugeSize else { return }
+            guard let base = buffer.baseAddress, buffer.count >= hugeSize else { return }
             let start = up(Int(bitPattern: base), to: pageSize)
             let end = (Int(bitPattern: base) + buffer.count) & ~(pageSize - 1)
             let firstHuge = up(start, to: hugeSize)
