@@ -42,7 +42,10 @@ let package = Package(
             name: "demo", dependencies: ["Histories", .product(name: "HealthKV", package: "HealthKV")],
             swiftSettings: shared),
         .testTarget(name: "HistoriesTests", dependencies: ["Histories"], swiftSettings: shared),
-        .testTarget(name: "BenchTests", dependencies: ["bench", "Histories"], swiftSettings: shared),
+        .testTarget(
+            name: "BenchTests",
+            dependencies: ["bench", "Histories", .product(name: "HealthKVSync", package: "HealthKV")],
+            swiftSettings: shared),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -33,9 +33,9 @@ final class Witness: Sendable {
         while news.wait(timeout: .now()) == .success {}
     }
 
-    /// When the next weight was there; `nil` if none came in ten seconds.
-    func wait() -> UInt64? {
-        guard news.wait(timeout: .now() + 10) == .success else { return nil }
+    /// When the next weight was there; `nil` if none came in time.
+    func wait(seconds: Double = 10) -> UInt64? {
+        guard news.wait(timeout: .now() + seconds) == .success else { return nil }
         return arrived.withLock { $0 }
     }
 }

@@ -101,7 +101,7 @@ extension Session {
 
     /// What a link costs: samples whose source gave each a new version, so that Apple Health calls it otherwise than the store does.
     private func measureLinks() throws {
-        let count = min(100_000, max(100, settings.samples / 10))
+        let count = min(2_000, max(100, settings.samples / 10))
         let path = folder + "/linked"
         defer { try? FileManager.default.removeItem(atPath: path) }
         note("links of \(Format.count(count)) samples")
@@ -157,15 +157,20 @@ extension Session {
 
     /// From the commit of an entry until Apple Health holds it, while the engine runs as in an app.
     ///
-    /// Entries come at any time: also while the engine still records how the last one ended, and reads it back.
+    /// Entries come at any time: also while the engine still records how the last one ended, and reads it back. In turns with them goes
+    /// the baseline of durable writes, since an entry is two commits: the entry's own is not counted, the one that marks it as sent is.
     private func measurePush(_ phone: SimulatedPhone, _ engine: SyncEngine, _ store: SampleStore) throws {
         note(Work.syncPushLatency.rawValue)
         let witness = try blocking { try await Witness(on: phone) }
+        let baseline = try TwoPuts(folder: folder + "/push-baseline", bytes: 20_000_000, seed: settings.seed)
         engine.start()
         var random = SplitMix64(seed: settings.seed, stream: 71)
-        var latencies = Latencies()
+        var (latencies, puts) = (Latencies(), Latencies())
         let wanted = max(20, settings.writes / 20)
         for index in 0..<wanted where latencies.count < 20 || latencies.seconds < settings.budget {
+            let start = Stopwatch.now()
+            try baseline.write()
+            puts.add(Stopwatch.now() - start)
             usleep(UInt32(random.whole(1_000...40_000)))
             witness.forget()
             let entry = Sample(.bodyMass, 70 + Double(index % 100) / 10, .kilogram, at: phone.now)
@@ -179,6 +184,8 @@ extension Session {
         try blocking { await engine.stop() }
         let held = phone.device.contents(of: SampleType.bodyMass.identifier).count
         guard held == latencies.count else { throw BenchFailure("sync_push_latency: Apple Health lacks entries") }
+        try baseline.close()
         try send(Work.syncPushLatency.rawValue, latencies)
+        try send(Work.syncPushLatency.rawValue, puts, contestant: TwoPuts.name)
     }
 }
