@@ -258,10 +258,16 @@ struct ChunkPacker {
         return plan
     }
 
-    /// A part that fills a page nearly, and surely enough that hardly any is too long.
+    /// A part that fills a page nearly, and surely enough that hardly any is too long. Many rows share more than few, so it is
+    /// found step by step.
     private func wholePiece(_ rows: ArraySlice<StoredRow>) -> Int {
-        let sampled = encoder.plan(rows.prefix(ChunkEncoder.rowLimit))
-        return max(1, min(ChunkEncoder.rowLimit, sampled.rows * encoder.hotBudget * 31 / (32 * sampled.byteCount)))
+        var piece = min(rows.count, ChunkEncoder.rowLimit)
+        for _ in 0..<6 {
+            let plan = encoder.plan(rows.suffix(piece))
+            if plan.byteCount * 32 <= encoder.hotBudget * 31 { break }
+            piece = max(1, min(piece - 1, piece * encoder.hotBudget * 31 / (32 * plan.byteCount)))
+        }
+        return piece
     }
 
     /// Equal parts of about two thirds of a page.
