@@ -4,10 +4,17 @@ import PackageDescription
 /// The same settings as the library's own targets.
 let shared: [SwiftSetting] = [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
 
+// Where HealthKit exists, the adapter has to be told to talk to the simulator.
+#if os(macOS)
+    let traits: Set<Package.Dependency.Trait> = ["SimulatedHealthKit"]
+#else
+    let traits: Set<Package.Dependency.Trait> = [.defaults]
+#endif
+
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "HealthKV", path: "..")],
+    dependencies: [.package(name: "HealthKV", path: "..", traits: traits)],
     targets: [
         // A module of its own for liblmdb, so that the rows contestant shares nothing with the store it is compared with.
         .systemLibrary(name: "CLMDBRows", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
@@ -23,6 +30,9 @@ let package = Package(
             dependencies: [
                 "CLMDBRows", "CSQLite", "CRocksDB", "CMalloc", "Histories",
                 .product(name: "HealthKV", package: "HealthKV"),
+                .product(name: "HealthKVSync", package: "HealthKV"),
+                // Brings the simulator of HealthKit along, of which there is no product.
+                .product(name: "HealthKitPeer", package: "HealthKV"),
             ],
             swiftSettings: shared),
         .executableTarget(
@@ -32,7 +42,10 @@ let package = Package(
             name: "demo", dependencies: ["Histories", .product(name: "HealthKV", package: "HealthKV")],
             swiftSettings: shared),
         .testTarget(name: "HistoriesTests", dependencies: ["Histories"], swiftSettings: shared),
-        .testTarget(name: "BenchTests", dependencies: ["bench", "Histories"], swiftSettings: shared),
+        .testTarget(
+            name: "BenchTests",
+            dependencies: ["bench", "Histories", .product(name: "HealthKVSync", package: "HealthKV")],
+            swiftSettings: shared),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -284,10 +284,11 @@ extension HealthKitGateway {
     /// for a workout's totals comes with its workout, and a correlation of ours with its members.
     private func pulled(_ samples: [HKSample], _ type: SampleType) async throws -> [PulledSample] {
         let groups = try await groups(of: samples, type)
+        var reader = SampleReader(gateway: self, type: type)
         return samples.compactMap { sample in
             let isOwn = isOwn(sample)
             if isOwn, type.kind == .correlation || sample.metadata?[OwnKey.workout] != nil { return nil }
-            return pulled(sample, type, groups[sample.uuid]).map { PulledSample($0, isOwn: isOwn) }
+            return reader.pulled(sample, groups[sample.uuid]).map { PulledSample($0, isOwn: isOwn) }
         }
     }
 

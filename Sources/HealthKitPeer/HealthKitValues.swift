@@ -86,47 +86,6 @@ extension HealthKitGateway {
             udiDeviceIdentifier: device.udiDeviceIdentifier)
     }
 
-    func pulled(_ sample: HKSample, _ type: SampleType, _ group: String?) -> Sample? {
-        guard let start = try? Instant(sample.startDate) else { return nil }
-        let end = sample.endDate == .distantFuture ? Instant.distantFuture : try? Instant(sample.endDate)
-        guard let end, let quantity = quantity(of: sample, type) else { return nil }
-        var metadata = sample.metadata ?? [:]
-        let identifier = metadata.removeValue(forKey: HKMetadataKeySyncIdentifier) as? String
-        let version = (metadata.removeValue(forKey: HKMetadataKeySyncVersion) as? NSNumber)?.int64Value
-        let wasEntered = metadata.removeValue(forKey: HKMetadataKeyWasUserEntered).flatMap { $0 as? Bool }
-        let zone = metadata.removeValue(forKey: HKMetadataKeyTimeZone) as? String
-        let ownGroup = metadata.removeValue(forKey: OwnKey.group) as? String
-        var pulled = Sample(
-            type, quantity.value, quantity.unit, from: start, to: end, source: origin(sample.sourceRevision),
-            id: SampleID(sample.uuid), syncIdentifier: identifier, version: version ?? 0, origin: .imported,
-            isUserEntered: wasEntered ?? false, device: sample.device.map { ours($0) },
-            metadata: metadata.compactMapValues(ownValue), group: ownGroup ?? group)
-        pulled.timeZone = zone
-        pulled.count = max(1, (sample as? HKQuantitySample)?.count ?? 1)
-        if let workout = sample as? HKWorkout { pulled.workout = content(of: workout) }
-        if sample is HKCorrelation { pulled.group = group ?? ownGroup ?? sample.uuid.uuidString }
-        return pulled
-    }
-
-    func quantity(of sample: HKSample, _ type: SampleType) -> Quantity? {
-        guard let unit = type.canonicalUnit else { return nil }
-        switch sample {
-        case let sample as HKQuantitySample:
-            return Quantity(sample.quantity.doubleValue(for: HKUnit(from: unit.symbol)), unit)
-        case let sample as HKCategorySample: return Quantity(Double(sample.value), unit)
-        case let sample as HKWorkout: return Quantity(sample.duration, unit)
-        default: return Quantity(1, unit)
-        }
-    }
-
-    func origin(_ revision: HKSourceRevision) -> Source {
-        let system = revision.operatingSystemVersion
-        return Source(
-            bundle: revision.source.bundleIdentifier, name: revision.source.name, version: revision.version,
-            product: revision.productType,
-            system: "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)")
-    }
-
     func ours(_ device: HKDevice) -> Device {
         Device(
             name: device.name, manufacturer: device.manufacturer, model: device.model,
@@ -207,6 +166,68 @@ extension HealthKitGateway {
             type, from: start, to: end, sum: ours(statistics.sumQuantity()),
             average: ours(statistics.averageQuantity()),
             minimum: ours(statistics.minimumQuantity()), maximum: ours(statistics.maximumQuantity()))
+    }
+}
+
+/// Turns HealthKit's samples of one type into ours. What many samples share is found once: units are parsed from text, and sources
+/// are made of several.
+struct SampleReader {
+    private let gateway: HealthKitGateway
+    private let type: SampleType
+    private let unit: HealthUnit?
+    private let healthUnit: HKUnit?
+    /// By the object that HealthKit gave; kept, so that no other one takes its address.
+    private var sources: [ObjectIdentifier: (revision: HKSourceRevision, source: Source)] = [:]
+
+    init(gateway: HealthKitGateway, type: SampleType) {
+        self.gateway = gateway
+        self.type = type
+        unit = type.canonicalUnit
+        healthUnit = type.kind == .quantity ? unit.map { HKUnit(from: $0.symbol) } : nil
+    }
+
+    mutating func pulled(_ sample: HKSample, _ group: String?) -> Sample? {
+        guard let start = try? Instant(sample.startDate) else { return nil }
+        let end = sample.endDate == .distantFuture ? Instant.distantFuture : try? Instant(sample.endDate)
+        guard let end, let quantity = quantity(of: sample) else { return nil }
+        var metadata = sample.metadata ?? [:]
+        let identifier = metadata.removeValue(forKey: HKMetadataKeySyncIdentifier) as? String
+        let version = (metadata.removeValue(forKey: HKMetadataKeySyncVersion) as? NSNumber)?.int64Value
+        let wasEntered = metadata.removeValue(forKey: HKMetadataKeyWasUserEntered).flatMap { $0 as? Bool }
+        let zone = metadata.removeValue(forKey: HKMetadataKeyTimeZone) as? String
+        let ownGroup = metadata.removeValue(forKey: OwnKey.group) as? String
+        var pulled = Sample(
+            type, quantity.value, quantity.unit, from: start, to: end, source: origin(sample.sourceRevision),
+            id: SampleID(sample.uuid), syncIdentifier: identifier, version: version ?? 0, origin: .imported,
+            isUserEntered: wasEntered ?? false, device: sample.device.map { gateway.ours($0) },
+            metadata: metadata.compactMapValues(gateway.ownValue), group: ownGroup ?? group)
+        pulled.timeZone = zone
+        pulled.count = max(1, (sample as? HKQuantitySample)?.count ?? 1)
+        if let workout = sample as? HKWorkout { pulled.workout = gateway.content(of: workout) }
+        if sample is HKCorrelation { pulled.group = group ?? ownGroup ?? sample.uuid.uuidString }
+        return pulled
+    }
+
+    private func quantity(of sample: HKSample) -> Quantity? {
+        guard let unit else { return nil }
+        switch sample {
+        case let sample as HKQuantitySample:
+            return healthUnit.map { Quantity(sample.quantity.doubleValue(for: $0), unit) }
+        case let sample as HKCategorySample: return Quantity(Double(sample.value), unit)
+        case let sample as HKWorkout: return Quantity(sample.duration, unit)
+        default: return Quantity(1, unit)
+        }
+    }
+
+    private mutating func origin(_ revision: HKSourceRevision) -> Source {
+        if let known = sources[ObjectIdentifier(revision)] { return known.source }
+        let system = revision.operatingSystemVersion
+        let source = Source(
+            bundle: revision.source.bundleIdentifier, name: revision.source.name, version: revision.version,
+            product: revision.productType,
+            system: "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)")
+        sources[ObjectIdentifier(revision)] = (revision, source)
+        return source
     }
 }
 

@@ -11,6 +11,9 @@ enum Bench {
             guard let child = settings.child else { return try compareAll(settings) }
             let session = Session(settings, child)
             if let folder = settings.abandon { try session.abandonStore(folder) } else { try session.run() }
+        } catch let usage as WrongUsage {
+            FileHandle.standardError.write(Data("bench: \(usage)\n".utf8))
+            exit(64)
         } catch let missing as ContestantIsMissing {
             FileHandle.standardError.write(Data("bench: \(missing)\n".utf8))
             exit(69)

@@ -10,6 +10,13 @@ enum MallocSetting {
     /// Near what malloc does by itself.
     case usual
 
+    /// Gives all memory that was freed back to the system, so that what is asked for next shows.
+    static func giveBack() {
+        #if canImport(Glibc)
+            malloc_trim(0)
+        #endif
+    }
+
     /// Says whether malloc could be told.
     static func set(_ setting: MallocSetting) -> Bool {
         #if canImport(Glibc)

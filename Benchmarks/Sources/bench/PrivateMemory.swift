@@ -22,6 +22,9 @@ final class PrivateMemory: Sendable {
         }
     }
 
+    /// The peak of anonymous memory until now, in bytes.
+    var peakSoFar: Int { peak.load(ordering: .relaxed) }
+
     /// The peak of private memory and of all memory that was mapped, in bytes, since the start. Sampling ends.
     func stop() -> (anonymous: Int, resident: Int) {
         isRunning.store(false, ordering: .relaxed)
@@ -30,7 +33,7 @@ final class PrivateMemory: Sendable {
     }
 
     /// Anonymous memory in bytes.
-    private static func now(of process: Int32) -> Int { status(process, "RssAnon:") }
+    static func now(of process: Int32) -> Int { status(process, "RssAnon:") }
 
     private static func status(_ process: Int32, _ field: String) -> Int {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),

@@ -57,7 +57,7 @@ struct Settings {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             guard let value = rest.popFirst() else {
-                throw BenchFailure("\(option) needs a value\n\n\(Settings.usage)")
+                throw WrongUsage("\(option) needs a value\n\n\(Settings.usage)")
             }
             try set(option, value)
         }
@@ -101,7 +101,7 @@ struct Settings {
         case "--folder": folder = value
         case "--abandon": abandon = value
         case "--child": child = try Settings.name(value, option)
-        default: throw BenchFailure("\(option) is not known\n\n\(Settings.usage)")
+        default: throw WrongUsage("\(option) is not known\n\n\(Settings.usage)")
         }
     }
 
@@ -113,7 +113,7 @@ struct Settings {
             digits.removeLast()
         }
         guard let number = Int(digits), number > 0 else {
-            throw BenchFailure("\(option): \(text) is no number above 0")
+            throw WrongUsage("\(option): \(text) is no number above 0")
         }
         return number * factor
     }
@@ -123,7 +123,7 @@ struct Settings {
         if let name = Name(rawValue: text) { return name }
         if let name = Name.allCases.first(where: { $0.rawValue.lowercased() == text.lowercased() }) { return name }
         let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
-        throw BenchFailure("\(option): \(text) is none of \(names)")
+        throw WrongUsage("\(option): \(text) is none of \(names)")
     }
 
     /// The arguments that give a contestant's process these settings.

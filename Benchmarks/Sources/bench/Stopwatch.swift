@@ -54,7 +54,13 @@ struct ContestantIsMissing: Error, CustomStringConvertible {
     let description: String
 }
 
-/// What makes a run worthless: wrong answers, a contestant that fails, a wrong argument.
+/// Arguments that are not understood.
+struct WrongUsage: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// What makes a run worthless: wrong answers, a contestant that fails.
 struct BenchFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -23,4 +23,11 @@ enum Work: String, CaseIterable {
     case openUnclean = "open_unclean"
     case dump
     case load
+    case syncImport = "sync_import"
+    case syncImportYear = "sync_import_year"
+    case pulled = "bytes_per_sample_pulled"
+    case syncPushLatency = "sync_push_latency"
+
+    /// What the engine of sync does; only this store has one.
+    static let ofSync: Set<Work> = [.syncImport, .syncImportYear, .pulled, .syncPushLatency]
 }

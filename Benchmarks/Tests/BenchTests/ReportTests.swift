@@ -141,7 +141,7 @@ struct ReportTests {
         #expect(try parts(["--samples", "2M,10M"]) == ["plain 2000000", "plain 10000000", "life 1000000"])
         #expect(try parts(["--samples", "5M", "--profile", "life,weight"]) == ["life 5000000", "weight 5000000"])
         for wrong in [["--samples", "none"], ["--profile", "other"], ["--unknown", "1"], ["--json"]] {
-            #expect(throws: BenchFailure.self) { try Settings(wrong) }
+            #expect(throws: WrongUsage.self) { try Settings(wrong) }
         }
     }
 }

@@ -8,6 +8,18 @@ struct LaneEdit {
         var added: ArraySlice<StoredRow>
         var removed: [StoredRow] = []
 
+        /// Where more rows will most likely come: beside these, when many came at one place, as from a peer's feed.
+        var growth: ChunkPacker.Growth {
+            guard let first = added.first, let last = added.last, added.count >= Merged.manyRows,
+                let from = rows.firstIndex(where: { $0.point == first.point }),
+                rows[from + added.count - 1].point == last.point
+            else { return .anywhere }
+            let tail = rows.count - from - added.count
+            if tail == 0 { return .behind }
+            return from == 0 ? .before(tail: tail) : .between(tail: tail)
+        }
+        private static let manyRows = 64
+
         /// Those of the times at which rows came or went, or were purged, at which rows of the neighbours may lie too.
         func contested(with purged: [StoredRow], atEndsOf bounds: ChunkBounds) -> [(start: Int64, end: Int64)] {
             [bounds.key.lower, bounds.upper].map { (start: $0.start, end: $0.end) }.filter { time in

@@ -66,14 +66,16 @@ extension WriteTransaction {
             if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
             let marks = try shadows(lane.type)
             if marks { try markShadows(lane, &merged.rows, chunk.bounds) }
-            try write(chunk.bounds, merged.rows, exists: chunk.exists)
+            try write(chunk.bounds, merged.rows, exists: chunk.exists, growth: merged.growth)
             // Rivals at the ends of the chunk's span may stand in its neighbours.
             if marks { try refreshShadows(lane, merged.contested(with: chunk.purged, atEndsOf: chunk.bounds)) }
         }
     }
 
     /// Writes the rows of a span as one chunk or several, and joins what has become small with a neighbour.
-    mutating func write(_ bounds: ChunkBounds, _ rows: [StoredRow], exists: Bool) throws {
+    mutating func write(
+        _ bounds: ChunkBounds, _ rows: [StoredRow], exists: Bool, growth: ChunkPacker.Growth = .anywhere
+    ) throws {
         var bounds = bounds
         var rows = rows
         let encoder = environment.encoder
@@ -92,7 +94,7 @@ extension WriteTransaction {
         {
             return try put(bounds, rows[...], plan)
         }
-        try writeSeveral(bounds, rows)
+        try writeSeveral(bounds, rows, growth)
     }
 
     /// Joins a small chunk with a neighbour that has room, so that deletions do not leave crumbs.
@@ -125,20 +127,55 @@ extension WriteTransaction {
         return false
     }
 
-    /// Splits rows over several chunks. At the end of a lane each is filled whole, since more will follow there; in the
-    /// middle they get equal parts with room to grow.
-    private mutating func writeSeveral(_ bounds: ChunkBounds, _ rows: [StoredRow]) throws {
+    /// Splits rows over several chunks. Where more will follow, as at the end of a lane, each is filled whole and what is left over
+    /// stands at that place; elsewhere they get equal parts with room to grow.
+    private mutating func writeSeveral(
+        _ bounds: ChunkBounds, _ rows: [StoredRow], _ growth: ChunkPacker.Growth
+    ) throws {
+        if let tail = tailToPart(rows, growth) {
+            let cut = rows.count - tail
+            let border = rows[cut].point
+            let isBetween = if case .between = growth { true } else { false }
+            try pack(
+                ChunkBounds(key: bounds.key, upper: border), rows[..<cut],
+                ChunkPacker(environment.encoder, isBetween ? .wholeThenRest : .restThenWhole))
+            let key = ChunkKey(lane: bounds.key.lane, lower: border)
+            return try pack(
+                ChunkBounds(key: key, upper: bounds.upper), rows[cut...],
+                ChunkPacker(environment.encoder, .wholeThenRest))
+        }
+        let isAtEnd = bounds.upper == .greatest || rows.count > 4 * ChunkEncoder.rowLimit
+        let order: ChunkPacker.Order =
+            switch growth {
+            case .behind: .wholeThenRest
+            case .before: .restThenWhole
+            case .anywhere, .between: isAtEnd ? .wholeThenRest : .equal
+            }
+        try pack(bounds, rows[...], ChunkPacker(environment.encoder, order))
+    }
+
+    /// How many rows at the end get a chunk of their own, so that what comes before them next does not push them on.
+    private func tailToPart(_ rows: [StoredRow], _ growth: ChunkPacker.Growth) -> Int? {
+        switch growth {
+        case .anywhere, .behind: return nil
+        case .between(let tail): return tail
+        case .before(let tail):
+            let plan = environment.encoder.plan(rows.suffix(min(tail, ChunkEncoder.rowLimit)))
+            return plan.byteCount * 8 >= environment.encoder.hotBudget * 7 ? tail : nil
+        }
+    }
+
+    private mutating func pack(_ bounds: ChunkBounds, _ rows: ArraySlice<StoredRow>, _ packer: ChunkPacker) throws {
         let encoder = environment.encoder
-        let fillsWhole = bounds.upper == .greatest || rows.count > 4 * ChunkEncoder.rowLimit
-        var packer = ChunkPacker(encoder, rows.count, fillsWhole: fillsWhole)
-        var from = 0
+        var packer = packer
+        var from = rows.startIndex
         var key = bounds.key
-        while from < rows.count {
+        while from < rows.endIndex {
             var plan = packer.next(rows[from...])
             let most = ChunkEncoder.rowsWithinTextBudget(rows[from..<from + plan.rows])
             if most < plan.rows { plan = encoder.plan(rows[from..<from + most]) }
             let to = from + plan.rows
-            let upper = to < rows.count ? rows[to].point : bounds.upper
+            let upper = to < rows.endIndex ? rows[to].point : bounds.upper
             try put(ChunkBounds(key: key, upper: upper), rows[from..<to], plan)
             key.lower = upper
             from = to
@@ -163,21 +200,42 @@ extension WriteTransaction {
 
 /// Chooses how many rows go into each of several chunks.
 struct ChunkPacker {
+    /// Where more rows are likely to come; `tail` is the number of rows behind that place.
+    enum Growth {
+        case anywhere
+        case behind
+        case before(tail: Int)
+        case between(tail: Int)
+    }
+
+    enum Order {
+        case equal
+        case wholeThenRest
+        case restThenWhole
+    }
+
     private let encoder: ChunkEncoder
-    private let fillsWhole: Bool
+    private let order: Order
     private var guess: Int
     private var piece = 0
 
-    init(_ encoder: ChunkEncoder, _ rows: Int, fillsWhole: Bool) {
+    init(_ encoder: ChunkEncoder, _ order: Order) {
         self.encoder = encoder
-        self.fillsWhole = fillsWhole
+        self.order = order
         guess = 600
     }
 
+    private var fillsWhole: Bool { order == .wholeThenRest }
+
     /// The plan of the next chunk from the front of `rows`.
     mutating func next(_ rows: ArraySlice<StoredRow>) -> ChunkEncoder.HotPlan {
-        if !fillsWhole, piece == 0 { piece = equalPiece(rows) }
-        var count = min(rows.count, ChunkEncoder.rowLimit, fillsWhole ? guess : piece)
+        var wanted = guess
+        if !fillsWhole {
+            let isFirst = piece == 0
+            if isFirst { piece = order == .restThenWhole ? wholePiece(rows) : equalPiece(rows) }
+            wanted = isFirst && order == .restThenWhole ? (rows.count - 1) % piece + 1 : piece
+        }
+        var count = min(rows.count, ChunkEncoder.rowLimit, wanted)
         var plan = encoder.plan(rows.prefix(count))
         for attempt in 0..<8 {
             if plan.byteCount > encoder.hotBudget {
@@ -198,6 +256,18 @@ struct ChunkPacker {
         }
         if count < rows.count { guess = count }
         return plan
+    }
+
+    /// A part that fills a page nearly, and surely enough that hardly any is too long. Many rows share more than few, so it is
+    /// found step by step.
+    private func wholePiece(_ rows: ArraySlice<StoredRow>) -> Int {
+        var piece = min(rows.count, ChunkEncoder.rowLimit)
+        for _ in 0..<6 {
+            let plan = encoder.plan(rows.suffix(piece))
+            if plan.byteCount * 32 <= encoder.hotBudget * 31 { break }
+            piece = max(1, min(piece - 1, piece * encoder.hotBudget * 31 / (32 * plan.byteCount)))
+        }
+        return piece
     }
 
     /// Equal parts of about two thirds of a page.

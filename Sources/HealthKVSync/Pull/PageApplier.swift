@@ -38,10 +38,14 @@ struct PageApplier: Sendable {
     /// Samples of a page, or of a window of a first import.
     mutating func applySamples(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
         var foreign: [PulledSample] = []
+        // Most pages are of one type.
+        var last: (type: SampleType, pulls: Bool)?
         for addition in additions {
+            let type = addition.sample.type
+            if last?.type != type { last = (type, plan.plan(of: type)?.pulls ?? false) }
             if addition.isOwn {
                 try applyOwn(addition, in: &txn)
-            } else if plan.plan(of: addition.sample.type)?.pulls ?? false {
+            } else if last?.pulls ?? false {
                 foreign.append(addition)
             }
         }
@@ -52,6 +56,7 @@ struct PageApplier: Sendable {
     private mutating func importForeign(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
         guard !foreign.isEmpty else { return }
         var batch = SampleBatch()
+        var last: SourceIdentity?
         for addition in foreign {
             // A version that the peer called otherwise before is held already.
             var sample = addition.sample
@@ -59,7 +64,8 @@ struct PageApplier: Sendable {
             if let link = try txn.link(peer: peer, peerID: addition.peerID) { sample.id = link.sample }
             batch.append(sample)
             let source = sample.source.identity
-            if state.sources.insert(source).inserted { try markReceived(from: source, in: &txn) }
+            if source != last, state.sources.insert(source).inserted { try markReceived(from: source, in: &txn) }
+            last = source
         }
         let others = try txn.peers().contains { $0.name != peer && $0.queue != nil }
         let unknown = others ? try foreign.map(\.sample).filter { try txn.sample(id: $0.id) == nil } : []
@@ -104,6 +110,9 @@ struct PageApplier: Sendable {
 
     /// Daily totals are asked for again for every day that a change touched (SEMANTICS C15).
     mutating func noteDays(_ samples: [Sample]) {
+        guard plan.types.values.contains(where: \.keepsDailyTotals) || plan.others?.keepsDailyTotals ?? false else {
+            return
+        }
         for sample in samples where plan.plan(of: sample.type)?.keepsDailyTotals ?? false {
             let end = sample.isOpenEnded ? max(sample.start, now) : sample.end
             state.staleDays.formUnion(LocalDays.names(from: sample.start, to: end, zone: zone, limit: 400))

@@ -41,6 +41,8 @@ protocol Contestant: AnyObject {
     func lookUp(syncIdentifiers: [String], _ visit: (Int, UInt64, Sample?) -> Void) throws -> Bool
     /// The sum of each day over the samples that start in it.
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums?
+    /// The same where of two sources that counted at the same time one is left out, and a sample is shared between the days it touches.
+    func mergedDaySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums?
     /// A type's history reduced to points.
     func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]?
     /// Saves samples from 64 writers at once, each durable before its writer goes on. False: this contestant cannot.
@@ -58,6 +60,7 @@ extension Contestant {
     func settle() throws {}
     func lookUp(syncIdentifiers: [String], _ visit: (Int, UInt64, Sample?) -> Void) throws -> Bool { false }
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? { nil }
+    func mergedDaySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? { nil }
     func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]? { nil }
     func save(_ samples: [Sample], from writers: Writers) throws -> Bool { false }
     var keepsSummaries: Bool { false }

@@ -22,12 +22,15 @@ enum ContestantName: String, CaseIterable, Codable {
         }
     }
 
+    private static let storeWorks = Set(Work.allCases).subtracting(Work.ofSync)
+
     /// What is measured: of SQLite with daily rows only that which they change.
     var works: Set<Work> {
         switch self {
+        case .healthKV: Set(Work.allCases)
         case .sqliteDaily: [.importing, .bytes, .dayStats, .durableWrite, .edit, .delete]
-        case .duckDB: Set(Work.allCases).subtracting([.openUnclean, .readAllRecycled])
-        default: Set(Work.allCases)
+        case .duckDB: ContestantName.storeWorks.subtracting([.openUnclean, .readAllRecycled])
+        default: ContestantName.storeWorks
         }
     }
 }

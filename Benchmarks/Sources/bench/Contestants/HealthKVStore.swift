@@ -11,6 +11,8 @@ final class HealthKVStore: Contestant {
         store = try SampleStore.open(at: folder, options: options)
     }
 
+    init(_ store: SampleStore) { self.store = store }
+
     func close() throws { try store.close() }
 
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts {
@@ -76,18 +78,27 @@ final class HealthKVStore: Contestant {
 
     func latest(_ type: SampleType) throws -> Sample? { try store.read { try $0.latest(of: type) } }
 
-    /// Days of New York, sources merged: of two that counted at the same time one is left out, so these are not plain sums.
+    /// Every sample of every source, whole in the day that it starts in.
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? {
+        try daySums(
+            type, days, CumulativeOptions(sources: .unmergedCountingOverlapsTwice, borders: .strictStart))
+    }
+
+    func mergedDaySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? {
+        try daySums(type, days, CumulativeOptions())
+    }
+
+    private func daySums(_ type: SampleType, _ days: DayAxis, _ options: CumulativeOptions) throws -> DaySums {
         var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = DayAxis.newYork.timeZone
+        calendar.timeZone = days.timeZone
         let from = Instant(nanoseconds: days.bounds[0])
         let to = Instant(nanoseconds: days.bounds[days.count])
         let found = try store.read { [calendar] in
-            try $0.statistics(type, by: .day, from: from, to: to, calendar: calendar, fillsEmptyBuckets: true)
+            try $0.statistics(
+                type, by: .day, from: from, to: to, calendar: calendar, fillsEmptyBuckets: true, options: options)
         }
         var sums = DaySums(count: 0)
         sums.values = found.map { $0.sum ?? 0 }
-        sums.isMerged = true
         guard sums.values.count == days.count else { throw BenchFailure("day_stats: a day is missing") }
         return sums
     }

@@ -35,6 +35,7 @@ struct MemoryCopy {
     // SAFETY: the destination has room for as many elements as the source has; both live through the call.
     private static func copy<Element: BitwiseCopyable>(_ source: [Element]) -> [Element] {
         unsafe [Element](unsafeUninitializedCapacity: source.count) { target, count in
+            unsafe FreshPages.prepare(UnsafeRawBufferPointer(target))
             unsafe source.withUnsafeBytes {
                 if unsafe !$0.isEmpty { unsafe memcpy(target.baseAddress!, $0.baseAddress!, $0.count) }
             }

@@ -1,4 +1,4 @@
-/// What this store has to reach with 10 million samples of profile `plain`, as long as it keeps no summaries.
+/// What this store has to reach with 10 million samples of profile `plain`, its summaries kept.
 struct Target {
     let text: String
     let isMet: Bool
@@ -35,6 +35,20 @@ struct Target {
         case "open": return [below(own.p50.map { $0 / 1000 }, 2, "ms")].compactMap { $0 }
         case "open_unclean": return [below(own.p50.map { $0 / 1000 }, 100, "ms")].compactMap { $0 }
         case "durable_write", "edit", "delete": return writeTargets(own, figures[TwoPuts.name, work])
+        default: return syncTargets(of: work, own, figures)
+        }
+    }
+
+    private static func syncTargets(of work: String, _ own: Figure, _ figures: Figures) -> [Target] {
+        switch work {
+        case "sync_import_year", "sync_import_year.own":
+            return [Target(text: "worst < 500 ms", isMet: own.worst ?? .infinity < 500_000)]
+        case "sync_push_latency": return [Target(text: "worst < 50 ms", isMet: own.worst ?? .infinity < 50_000)]
+        case "bytes_per_sample_pulled", "bytes_per_sample_pulled.compacted":
+            let other = work.replacing("pulled", with: "pulled.imported")
+            guard let imported = figures[own.contestant, other] else { return [] }
+            let more = own.value - imported.value
+            return [Target(text: "<= imported + 2 bytes (\(Format.short(more)))", isMet: more <= 2)]
         default: return []
         }
     }

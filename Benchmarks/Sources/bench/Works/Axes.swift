@@ -39,12 +39,28 @@ struct DayAxis: Sendable {
 }
 
 /// The sum of each day.
-struct DaySums {
+struct DaySums: Equatable {
     var values: [Double]
-    /// Whether of two sources that counted the same, one was left out; then they are another answer than plain sums.
-    var isMerged = false
 
     init(count: Int) { values = Array(repeating: 0, count: count) }
+}
+
+/// Adds samples to their days, for contestants that only give rows in the order of time.
+struct DayAdder {
+    private let days: DayAxis
+    private var day = 0
+    private(set) var sums: DaySums
+
+    init(_ days: DayAxis) {
+        self.days = days
+        sums = DaySums(count: days.count)
+    }
+
+    @inline(__always)
+    mutating func add(_ time: Int64, _ value: Double) {
+        while day < days.count, days.bounds[day + 1] <= time { day += 1 }
+        if day < days.count, days.bounds[day] <= time { sums.values[day] += value }
+    }
 }
 
 /// The points that a chart of a whole history has: of whole hours each, as the store that keeps summaries draws them.
@@ -53,6 +69,37 @@ struct PointAxis {
     let count = 1_000
     let width: Int64 = 88 * 3_600 * Instant.nanosecondsPerSecond
     var end: Int64 { from + width * Int64(count) }
+}
+
+/// Adds samples to their points, for contestants that only give rows.
+struct PointAdder {
+    private let axis: PointAxis
+    private var points: [SeriesPoint]
+
+    init(_ axis: PointAxis) {
+        self.axis = axis
+        points = Array(repeating: SeriesPoint(low: .infinity, high: -.infinity), count: axis.count)
+    }
+
+    @inline(__always)
+    mutating func add(_ time: Int64, _ value: Double) {
+        let place = Int((time - axis.from) / axis.width)
+        guard time >= axis.from, place < points.count else { return }
+        points[place].count += 1
+        points[place].low = min(points[place].low, value)
+        points[place].high = max(points[place].high, value)
+        // The sum until all are there.
+        points[place].mean += value
+    }
+
+    var found: [SeriesPoint] {
+        points.map { point in
+            var point = point
+            if point.count == 0 { return SeriesPoint() }
+            point.mean /= Double(point.count)
+            return point
+        }
+    }
 }
 
 /// What one point of a chart tells about the samples that start in it.

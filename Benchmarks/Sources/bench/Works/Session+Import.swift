@@ -70,11 +70,11 @@ extension Session {
         try FileManager.default.removeItem(atPath: folder)
     }
 
-    private func compactedBytes(_ store: any Contestant) throws -> Double {
+    func compactedBytes(_ store: any Contestant, _ samples: Int? = nil) throws -> Double {
         let target = folder + "/compacted"
         try store.compact(to: target)
         defer { try? FileManager.default.removeItem(atPath: target) }
-        return try Double(Session.bytes(of: target)) / Double(settings.samples)
+        return try Double(Session.bytes(of: target)) / Double(samples ?? settings.samples)
     }
 
     /// Imports a history. The clock runs while the store works, not while the history is made, until nothing is stale. Ends

@@ -2,21 +2,31 @@ import HealthKV
 import Histories
 
 extension Session {
-    /// The sum of each day of New York, over all steps.
+    /// The sum of each day of New York, over all steps. All contestants must give the same plain sums; who can also merge sources is
+    /// measured with that, and with plain sums beside it.
     func measureDayStats() throws {
-        guard history.types.contains(.stepCount), let first = try store.daySums(.stepCount, .newYork) else { return }
-        note("day_stats")
-        // Two ways to add up: every sample, or what is left when of two that counted the same one is left out.
-        let name = first.isMerged ? "\(Work.dayStats.rawValue)#merged" : Work.dayStats.rawValue
+        guard history.types.contains(.stepCount), let plain = try store.daySums(.stepCount, .newYork) else { return }
+        let work = Work.dayStats.rawValue
+        note(work)
         var digest = Digest()
-        digest.add(first)
-        let latencies = try repeated {
-            guard let again = try self.store.daySums(.stepCount, .newYork), again.values == first.values else {
-                throw BenchFailure("day_stats: answers differ")
-            }
+        digest.add(plain)
+        try send(work, digest)
+        guard let merged = try store.mergedDaySums(.stepCount, .newYork) else {
+            return try measureDays(work, plain) { try self.store.daySums(.stepCount, .newYork) }
         }
-        try send(name, digest)
-        try send(Work.dayStats.rawValue, latencies) { $0.fromSummaries = store.keepsSummaries }
+        let (whole, part) = (plain.values.reduce(0, +), merged.values.reduce(0, +))
+        guard part > 0, part <= whole * (1 + 1e-9) else {
+            throw BenchFailure("day_stats: what is merged is more than all there is")
+        }
+        try measureDays(work, merged) { try self.store.mergedDaySums(.stepCount, .newYork) }
+        try measureDays(work + ".plain", plain) { try self.store.daySums(.stepCount, .newYork) }
+    }
+
+    private func measureDays(_ work: String, _ first: DaySums, _ sums: () throws -> DaySums?) throws {
+        let latencies = try repeated {
+            guard try sums() == first else { throw BenchFailure("day_stats: answers differ") }
+        }
+        try send(work, latencies) { $0.fromSummaries = store.keepsSummaries }
     }
 
     /// A type's whole history as 1,000 points.

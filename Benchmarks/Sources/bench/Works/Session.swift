@@ -28,7 +28,13 @@ final class Session {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         if name == .memcpy { return try measureCopies() }
         if wants(.derived) { try measureDerived() }
-        if settings.only.intersection(name.works).isSubset(of: [.derived]) { return }
+        if !settings.only.intersection(name.works).isSubset(of: Work.ofSync.union([.derived])) { try measureStore() }
+        // Last, so that the simulator's memory is none of an import's.
+        try measureSync()
+    }
+
+    /// The works on a store with the whole history.
+    private func measureStore() throws {
         try measureImport()
         if wants(.compacted) { try measureCompacted() }
         if wants(.foldAll) { try measureFoldAll { try self.store.foldAll($0) } }

@@ -29,6 +29,8 @@ extension LMDBRows {
                 var times: [Int64] = []
                 let values = unsafe [Double](unsafeUninitializedCapacity: count) { values, filled in
                     unsafe times = [Int64](unsafeUninitializedCapacity: count) { times, alsoFilled in
+                        unsafe FreshPages.prepare(UnsafeRawBufferPointer(times))
+                        unsafe FreshPages.prepare(UnsafeRawBufferPointer(values))
                         var (key, value) = unsafe (MDB_val(), MDB_val())
                         var row = 0
                         while row < count, unsafe mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS {
@@ -65,6 +67,35 @@ extension LMDBRows {
             }
         }
         return sum
+    }
+
+    /// Gives each point of a type in the order of time.
+    private func forEachPoint(_ type: SampleType, _ body: (Int64, Double) -> Void) throws {
+        guard let table = tables[type] else { return }
+        let converts = converts(type)
+        try unsafe reading { txn in
+            try unsafe scanning(table, txn) { cursor in
+                var (key, value) = unsafe (MDB_val(), MDB_val())
+                while unsafe mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS {
+                    unsafe body(
+                        RowLayout.start(key.mv_data.loadUnaligned(as: UInt64.self)),
+                        converts
+                            ? canonical(value) : value.mv_data.loadUnaligned(fromByteOffset: 8, as: Double.self))
+                }
+            }
+        }
+    }
+
+    func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? {
+        var adder = DayAdder(days)
+        try forEachPoint(type) { adder.add($0, $1) }
+        return adder.sums
+    }
+
+    func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]? {
+        var adder = PointAdder(points)
+        try forEachPoint(type) { adder.add($0, $1) }
+        return adder.found
     }
 
     /// The sample of an id, inside a read transaction.

@@ -32,9 +32,8 @@ extension RocksRows: Contestant {
     }
 
     func readAll(_ type: SampleType) -> Columns {
-        var columns = Columns(times: [], values: [])
-        columns.times.reserveCapacity(lastCounts[type] ?? 0)
-        columns.values.reserveCapacity(lastCounts[type] ?? 0)
+        let room = lastCounts[type] ?? 0
+        var columns = Columns(times: FreshPages.array(room: room), values: FreshPages.array(room: room))
         forEachPoint(type) {
             columns.times.append($0)
             columns.values.append($1)
@@ -47,6 +46,18 @@ extension RocksRows: Contestant {
         var sum = ColumnSum()
         forEachPoint(type) { sum.add($0, $1.bitPattern) }
         return sum
+    }
+
+    func daySums(_ type: SampleType, _ days: DayAxis) -> DaySums? {
+        var adder = DayAdder(days)
+        forEachPoint(type) { adder.add($0, $1) }
+        return adder.sums
+    }
+
+    func seriesPoints(_ type: SampleType, _ points: PointAxis) -> [SeriesPoint]? {
+        var adder = PointAdder(points)
+        forEachPoint(type) { adder.add($0, $1) }
+        return adder.found
     }
 
     private func sample(_ id: SampleID) throws -> Sample? {

@@ -19,9 +19,8 @@ extension SQLiteRows {
     }
 
     func readAll(_ type: SampleType) throws -> Columns {
-        var columns = Columns(times: [], values: [])
-        columns.times.reserveCapacity(lastCounts[type] ?? 0)
-        columns.values.reserveCapacity(lastCounts[type] ?? 0)
+        let room = lastCounts[type] ?? 0
+        var columns = Columns(times: FreshPages.array(room: room), values: FreshPages.array(room: room))
         try scan(type) {
             columns.times.append($0)
             columns.values.append($1)

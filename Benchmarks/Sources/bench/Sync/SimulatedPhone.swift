@@ -1,0 +1,112 @@
+import Foundation
+import HealthKVSync
+import HealthKitPeer
+import HealthKitSimulator
+import Histories
+
+/// A phone with a simulated Apple Health, filled with what a watch and other apps wrote, and an app that is to be in step with it.
+final class SimulatedPhone: Sendable {
+    let device: SimulatedDevice
+    let app: SimulatedApp
+    private let clock: SyncClock
+
+    /// A day after the end of all histories, so that the first import's windows of the newest samples are not empty.
+    init() throws {
+        let began = Stopwatch.now()
+        let start = History.end + History.day
+        clock = SyncClock(
+            now: { start + Int64(Stopwatch.now() - began) },
+            sleep: { time in
+                let left = time.nanoseconds - (start + Int64(Stopwatch.now() - began)).nanoseconds
+                if left > 0 { try await Task.sleep(nanoseconds: UInt64(left)) }
+            })
+        device = SimulatedDevice(clock: SimulatedClock(start.date))
+        app = device.install(bundle: "app.example.bench", name: "Bench")
+    }
+
+    var now: Instant { clock.now() }
+
+    /// The app's store in a folder.
+    func openStore(_ folder: String) throws -> SampleStore {
+        var options = SampleStore.Options()
+        options.source = Source(bundle: app.bundle, name: app.source.name)
+        options.clock = clock.now
+        return try SampleStore.open(at: folder, options: options)
+    }
+
+    /// The app's engine, as an app makes it: with the adapter of HealthKit and the usual options.
+    func engine(_ store: SampleStore, _ types: [SampleType: TypePlan]) -> SyncEngine {
+        var options = SyncOptions()
+        options.clock = clock
+        let peer = HealthKitPeer(store: app.healthStore, source: app.source, hasInfoKey: { _ in true })
+        return SyncEngine(store: store, peers: [SyncPeer(peer, plan: SyncPlan(types: types))], options: options)
+    }
+
+    /// The name under which the store knows Apple Health.
+    static let peer = "HealthKit"
+
+    /// Lets the apps that a history names write it, in its order.
+    func fill(with history: History) throws {
+        var writers: [Source: SimulatedApp] = [:]
+        for batch in history {
+            let kinds = batch.kinds.map { kind in
+                let writer = writers[kind.source] ?? install(kind.source)
+                writers[kind.source] = writer
+                return (writer: writer, type: kind.type.healthType, unit: HKUnit(from: kind.unit.symbol))
+            }
+            var row = 0
+            while row < batch.count {
+                // Whatever one app wrote without a break goes in one call.
+                let writer = kinds[Int(batch.kindOfRow[row])].writer
+                var samples: [HKSample] = []
+                while row < batch.count, kinds[Int(batch.kindOfRow[row])].writer === writer {
+                    let kind = kinds[Int(batch.kindOfRow[row])]
+                    samples.append(
+                        HKQuantitySample(
+                            type: kind.type, quantity: HKQuantity(unit: kind.unit, doubleValue: batch.values[row]),
+                            start: Instant(nanoseconds: batch.starts[row]).date,
+                            end: Instant(nanoseconds: batch.ends[row]).date, device: nil, metadata: nil))
+                    row += 1
+                }
+                try writer.write(samples)
+            }
+        }
+    }
+
+    private func install(_ source: Source) -> SimulatedApp {
+        device.install(
+            bundle: source.bundle, name: source.name, version: source.version ?? "1.0",
+            product: source.product ?? "iPhone17,1")
+    }
+
+    /// Lets an app write weights that have sync identifiers, a day apart, in a version.
+    func weigh(_ count: Int, version: Int, by writer: SimulatedApp, isSynced: Bool = true) throws {
+        let unit = HKUnit(from: HealthUnit.kilogram.symbol)
+        for from in stride(from: 0, to: count, by: 1_000) {
+            try writer.write(
+                (from..<min(count, from + 1_000)).map { index in
+                    let time = (History.end - Int64(count - index) * weighingGap(count)).date
+                    let metadata: [String: Any] = [
+                        HKMetadataKeySyncIdentifier: "weight.\(index)",
+                        HKMetadataKeySyncVersion: NSNumber(value: version),
+                    ]
+                    return HKQuantitySample(
+                        type: SampleType.bodyMass.healthType,
+                        quantity: HKQuantity(unit: unit, doubleValue: 70 + Double(index % 100) / 10), start: time,
+                        end: time, device: nil, metadata: isSynced ? metadata : nil)
+                })
+        }
+    }
+
+    /// A day, or less where there are more weights than ten years have days.
+    private func weighingGap(_ count: Int) -> Int64 {
+        min(History.day, Int64(History.days) * History.day / Int64(max(count, 1)))
+    }
+
+    func install(_ bundle: String, _ name: String) -> SimulatedApp { device.install(bundle: bundle, name: name) }
+}
+
+extension SampleType {
+    /// The type under HealthKit's name.
+    var healthType: HKQuantityType { HKQuantityType(HKQuantityTypeIdentifier(rawValue: identifier)) }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import HealthKVSync
+import HealthKitSimulator
+import Synchronization
+
+/// Another app of the phone, which Apple Health tells of each new weight while the call that saved it still goes on.
+final class Witness: Sendable {
+    private let arrived = Mutex<UInt64?>(nil)
+    private let news = DispatchSemaphore(value: 0)
+
+    init(on phone: SimulatedPhone) async throws {
+        let app = phone.install("app.example.witness", "Witness")
+        let type = SampleType.bodyMass.healthType
+        try await app.healthStore.requestAuthorization(toShare: [], read: [type])
+        let query = HKObserverQuery(queryDescriptors: [HKQueryDescriptor(sampleType: type, predicate: nil)]) {
+            [weak self] _, _, completion, _ in
+            self?.note(Stopwatch.now())
+            completion()
+        }
+        app.healthStore.execute(query)
+        // It is called once at its start.
+        forget()
+    }
+
+    private func note(_ time: UInt64) {
+        arrived.withLock { $0 = $0 ?? time }
+        news.signal()
+    }
+
+    /// From now on the next weight counts.
+    func forget() {
+        arrived.withLock { $0 = nil }
+        while news.wait(timeout: .now()) == .success {}
+    }
+
+    /// When the next weight was there; `nil` if none came in time.
+    func wait(seconds: Double = 10) -> UInt64? {
+        guard news.wait(timeout: .now() + seconds) == .success else { return nil }
+        return arrived.withLock { $0 }
+    }
+}
