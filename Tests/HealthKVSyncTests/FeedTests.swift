@@ -104,6 +104,8 @@ struct FeedTests {
         try bench.write { _ = try $0.save(samples) }
         try await bench.sync()
         #expect(bench.health.live.count == 30)
+        // What was sent comes back once.
+        try await bench.sync()
         try bench.write { _ = try $0.deleteRange(of: .dietaryWater) }
         #expect(try bench.store.read { $0.hasUnfinishedRemovals })
         try await bench.sync()

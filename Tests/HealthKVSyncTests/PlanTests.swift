@@ -186,6 +186,17 @@ struct PlanTests {
         try bench.finish()
     }
 
+    @Test("C16: a day of which the peer knows nothing is kept as such, and not as a zero") func daysWithoutData()
+        async throws
+    {
+        let bench = try Bench(.walkingApp) { $0.zone = "UTC" }
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let totals = try bench.store.read { try $0.totals(of: .stepCount, peer: "health") }
+        #expect(!totals.isEmpty && totals.allSatisfy { $0.value == nil })
+        try bench.finish()
+    }
+
     @Test("Tombstones are not kept for a peer for which nothing ever waits") func pullOnly() async throws {
         let bench = try Bench(.walkingApp)
         try await bench.engine.enable(bench.peer)

@@ -76,7 +76,7 @@ struct RunningTests {
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
         bench.clock.advance(seconds: 3_590)
-        try await bench.sync()
+        try await bench.engine.session("health").inTurn { try await $0.holdLease() }
         bench.clock.advance(seconds: 20)
         let widget = Bench.makeEngine(
             bench.store, [SyncPeer(MemoryHealthPeer(bench.health), plan: .dietApp)], bench.clock
@@ -120,7 +120,28 @@ struct RunningTests {
         try bench.finish()
     }
 
-    @Test("A lock that falls during a pass ends the reading and not the sending") func lockedMeanwhile() async throws {
+    @Test("C18: coming to the foreground brings what changed at once, whatever waits for its next time")
+    func foreground()
+        async throws
+    {
+        let bench = try Bench(both)
+        try await bench.engine.enable(bench.peer)
+        bench.health.set(failure: { $0 == .bodyMass ? PeerError(.transient, "busy") : nil })
+        bench.health.set(refusal: { _ in .failed(reason: "busy") })
+        bench.health.save(bench.scale(80, hour: 1))
+        try bench.write { _ = try $0.save(Sample(.dietaryWater, 300, .milliliter, at: bench.time(3))) }
+        #expect(try await bench.sync().issue?.code == .delayed)
+        bench.health.set(failure: nil)
+        bench.health.set(refusal: nil)
+        let report = try #require(try await bench.engine.enterForeground()["health"])
+        #expect(report.issue == nil)
+        #expect(try bench.weights == [80] && bench.pending.isEmpty)
+        try bench.finish()
+    }
+
+    @Test("C19: a lock that falls during a pass ends the reading and not the sending") func lockedMeanwhile()
+        async throws
+    {
         let bench = try Bench(both)
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
@@ -190,13 +211,16 @@ struct RunningTests {
             bench.store, [SyncPeer(MemoryHealthPeer(bench.health), plan: .weightTracker)], bench.clock
         ) { $0.holder = "widget" }
         _ = try await widget.sync()
-        await #expect(throws: SyncIssue.self) { try await bench.engine.authorize(bench.peer) }
-        try await bench.engine.disable(bench.peer)
-        #expect(try !bench.status().isEnabled)
         bench.clock.advance(seconds: 61)
         try await bench.engine.enable(bench.peer)
         try await bench.engine.authorize(bench.peer)
         #expect(try await bench.sync().issue == nil)
+        bench.clock.advance(seconds: 61)
+        _ = try await widget.sync()
+        await #expect(throws: SyncIssue.self) { try await bench.engine.authorize(bench.peer) }
+        // Whoever holds it, switching off is done at once.
+        try await bench.engine.disable(bench.peer)
+        #expect(try !bench.status().isEnabled)
         try bench.finish()
     }
 }

@@ -63,7 +63,19 @@ import Testing
     {
         let bench = try await PeerBench()
         let misuse = await SimulatedMisuse.recording {
-            for await _ in bench.peer.wakeUps(for: []) {}
+            let ends = await withTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    for await _ in bench.peer.wakeUps(for: []) {}
+                    return !Task.isCancelled
+                }
+                group.addTask {
+                    try? await Task.sleep(for: .seconds(20))
+                    return false
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? false
+            }
+            #expect(ends)
         }
         #expect(misuse.isEmpty)
         let phone = try await Phone()

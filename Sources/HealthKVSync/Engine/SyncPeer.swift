@@ -4,7 +4,7 @@ import HealthKV
 public struct SyncPeer: Sendable {
     /// The other side.
     public let peer: any Peer
-    /// What is synced.
+    /// What is synced. It stands in the store too: all processes that sync the store with the peer have the same.
     public let plan: SyncPlan
 
     /// A peer with its plan.
