@@ -8,19 +8,17 @@ import Testing
 @Suite("Works of sync")
 struct SyncWorkTests {
     @Test("A simulated phone filled with a history gives a store all of it, with the same columns")
-    func fills() throws {
-        try withFolder { folder in
+    func fills() async throws {
+        try await withFolder { folder in
             let history = History(.plain, samples: 3_000, batchRows: 700)
             let phone = try SimulatedPhone()
             try phone.fill(with: history)
             let store = try phone.openStore(folder)
             let engine = phone.engine(
                 store, Dictionary(uniqueKeysWithValues: history.types.map { ($0, TypePlan(.pull)) }))
-            let report = try blocking {
-                try await engine.authorize(SimulatedPhone.peer)
-                try await engine.enable(SimulatedPhone.peer)
-                return try await engine.sync()[SimulatedPhone.peer]
-            }
+            try await engine.authorize(SimulatedPhone.peer)
+            try await engine.enable(SimulatedPhone.peer)
+            let report = try await engine.sync()[SimulatedPhone.peer]
             #expect(report?.issue == nil && report?.pulled.imported == 3_000)
             let copies = MemoryCopy(history)
             let pulled = HealthKVStore(store)
@@ -31,10 +29,10 @@ struct SyncWorkTests {
     }
 
     @Test("The witness tells when a weight came, and is silent when none did")
-    func witness() throws {
+    func witness() async throws {
         let phone = try SimulatedPhone()
         let scale = phone.install("app.example.scale", "Scale")
-        let witness = try blocking { try await Witness(on: phone) }
+        let witness = try await Witness(on: phone)
         let before = Stopwatch.now()
         try phone.weigh(1, version: 1, by: scale)
         let arrived = try #require(witness.wait())
@@ -44,20 +42,18 @@ struct SyncWorkTests {
     }
 
     @Test("A new version of a sample gets another UUID at the phone, and the store follows it by a link")
-    func links() throws {
-        try withFolder { folder in
+    func links() async throws {
+        try await withFolder { folder in
             let phone = try SimulatedPhone()
             let scale = phone.install("app.example.scale", "Scale")
             let store = try phone.openStore(folder)
             let engine = phone.engine(store, [.bodyMass: TypePlan(.pull)])
-            try blocking {
-                try await engine.authorize(SimulatedPhone.peer)
-                try await engine.enable(SimulatedPhone.peer)
-            }
+            try await engine.authorize(SimulatedPhone.peer)
+            try await engine.enable(SimulatedPhone.peer)
             var links: [Int] = []
             for version in 1...2 {
                 try phone.weigh(50, version: version, by: scale)
-                _ = try blocking { try await engine.sync() }
+                _ = try await engine.sync()
                 let held = try store.read { txn in
                     let samples = try txn.samples(of: .bodyMass, includeShadowed: true)
                     let linked = try samples.filter { try txn.link(peer: SimulatedPhone.peer, sample: $0.id) != nil }
@@ -91,9 +87,10 @@ struct SyncWorkTests {
         #expect(marks([measured("sync_push_latency", 3_000, worst: 51_000)]) == [false])
     }
 
-    private func withFolder(_ body: (String) throws -> Void) throws {
+    /// Nothing here waits for a task by blocking: tests share the few threads that tasks run on.
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/bench-tests-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try body(folder)
+        try await body(folder)
     }
 }

@@ -12,21 +12,28 @@ extension Session {
         digest.add(plain)
         try send(work, digest)
         guard let merged = try store.mergedDaySums(.stepCount, .newYork) else {
-            return try measureDays(work, plain) { try self.store.daySums(.stepCount, .newYork) }
+            return try measureDays(work, plain, areKept: store.keepsSummaries) {
+                try self.store.daySums(.stepCount, .newYork)
+            }
         }
         let (whole, part) = (plain.values.reduce(0, +), merged.values.reduce(0, +))
         guard part > 0, part <= whole * (1 + 1e-9) else {
             throw BenchFailure("day_stats: what is merged is more than all there is")
         }
-        try measureDays(work, merged) { try self.store.mergedDaySums(.stepCount, .newYork) }
-        try measureDays(work + ".plain", plain) { try self.store.daySums(.stepCount, .newYork) }
+        try measureDays(work, merged, areKept: store.keepsSummaries) {
+            try self.store.mergedDaySums(.stepCount, .newYork)
+        }
+        // Where a sample is not shared between days, it is looked at.
+        try measureDays(work + ".plain", plain, areKept: false) { try self.store.daySums(.stepCount, .newYork) }
     }
 
-    private func measureDays(_ work: String, _ first: DaySums, _ sums: () throws -> DaySums?) throws {
+    private func measureDays(
+        _ work: String, _ first: DaySums, areKept: Bool, _ sums: () throws -> DaySums?
+    ) throws {
         let latencies = try repeated {
             guard try sums() == first else { throw BenchFailure("day_stats: answers differ") }
         }
-        try send(work, latencies) { $0.fromSummaries = store.keepsSummaries }
+        try send(work, latencies) { $0.fromSummaries = areKept }
     }
 
     /// A type's whole history as 1,000 points.
