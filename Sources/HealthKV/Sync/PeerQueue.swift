@@ -142,7 +142,7 @@ extension WriteTransaction {
     /// Whether any queue takes changes of a type.
     mutating func queuesTake(_ type: SampleType, isImported: Bool) throws -> Bool {
         let sender = environment.sender
-        return try queues().contains { $0.name != sender && $0.queue?.takes(type, isImported: isImported) ?? false }
+        return try queues().contains { $0.name != sender && $0.queue?.takes(type, isOwn: !isImported) ?? false }
     }
 
     /// The registered peers that have a queue, read once a transaction.
