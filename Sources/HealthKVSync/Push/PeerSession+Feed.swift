@@ -17,6 +17,31 @@ extension PeerSession {
         }
     }
 
+    /// Sends all deletions that the store remembers. Answers whether all arrived.
+    func pushDeletions() async throws -> Bool {
+        let limit = options.pushSize
+        var place: ChangeToken?
+        while true {
+            try Task.checkCancellation()
+            try await holdLease()
+            let start = place
+            let page = try store.read { try $0.changes(since: start, limit: limit) }
+            var operations: [PushOperation] = []
+            for change in page.changes {
+                if case .saved = change.kind { continue }
+                operations += try kinds(of: change).map { PushOperation(sequence: UInt64(operations.count), kind: $0) }
+            }
+            for outcome in operations.isEmpty ? [] : await peer.push(operations) {
+                switch outcome {
+                case .done, .superseded, .refused: continue
+                case .parked, .failed, .unknown: return false
+                }
+            }
+            if !page.hasMore { return true }
+            place = page.next
+        }
+    }
+
     /// The next changes that the peer has not seen. When the store no longer knows all of them, both sides are compared instead.
     private func nextChanges() async throws -> ChangePage? {
         let (name, limit) = (name, options.pushSize)
