@@ -52,6 +52,8 @@ extension PeerSession {
         } catch let error as StoreError where error.code == .tokenExpired {
             let token = try store.read { $0.currentToken }
             try await reconcileRecords()
+            // What is compared is what lives. An older version of what was deleted may still come to the peer from elsewhere.
+            guard try await pushDeletions() else { throw PeerError(.transient, "not all deletions arrived") }
             try await update { txn, _ in
                 guard var known = try txn.peer(name) else { return }
                 known.acknowledged = token
