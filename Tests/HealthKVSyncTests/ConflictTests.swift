@@ -119,7 +119,9 @@ struct ConflictTests {
         for store in [ours, anew] { try store.close() }
     }
 
-    @Test("Where two stores hold the same at first, deletions are told all the same: an older version may come from elsewhere")
+    @Test(
+        "Where two stores hold the same at first, deletions are told all the same: an older version may come from elsewhere"
+    )
     func deletionsOfEqual() async throws {
         let clock = ManualClock()
         let (ours, theirs) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
