@@ -118,4 +118,29 @@ struct ConflictTests {
         #expect(try anew.read { try $0.deletedSample(id: samples[0].id) } != nil)
         for store in [ours, anew] { try store.close() }
     }
+
+    @Test(
+        "Where two stores hold the same at first, deletions are told all the same: an older version may come from elsewhere"
+    )
+    func deletionsOfEqual() async throws {
+        let clock = ManualClock()
+        let (ours, theirs) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let peer = SyncPeer(StorePeer(theirs, name: "other", as: "ours"), plan: .everything)
+        let engine = Bench.makeEngine(ours, [peer], clock)
+        try await engine.enable("other")
+        let sample = Sample(.bodyMass, 70, .kilogram, at: clock.now)
+        try await ours.write { _ = try $0.save(sample) }
+        let first = try #require(try ours.read { try $0.sample(id: sample.id) })
+        try await ours.write { _ = try $0.delete(id: sample.id) }
+        try await engine.sync()
+        #expect(try theirs.read { try $0.deletedSample(id: sample.id) } != nil)
+        // As a third store would bring it that has not heard of the deletion.
+        try await theirs.write { txn in
+            let outcome = try txn.merge(first)
+            #expect(outcome == .vetoed)
+        }
+        try await engine.sync()
+        #expect(try ours.read { try $0.count() } == 0 && theirs.read { try $0.count() } == 0)
+        for store in [ours, theirs] { try store.close() }
+    }
 }

@@ -16,6 +16,31 @@ extension PeerSession {
         }
     }
 
+    /// Sends all deletions that the store remembers. Answers whether all arrived.
+    func pushDeletions() async throws -> Bool {
+        let limit = options.pushSize
+        var place: ChangeToken?
+        while true {
+            try Task.checkCancellation()
+            try await holdLease()
+            let start = place
+            let page = try store.read { try $0.changes(since: start, limit: limit) }
+            var operations: [PushOperation] = []
+            for change in page.changes {
+                if case .saved = change.kind { continue }
+                operations += try kinds(of: change).map { PushOperation(sequence: UInt64(operations.count), kind: $0) }
+            }
+            for outcome in operations.isEmpty ? [] : await peer.push(operations) {
+                switch outcome {
+                case .done, .superseded, .refused: continue
+                case .parked, .failed, .unknown: return false
+                }
+            }
+            if !page.hasMore { return true }
+            place = page.next
+        }
+    }
+
     /// The next changes that the peer has not seen. When the store no longer knows all of them, both sides are compared instead.
     private func nextChanges() async throws -> ChangePage? {
         let (name, limit) = (name, options.pushSize)
@@ -26,6 +51,8 @@ extension PeerSession {
         } catch let error as StoreError where error.code == .tokenExpired {
             let token = try store.read { $0.currentToken }
             try await reconcileRecords()
+            // What is compared is what lives. An older version of what was deleted may still come to the peer from elsewhere.
+            guard try await pushDeletions() else { throw PeerError(.transient, "not all deletions arrived") }
             try await update { txn, _ in
                 guard var known = try txn.peer(name) else { return }
                 known.acknowledged = token

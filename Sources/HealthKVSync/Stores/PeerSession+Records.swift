@@ -12,13 +12,15 @@ extension PeerSession {
         return ours.union(theirs).filter { plan.plan(of: $0) != nil }.sorted()
     }
 
-    /// Before a peer follows the feed for the first time: where both hold the same, nothing need be sent. Answers whether they do.
+    /// Before a peer follows the feed for the first time: where both hold the same, only deletions need be sent. Answers whether they do.
     func skipEqual() async throws -> Bool {
         let token = try store.read { $0.currentToken }
         for type in try await comparedTypes() where plan.plan(of: type)?.pushes ?? false {
             guard let theirs = try await peer.digest(of: type, in: .all) else { return false }
             if try store.read({ try $0.syncDigest(of: type) }) != theirs { return false }
         }
+        // Digests tell of what lives; an older version of what was deleted may still come to the peer from elsewhere.
+        guard try await pushDeletions() else { return false }
         let name = name
         try await update { txn, _ in try txn.acknowledge(peer: name, token) }
         return true
