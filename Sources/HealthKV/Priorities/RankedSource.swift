@@ -76,14 +76,17 @@ extension WriteTransaction {
             var record = try transaction.snapshot.priorities()
             guard record.orders[number] != order else { return }
             record.orders[number] = order
-            try transaction.put(record)
+            transaction.put(record)
             try transaction.markAllStale(number)
             if try transaction.shadows(number) { try transaction.rebuildShadows(of: number) }
         }
     }
 
-    mutating func put(_ record: PriorityRecord) throws {
-        try put(.meta, PriorityRecord.key, record.value(commit: commit))
+    /// Keeps what ranks sources until the commit writes it: thousands of new sources must not each write the whole of it.
+    private mutating func put(_ record: PriorityRecord) {
+        context.priorities = record
+        state.isChanged = true
+        state.writes += 1
     }
 
     /// Keeps what the products of a source's revisions say of it. A source whose place changes so makes the summaries of all
@@ -96,7 +99,7 @@ extension WriteTransaction {
         guard stored == nil || record.kinds[source] != kind else { return }
         let isKnown = stored == nil || record.kinds[source] != nil
         record.kinds[source] = kind
-        try put(record)
+        put(record)
         guard isKnown else { return }
         for (type, counts) in try snapshot.allCounts() where counts.sources[source] != nil {
             try markAllStale(type)

@@ -106,7 +106,8 @@ extension WriteTransaction {
     ) throws {
         let queues = try queues()
         if queues.isEmpty { return }
-        let isOwn = try !row.flags.contains(.imported) && isOfOwnSource(row)
+        // What was once sent is taken back whoever wrote it; what never was has no link, and nothing is queued for it.
+        let isOwn = try !row.flags.contains(.imported) && (kind == .delete || isOfOwnSource(row))
         let type = try snapshot.type(type)
         for peer in queues where peer.name != environment.sender {
             guard peer.queue?.takes(type, isOwn: isOwn) ?? false else { continue }

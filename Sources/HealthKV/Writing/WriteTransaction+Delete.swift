@@ -37,7 +37,10 @@ extension WriteTransaction {
         try whole { transaction in
             var live: [FoundRow] = []
             for row in found { if let row = try transaction.settled(row) { live.append(row) } }
-            for row in live { try transaction.deleteFound([row], tombstoneVersion: row.row.versionOfDeletion) }
+            for row in live {
+                let isImported = row.row.flags.contains(.imported)
+                try transaction.deleteFound([row], tombstoneVersion: isImported ? row.row.versionOfDeletion : nil)
+            }
             return live.count
         }
     }

@@ -13,6 +13,9 @@ extension WriteTransaction {
             record.removals = state.removals
             try put(.changes, ChangeRecord.key(commit), record.value)
         }
+        if let priorities = context.priorities {
+            try put(.meta, PriorityRecord.key, priorities.value(commit: commit))
+        }
         for (type, counts) in context.counts {
             if counts == TypeCounts() {
                 try remove(.summaries, TypeCounts.key(type))
@@ -46,7 +49,7 @@ extension WriteTransaction {
         let names = context.names
         let intents = context.intents
         let partitions = context.partitions
-        let (counts, stale) = (context.counts, context.stale)
+        let (counts, stale, priorities) = (context.counts, context.stale, context.priorities)
         let (context, environment) = (context, environment)
         var after = state
         var addedRuns = false
@@ -73,7 +76,7 @@ extension WriteTransaction {
             context.names = names
             context.intents = intents
             context.partitions = partitions
-            (context.counts, context.stale) = (counts, stale)
+            (context.counts, context.stale, context.priorities) = (counts, stale, priorities)
             // What filters learned of the index is undone with it.
             if addedRuns { environment.filters.forget() }
             syncHeader()

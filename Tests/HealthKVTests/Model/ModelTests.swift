@@ -16,7 +16,7 @@ import Testing
     private static let environment = ProcessInfo.processInfo.environment
     private static let isLong = environment["HEALTHKV_LONG"] != nil
     private static let workers = 4
-    private static let sequences = environment["HEALTHKV_SEQUENCES"].flatMap { Int($0) } ?? (isLong ? 4_000 : 300)
+    private static let sequences = environment["HEALTHKV_SEQUENCES"].flatMap { Int($0) } ?? (isLong ? 4_000 : 200)
     /// About three operations each: some sixty in all, or two hundred.
     private static let steps = isLong ? 60 : 20
 

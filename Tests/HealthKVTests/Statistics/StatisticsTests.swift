@@ -10,7 +10,7 @@ import Testing
     private static let environment = ProcessInfo.processInfo.environment
     private static let isLong = environment["HEALTHKV_LONG"] != nil
     private static let workers = 2
-    private static let histories = isLong ? 4_000 : 100
+    private static let histories = isLong ? 4_000 : 60
 
     @Test("Statistics are what the rules say, after any sequence of edits", arguments: 0..<workers)
     func histories(worker: Int) throws {

@@ -148,9 +148,9 @@ struct PeerQueueTests {
             try store.write { txn in
                 try txn.importBatch(imported)
                 for peer in ["health", "tablet"] {
-                    for operation in try txn.pending(for: peer) {
-                        try txn.setLink(PeerLink(peer: peer, sample: operation.sample, peerID: SampleID(), version: 1))
-                        try txn.removePending(operation)
+                    for operation in try txn.pending(for: peer) { try txn.removePending(operation) }
+                    for sample in try txn.samples(of: .stepCount) {
+                        try txn.setLink(PeerLink(peer: peer, sample: sample.id, peerID: SampleID(), version: 1))
                     }
                 }
             }
