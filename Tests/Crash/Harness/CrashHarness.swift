@@ -21,6 +21,7 @@ enum CrashHarness {
         """
 
     private static let flags: Set<String> = [
+        "deaf",
         "mass", "lie", "import", "check", "keep-going", "unwalked", "forged", "unsynced",
     ]
 

@@ -120,7 +120,8 @@ enum Processes {
         let store = try open(folder)
         let seen = Mutex<Set<SampleID>>([])
         let isDoubled = Mutex(false)
-        let sequence = store.changes(of: [.stepCount])
+        let (token, before) = try store.read { ($0.currentToken, Set(try $0.samples(of: .stepCount).map(\.id))) }
+        let sequence = store.changes(of: [.stepCount], since: token)
         let task = Task {
             for await change in sequence {
                 guard case .saved(let sample) = change.kind else { continue }
@@ -132,7 +133,7 @@ enum Processes {
         while ContinuousClock.now < end { pause(microseconds: 10_000) }
         // Until the last writer has ended, and for a while what it stored may be on its way.
         pause(microseconds: 2_000_000)
-        let all = try store.read { Set(try $0.samples(of: .stepCount).map(\.id)) }
+        let all = try store.read { Set(try $0.samples(of: .stepCount).map(\.id)) }.subtracting(before)
         let late = ContinuousClock.now + .seconds(10)
         while !all.isSubset(of: seen.withLock { $0 }), ContinuousClock.now < late { pause(microseconds: 10_000) }
         let missing = all.subtracting(seen.withLock { $0 }).count
