@@ -132,7 +132,7 @@ extension PeerLink {
     /// Stands in place of a version where the peer holds a sample of ours without a sync identifier.
     static let unnamed: Int64 = 0
     /// Stands in place of a version where the sample came from another peer, though this one brings samples of its source too.
-    static let fromElsewhere: Int64 = -2
+    package static let fromElsewhere: Int64 = -2
 }
 
 /// What a pull did.
