@@ -29,6 +29,15 @@ struct Bench {
         (self.health, self.clock, self.store, self.engine) = (health, clock, store, engine)
     }
 
+    /// An enabled engine, and a weight of 72 kg that both sides hold.
+    static func withOneWeight() async throws -> (bench: Bench, sample: Sample) {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        try await bench.sync()
+        return (bench, sample)
+    }
+
     static func makeStore(_ clock: ManualClock, app: String = "app") throws -> SampleStore {
         var options = SampleStore.Options()
         options.clock = { clock.now }
@@ -93,4 +102,15 @@ struct Bench {
         #expect(report.findings.isEmpty, "\(report.findings)", sourceLocation: sourceLocation)
         try store.close()
     }
+}
+
+/// Waits for something that other tasks bring about.
+func until(
+    _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ isDone: () throws -> Bool
+) async throws {
+    for _ in 0..<2_000 {
+        if try isDone() { return }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+    Issue.record("\(what) did not happen", sourceLocation: sourceLocation)
 }

@@ -35,10 +35,7 @@ struct ConflictTests {
 
     @Test("A deletion covers versions that were sent above the store's own, so that none of them comes back")
     func deletionOfRaised() async throws {
-        let bench = try Bench()
-        try await bench.engine.enable(bench.peer)
-        let sample = try bench.save(72)
-        try await bench.sync()
+        let (bench, sample) = try await Bench.withOneWeight()
         // The peer was told of a fifth version; the store still holds the first.
         let peer = bench.peer
         try bench.write { txn in
@@ -56,10 +53,7 @@ struct ConflictTests {
 
     @Test("C22: a deletion of a version that we never heard of removes what stands beneath it")
     func deletionOfUnknown() async throws {
-        let bench = try Bench()
-        try await bench.engine.enable(bench.peer)
-        let sample = try bench.save(72)
-        try await bench.sync()
+        let (bench, sample) = try await Bench.withOneWeight()
         // Another device made the second version, which was deleted; that it replaced the first was forgotten.
         let first = try #require(bench.health.live.first?.sample)
         bench.health.forget(first.id)
@@ -74,10 +68,7 @@ struct ConflictTests {
     }
 
     @Test("A merge that changes no content queues nothing for a peer that holds it") func sameContent() async throws {
-        let bench = try Bench()
-        try await bench.engine.enable(bench.peer)
-        let sample = try bench.save(72)
-        try await bench.sync()
+        let (bench, sample) = try await Bench.withOneWeight()
         try bench.write { txn in
             var later = try #require(try txn.sample(id: sample.id))
             later.modified = ChangeClock(time: bench.clock.now + 1_000_000_000, replica: 9)

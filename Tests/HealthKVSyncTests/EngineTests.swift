@@ -6,17 +6,6 @@ import Testing
 
 @Suite("The engine as an app uses it")
 struct EngineTests {
-    /// Waits for something that other tasks bring about.
-    private func until(
-        _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ isDone: () throws -> Bool
-    ) async throws {
-        for _ in 0..<2_000 {
-            if try isDone() { return }
-            try await Task.sleep(for: .milliseconds(2))
-        }
-        Issue.record("\(what) did not happen", sourceLocation: sourceLocation)
-    }
-
     @Test(
         "While it runs, a plain save goes out by itself, and a change at the peer comes in and is called back once it is committed"
     )
@@ -242,10 +231,7 @@ struct EngineTests {
     }
 
     @Test("C28: a restored store adopts what the peer holds before it sends anything") func restored() async throws {
-        let bench = try Bench()
-        try await bench.engine.enable(bench.peer)
-        let sample = try bench.save(72)
-        try await bench.sync()
+        let (bench, sample) = try await Bench.withOneWeight()
         let session = try bench.engine.session("health")
         // As after a restore: another epoch, an older version, and an operation that was done long ago.
         try await session.update { txn, state in

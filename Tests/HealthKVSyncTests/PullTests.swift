@@ -75,10 +75,7 @@ struct PullTests {
 
     @Test("C22: a deletion wins against an edit that was not sent; the edit stays in the audit and can be restored")
     func deletionAgainstEdit() async throws {
-        let bench = try Bench()
-        try await bench.engine.enable(bench.peer)
-        let sample = try bench.save(72)
-        try await bench.sync()
+        let (bench, sample) = try await Bench.withOneWeight()
         let theirs = try #require(bench.health.live.first?.sample.id)
         _ = try bench.save(71, id: sample.id)
         bench.health.delete(theirs)

@@ -7,10 +7,7 @@ import Testing
 @Suite("Pushing what waits")
 struct PushTests {
     @Test("An entry, its edit and its deletion reach the peer") func roundTrip() async throws {
-        let bench = try Bench()
-        try await bench.engine.enable(bench.peer)
-        let sample = try bench.save(72)
-        try await bench.sync()
+        let (bench, sample) = try await Bench.withOneWeight()
         #expect(bench.held == [72])
         #expect(try bench.pending.isEmpty)
         _ = try bench.save(71, id: sample.id)

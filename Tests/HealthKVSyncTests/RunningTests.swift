@@ -5,17 +5,6 @@ import Testing
 
 @Suite("The engine while it runs, and what it waits for")
 struct RunningTests {
-    /// Waits for something that other tasks bring about.
-    private func until(
-        _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ isDone: () throws -> Bool
-    ) async throws {
-        for _ in 0..<2_000 {
-            if try isDone() { return }
-            try await Task.sleep(for: .milliseconds(2))
-        }
-        Issue.record("\(what) did not happen", sourceLocation: sourceLocation)
-    }
-
     private func nextDue(_ engine: SyncEngine) throws -> Instant? { try engine.session("health").nextDue() }
 
     private let both = SyncPlan(types: [.bodyMass: TypePlan(.both), .dietaryWater: TypePlan(.both)])

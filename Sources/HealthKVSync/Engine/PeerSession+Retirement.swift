@@ -83,7 +83,7 @@ extension PeerSession {
                             let isSeen = try sample.origin == .imported && !txn.isChanged(id: sample.id, since: seen)
                             // What is received from another peer is not this one's, and what waits for one is not there yet.
                             guard isSeen,
-                                try txn.link(peer: name, sample: sample.id)?.version != PeerLink.fromElsewhere,
+                                try txn.link(peer: name, sample: sample.id)?.isFromElsewhere != true,
                                 try !peers.contains(where: { try txn.pending(peer: $0, sample: sample.id) != nil })
                             else { return true }
                             ids.append(sample.id)

@@ -161,7 +161,7 @@ extension PeerSession {
             try store.read { txn in
                 try txn.forEachSample(of: type, source: source, includeShadowed: true) { sample in
                     guard sample.origin == .imported,
-                        try txn.link(peer: name, sample: sample.id)?.version != PeerLink.fromElsewhere
+                        try txn.link(peer: name, sample: sample.id)?.isFromElsewhere != true
                     else { return true }
                     ids.append(sample.id)
                     return ids.count < 2_000

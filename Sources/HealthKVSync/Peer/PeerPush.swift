@@ -36,18 +36,32 @@ public struct PushOperation: Sendable, Hashable {
     }
 
     /// The type of the sample.
-    public var type: SampleType {
-        switch kind {
-        case .save(let sample): sample.type
-        case .delete(let deleted): deleted.type
-        }
-    }
+    public var type: SampleType { kind.type }
 
     /// The version that is sent, or deleted.
     public var version: Int64 {
         switch kind {
         case .save(let sample): sample.version
         case .delete(let deleted): deleted.version
+        }
+    }
+}
+
+extension PushOperation {
+    /// The sample that it is about.
+    var sample: SampleID {
+        switch kind {
+        case .save(let sample): sample.id
+        case .delete(let deleted): deleted.id
+        }
+    }
+}
+
+extension PushOperation.Kind {
+    var type: SampleType {
+        switch self {
+        case .save(let sample): sample.type
+        case .delete(let deleted): deleted.type
         }
     }
 }

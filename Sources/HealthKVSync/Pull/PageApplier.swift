@@ -88,7 +88,7 @@ struct PageApplier: Sendable {
         else { return }
         let known = try txn.link(peer: peer, sample: held.id)
         if held.id == addition.peerID {
-            if let known, known.version != PeerLink.fromElsewhere { try txn.removeLink(known) }
+            if let known, !known.isFromElsewhere { try txn.removeLink(known) }
         } else if known?.peerID != addition.peerID {
             try txn.setLink(
                 PeerLink(peer: peer, sample: held.id, peerID: addition.peerID, version: max(1, addition.sample.version))
@@ -132,7 +132,10 @@ extension PeerLink {
     /// Stands in place of a version where the peer holds a sample of ours without a sync identifier.
     static let unnamed: Int64 = 0
     /// Stands in place of a version where the sample came from another peer, though this one brings samples of its source too.
-    package static let fromElsewhere: Int64 = -2
+    static let fromElsewhere: Int64 = -2
+
+    /// Whether another peer brought the sample: this one need not hold it, and does not decide over it.
+    package var isFromElsewhere: Bool { version == PeerLink.fromElsewhere }
 }
 
 /// What a pull did.

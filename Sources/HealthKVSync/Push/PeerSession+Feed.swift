@@ -30,12 +30,8 @@ extension PeerSession {
                 if case .saved = change.kind { continue }
                 operations += try kinds(of: change).map { PushOperation(sequence: UInt64(operations.count), kind: $0) }
             }
-            for outcome in operations.isEmpty ? [] : await peer.push(operations) {
-                switch outcome {
-                case .done, .superseded, .refused: continue
-                case .parked, .failed, .unknown: return false
-                }
-            }
+            let outcomes = operations.isEmpty ? [] : await peer.push(operations)
+            if outcomes.contains(where: { $0.reasonToTryAgain != nil }) { return false }
             if !page.hasMore { return true }
             place = page.next
         }
@@ -93,7 +89,7 @@ extension PeerSession {
             switch outcome {
             case .done, .superseded:
                 report.done += 1
-                settled.append(operations[index].kind.sample)
+                settled.append(operations[index].sample)
             case .refused(let reason):
                 report.quarantined += 1
                 refused.append((operations[index], reason))
@@ -121,7 +117,7 @@ extension PeerSession {
                 let kind: PendingOperation.Kind = if case .save = operation.kind { .save } else { .delete }
                 try txn.enqueue(
                     PendingOperation(
-                        peer: name, kind: kind, sample: operation.kind.sample, version: operation.version,
+                        peer: name, kind: kind, sample: operation.sample, version: operation.version,
                         state: .quarantined, reason: reason))
                 state.note(.quarantined, reason, at: now)
             }
@@ -150,23 +146,6 @@ extension PeerSession {
                 .delete($0)
             }
         case .interrupted: return []
-        }
-    }
-}
-
-extension PushOperation.Kind {
-    /// The sample that an operation is about.
-    var sample: SampleID {
-        switch self {
-        case .save(let sample): sample.id
-        case .delete(let deleted): deleted.id
-        }
-    }
-
-    fileprivate var type: SampleType {
-        switch self {
-        case .save(let sample): sample.type
-        case .delete(let deleted): deleted.type
         }
     }
 }

@@ -116,7 +116,7 @@ extension PeerSession {
                 guard sample.origin == .imported, sources.contains(sample.source.identity) else { return true }
                 let link = try txn.link(peer: name, sample: sample.id)
                 // What another peer brought need not be at this one.
-                guard link?.version != PeerLink.fromElsewhere else { return true }
+                guard link?.isFromElsewhere != true else { return true }
                 pass.held += 1
                 let peerID = link?.peerID ?? sample.id
                 if !shown.contains(peerID) {

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 
 /// Shows that a store survives crashes and damage. tools/crash and tools/damage run it; docs/TESTING.md says what it does and what it cannot see.
@@ -47,15 +46,8 @@ enum CrashHarness {
             case "images": try ImageTally.run(arguments, Array(words.dropFirst()))
             default: throw Arguments.Misuse(description: usage)
             }
-        } catch let misuse as Arguments.Misuse {
-            complain(misuse.description)
-            exit(64)
         } catch {
-            complain("\(words.first ?? ""): \(error)")
-            exit(1)
+            endHarness(error, in: words.first)
         }
     }
 }
-
-/// Says something that is no result.
-func complain(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

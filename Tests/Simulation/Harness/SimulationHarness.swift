@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 
 /// Lets stores, HealthKits and engines live through what goes wrong, and judges what is left. tools/simulate runs it; docs/TESTING.md says what
@@ -24,15 +23,8 @@ enum SimulationHarness {
                 try await worker.run()
             default: throw Arguments.Misuse(description: usage)
             }
-        } catch let misuse as Arguments.Misuse {
-            complain(misuse.description)
-            exit(64)
         } catch {
-            complain("\(words.first ?? ""): \(error)")
-            exit(1)
+            endHarness(error, in: words.first)
         }
     }
 }
-
-/// Says something that is no result.
-func complain(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

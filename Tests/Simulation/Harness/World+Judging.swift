@@ -135,7 +135,7 @@ extension World {
                     // What another store brought is kept when it is not here: it may be that store's HealthKit that has it, and a
                     // deletion that was purged before anybody heard of it is known to nobody.
                     let link = try txn.link(peer: Site.healthName, sample: sample.id)
-                    return link?.version != PeerLink.fromElsewhere
+                    return link?.isFromElsewhere != true
                         || foreign.contains("\(sample.id.description.lowercased()) \(sample.quantity.value)")
                 }
                 .map { "\($0.id.description.lowercased()) \($0.quantity.value)" }

@@ -1,0 +1,14 @@
+import Foundation
+
+/// Says something that is no result.
+package func complain(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+
+/// Ends a harness that could not do its work: with 64 when it was called wrongly, else with 1.
+package func endHarness(_ error: any Error, in verb: String?) -> Never {
+    if let misuse = error as? Arguments.Misuse {
+        complain(misuse.description)
+        exit(64)
+    }
+    complain("\(verb ?? ""): \(error)")
+    exit(1)
+}
