@@ -9,7 +9,23 @@ struct LifeRows {
         (.dietaryEnergyConsumed, .kilocalorie, "energy", 900), (.dietaryProtein, .gram, "protein", 50),
         (.dietaryCarbohydrates, .gram, "carbohydrates", 120), (.dietaryFatTotal, .gram, "fat", 45),
         (.dietarySugar, .gram, "sugar", 40), (.dietarySodium, .milligram, "sodium", 1500),
+        (.dietaryFiber, .gram, "fiber", 15), (.dietaryFatSaturated, .gram, "saturated", 15),
+        (.dietaryCholesterol, .milligram, "cholesterol", 150), (.dietaryPotassium, .milligram, "potassium", 1200),
+        (.dietaryCalcium, .milligram, "calcium", 400), (.dietaryIron, .milligram, "iron", 6),
     ]
+
+    /// Where people are: at home, or on a trip, whose days begin and end at other hours.
+    private struct Place {
+        let zone: String
+        /// Seconds that the clocks there are ahead.
+        let offset: Int64
+
+        static let home = Place(zone: "Europe/London", offset: 0)
+        static let others = [
+            Place(zone: "America/New_York", offset: -5 * 3600), Place(zone: "Asia/Kathmandu", offset: 20_700),
+            Place(zone: "Europe/Berlin", offset: 3600),
+        ]
+    }
 
     private static let watchDevice = Device(
         name: "Watch", manufacturer: "Example", model: "Watch", hardwareVersion: "7,2")
@@ -27,8 +43,8 @@ struct LifeRows {
         var extras: SampleBatch.Extras?
     }
 
-    /// How many days a history of this number has: no more than give each day two hundred samples.
-    static func days(_ samples: Int) -> Int { min(History.days, samples / 200 + 1) }
+    /// How many days a history of this number has: no more than give each day six hundred samples.
+    static func days(_ samples: Int) -> Int { min(History.days, samples / 600 + 1) }
 
     private var random: SplitMix64
     private let samples: Int
@@ -36,6 +52,8 @@ struct LifeRows {
     private var day = 0
     private var meals = 0
     private var kilograms = 81.0
+    private var place = Place.home
+    private var daysLeft = 0
     private var rows: ArraySlice<Row> = []
 
     init(samples: Int, seed: UInt64) {
@@ -57,13 +75,15 @@ struct LifeRows {
         }
     }
 
-    /// Makes the rows of the next day: as many as keep the whole history at its number.
+    /// Makes the rows of the next day: as many as keep the whole history at its number. A long workout takes from the next days' walks.
     private mutating func makeDay() {
         let days = LifeRows.days(samples)
         let quota = samples * (day + 1) / days - made
+        travel()
         let morning =
             History.start.nanoseconds / Instant.nanosecondsPerSecond + Int64(History.days - days + day) * 86_400
-        var today: [Row] = []
+            - place.offset
+        var today: [Row] = walk(morning + Int64(random.whole(6 * 3600...22 * 3600)))
         if random.chance(0.7) { today.append(weighing(morning)) }
         if random.chance(0.8) {
             for hour in [8, 13, 19] { today += meal(morning + Int64(hour) * 3600) }
@@ -71,11 +91,19 @@ struct LifeRows {
         if random.chance(0.4) { today += workout(morning + Int64(random.whole(17 * 3600...20 * 3600))) }
         // A walk counted by phone and watch fills the rest of the day's number.
         while today.count < quota { today += walk(morning + Int64(random.whole(6 * 3600...22 * 3600))) }
-        today.removeLast(today.count - max(0, min(quota, today.count)))
         today.sort { $0.start < $1.start }
         made += today.count
         day += 1
         rows = today[...]
+    }
+
+    /// Now and then a trip of some days.
+    private mutating func travel() {
+        daysLeft -= 1
+        if daysLeft > 0 { return }
+        let isLeaving = place.offset == 0 && random.chance(0.03)
+        place = isLeaving ? Place.others[random.below(Place.others.count)] : .home
+        daysLeft = isLeaving ? random.whole(3...14) : 1
     }
 
     private mutating func weighing(_ morning: Int64) -> Row {
@@ -90,6 +118,7 @@ struct LifeRows {
             row.extras = SampleBatch.Extras()
             row.extras?.syncIdentifier = SampleID(using: &random).description
             row.extras?.version = 1
+            row.extras?.timeZone = place.zone
         }
         return row
     }
@@ -109,32 +138,38 @@ struct LifeRows {
             extras.group = "app.log.\(meals)"
             extras.syncIdentifier = "app.log.\(meals).\(nutrient.name)"
             extras.version = 1
+            extras.timeZone = place.zone
             if nutrient.name == "energy" { extras.metadata["HKFoodType"] = .string("meal \(meals % 12)") }
             row.extras = extras
             return row
         }
     }
 
-    /// Energy by the minute, from the watch; the first minutes say where.
+    /// Energy every few seconds, from the watch; the first samples say where.
     private mutating func workout(_ start: Int64) -> [Row] {
         let isIndoor = random.chance(0.5)
-        return (0..<random.whole(20...50)).map { minute in
-            let from = start + Int64(minute) * 60
-            let value = (random.real(4...14) * 1000).rounded() / 1000
+        let end = start + Int64(random.whole(20 * 60...50 * 60))
+        var rows: [Row] = []
+        var time = start
+        while time < end {
+            let next = time + Int64(random.whole(2...7))
+            let value = (Double(next - time) * random.real(0.07...0.23) * 1000).rounded() / 1000
             var row = Row(
-                type: .activeEnergyBurned, unit: .kilocalorie, source: Sources.watch, start: from, end: from + 60,
+                type: .activeEnergyBurned, unit: .kilocalorie, source: Sources.watch, start: time, end: next,
                 value: value)
-            if minute < 3 {
+            if rows.count < 3 {
                 var extras = SampleBatch.Extras()
                 extras.device = LifeRows.watchDevice
                 extras.metadata["HKIndoorWorkout"] = .bool(isIndoor)
                 row.extras = extras
             }
-            return row
+            rows.append(row)
+            time = next
         }
+        return rows
     }
 
-    /// A burst of walking: the watch counts in shorter pieces than the phone, over the same time.
+    /// A burst of walking: the watch counts steps and metres in shorter pieces than the phone, over the same time.
     private mutating func walk(_ start: Int64) -> [Row] {
         let end = start + Int64(random.whole(120...2400))
         var rows: [Row] = []
@@ -147,12 +182,10 @@ struct LifeRows {
                     Row(
                         type: .stepCount, unit: .count, source: source, start: time, end: next,
                         value: steps.rounded()))
-                if source == Sources.phone {
-                    rows.append(
-                        Row(
-                            type: .distanceWalkingRunning, unit: .meter, source: source, start: time, end: next,
-                            value: steps * random.real(0.7...0.8)))
-                }
+                rows.append(
+                    Row(
+                        type: .distanceWalkingRunning, unit: .meter, source: source, start: time, end: next,
+                        value: steps * random.real(0.7...0.8)))
                 time = next + Int64(random.whole(1...20))
             }
         }

@@ -59,6 +59,26 @@ struct ProfileTests {
         #expect(Set(steps.map(\.source.name)) == ["Phone", "Watch"])
         #expect(zip(steps, steps.dropFirst()).contains { $0.end > $1.start && $0.source != $1.source })
         #expect(samples.contains { !$0.metadata.isEmpty } && samples.contains { $0.device != nil })
+        // Phone and watch count the metres of a walk too, a meal has a dozen nutrients, and workouts have energy every few seconds.
+        #expect(Set(samples.filter { $0.type == .distanceWalkingRunning }.map(\.source.name)) == ["Phone", "Watch"])
+        #expect(meals.values.dropFirst().dropLast().allSatisfy { Set($0.map(\.type)).count == 12 && $0.count == 12 })
+        let energy = samples.filter { $0.type == .activeEnergyBurned }
+        #expect(
+            !energy.isEmpty
+                && energy.allSatisfy { (2...7).contains(($0.end.nanoseconds - $0.start.nanoseconds) / 1_000_000_000) })
+    }
+
+    @Test("In profile life people travel: what they write down says where, and their days begin at other hours")
+    func travel() {
+        let samples = all(History(.life, samples: 300_000))
+        let written = samples.filter { $0.origin == .authored }
+        #expect(written.allSatisfy { $0.timeZone != nil })
+        #expect(Set(written.compactMap(\.timeZone)).count == 4)
+        func hours(_ zone: String) -> Set<Int64> {
+            Set(written.filter { $0.timeZone == zone }.map { $0.start.nanoseconds / 3_600_000_000_000 % 24 })
+        }
+        #expect(hours("Europe/London") != hours("America/New_York"))
+        #expect(zip(samples, samples.dropFirst()).allSatisfy { $0.start <= $1.start })
     }
 
     private func all(_ history: History) -> [Sample] {

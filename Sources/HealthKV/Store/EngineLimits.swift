@@ -38,8 +38,8 @@ package struct EngineLimits: Sendable {
     package var skipsSync = false
     /// Leaves out the walk over the pages at opening: a fault for harnesses that must find it.
     package var skipsWalk = false
-    /// Files from this size on get a stamp when they are closed. A smaller one is walked faster than the clock ticks.
-    package var stampedBytes: Int64 = 64 << 20
+    /// Files from this size on get a stamp when they are closed. A smaller one is walked in a millisecond.
+    package var stampedBytes: Int64 = 8 << 20
     /// Does not ask whether the file is a copy: for harnesses that make thousands of copies.
     package var ignoresPlace = false
     /// Told of each step of putting a compacted file in place, so that tests can end the process there.

@@ -20,6 +20,13 @@ struct LaneEdit {
         }
         private static let manyRows = 64
 
+        /// How many rows there were before those that came, where all of these came behind them; `nil` where it was otherwise.
+        var rowsBeforeAppended: Int? {
+            let old = rows.count - added.count
+            guard removed.isEmpty, let first = added.first, old >= 0, rows[old].point == first.point else { return nil }
+            return old
+        }
+
         /// Those of the times at which rows came or went, or were purged, at which rows of the neighbours may lie too.
         func contested(with purged: [StoredRow], atEndsOf bounds: ChunkBounds) -> [(start: Int64, end: Int64)] {
             [bounds.key.lower, bounds.upper].map { (start: $0.start, end: $0.end) }.filter { time in

@@ -66,9 +66,15 @@ extension WriteTransaction {
             if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
             let marks = try shadows(lane.type)
             if marks { try markShadows(lane, &merged.rows, chunk.bounds) }
+            let bounds = chunk.bounds
+            if try chunk.exists && chunk.purged.isEmpty && beginTail(bounds, merged) {
+                if marks { try refreshShadows(lane, merged.contested(with: [], atEndsOf: bounds)) }
+                continue
+            }
+            if chunk.exists { try endTail(&chunk.bounds, &merged) }
             try write(chunk.bounds, merged.rows, exists: chunk.exists, growth: merged.growth)
             // Rivals at the ends of the chunk's span may stand in its neighbours.
-            if marks { try refreshShadows(lane, merged.contested(with: chunk.purged, atEndsOf: chunk.bounds)) }
+            if marks { try refreshShadows(lane, merged.contested(with: chunk.purged, atEndsOf: bounds)) }
         }
     }
 
@@ -80,7 +86,11 @@ extension WriteTransaction {
         var rows = rows
         let encoder = environment.encoder
         var plan = rows.isEmpty ? nil : encoder.plan(rows.prefix(ChunkEncoder.rowLimit))
-        if exists, plan.map({ $0.byteCount * 4 < encoder.hotBudget }) ?? true, rows.count < ChunkEncoder.rowLimit / 4 {
+        // The last chunk of a lane may be small: it is where more will come.
+        let isTail = bounds.upper == .greatest && !rows.isEmpty
+        if exists, !isTail, plan.map({ $0.byteCount * 4 < encoder.hotBudget }) ?? true,
+            rows.count < ChunkEncoder.rowLimit / 4
+        {
             if try join(&bounds, &rows, hotBytes: plan?.byteCount ?? 0) {
                 plan = rows.isEmpty ? nil : encoder.plan(rows[...])
             }
@@ -89,12 +99,19 @@ extension WriteTransaction {
             let empty = encoder.encodeEmpty(key: bounds.key, upper: bounds.upper, commit: commit)
             return try put(bounds.key, empty.hot, empty.details)
         }
-        if plan.rows == rows.count, plan.byteCount <= encoder.hotBudget,
-            ChunkEncoder.rowsWithinTextBudget(rows[...]) == rows.count
-        {
-            return try put(bounds, rows[...], plan)
-        }
+        if fits(rows[...], plan) { return try put(bounds, rows[...], plan) }
         try writeSeveral(bounds, rows, growth)
+    }
+
+    /// Whether rows with this plan may share one chunk.
+    func fits(_ rows: ArraySlice<StoredRow>, _ plan: ChunkEncoder.HotPlan) -> Bool {
+        plan.rows == rows.count && plan.byteCount <= environment.encoder.hotBudget
+            && ChunkEncoder.rowsWithinTextBudget(rows) == rows.count
+    }
+
+    mutating func removeChunk(_ key: ChunkKey) throws {
+        try remove(.chunks, key.bytes)
+        try remove(.details, key.bytes)
     }
 
     /// Joins a small chunk with a neighbour that has room, so that deletions do not leave crumbs.
@@ -117,8 +134,7 @@ extension WriteTransaction {
                 continue
             }
             let gone = before ? bounds.key : other.bounds.key
-            try remove(.chunks, gone.bytes)
-            try remove(.details, gone.bytes)
+            try removeChunk(gone)
             bounds = ChunkBounds(
                 key: before ? other.bounds.key : bounds.key, upper: before ? bounds.upper : other.bounds.upper)
             rows = joined
@@ -165,7 +181,7 @@ extension WriteTransaction {
         }
     }
 
-    private mutating func pack(_ bounds: ChunkBounds, _ rows: ArraySlice<StoredRow>, _ packer: ChunkPacker) throws {
+    mutating func pack(_ bounds: ChunkBounds, _ rows: ArraySlice<StoredRow>, _ packer: ChunkPacker) throws {
         let encoder = environment.encoder
         var packer = packer
         var from = rows.startIndex

@@ -1,3 +1,4 @@
+import ColumnFormat
 import Testing
 
 @testable import HealthKV
@@ -43,5 +44,60 @@ import Testing
         print("chunks: \(inOrder) in order, \(newestFirst) with the newest first, \(backwards) backwards")
         #expect(newestFirst * 5 <= inOrder * 6)
         #expect(backwards * 5 <= inOrder * 6)
+    }
+
+    @Test("What is saved one by one behind an import rewrites a small chunk each time, and leaves full ones behind")
+    func oneByOne() throws {
+        let inOrder = try chunks(after: pages(0..<12_000))
+        let singles = (11_700..<12_000).map { Self.samples[$0...$0] }
+        #expect(try chunks(after: pages(0..<11_700) + singles) <= inOrder + 2)
+        // Some hundreds at once between them, as from a peer's feed.
+        var mixed: [ArraySlice<Sample>] = []
+        for from in stride(from: 0, to: 6_000, by: 200) {
+            mixed.append(Self.samples[from..<from + 195])
+            for single in from + 195..<from + 200 { mixed.append(Self.samples[single...single]) }
+        }
+        let (apart, together) = (try chunks(after: mixed + pages(6_000..<12_000)), inOrder)
+        print("chunks: \(apart) of small imports with single samples between them, \(together) in order")
+        #expect(apart * 5 <= together * 6)
+    }
+
+    @Test("The last chunk of a lane stays small while samples come one by one, whatever they are")
+    func smallTail() throws {
+        try withStore { store throws in
+            var batch = SampleBatch()
+            for sample in Self.samples[..<3_000] { batch.append(sample) }
+            try store.importBatch(batch)
+            for sample in Self.samples[3_000..<3_200] {
+                try store.save(sample)
+                #expect(try lastRows(store) <= 64)
+            }
+            // An edit and a deletion in it do not make it large.
+            var edited = Self.samples[3_199]
+            edited.quantity.value += 1
+            let last = edited
+            try store.write { txn in
+                try txn.save(last)
+                _ = try txn.delete(id: Self.samples[3_198].id)
+            }
+            #expect(try lastRows(store) <= 64)
+            #expect(try store.read { try $0.count(of: .stepCount) } == 3_199)
+            #expect(try store.check().isClean)
+        }
+    }
+
+    private func lastRows(_ store: SampleStore) throws -> Int {
+        try store.read { txn in
+            let type = try #require(try txn.snapshot.number(of: .stepCount))
+            var rows = 0
+            for duration in DurationClass.allCases {
+                let lane = Lane(type: type, duration: duration)
+                try txn.snapshot.forEachChunk(lane, from: .least, to: .greatest, descending: true) { chunk in
+                    rows = max(rows, chunk.rows)
+                    return false
+                }
+            }
+            return rows
+        }
     }
 }

@@ -8,9 +8,9 @@ struct Target {
         guard let own = figures["HealthKV", work] else { return [] }
         switch work {
         case "import": return importTargets(own, figures)
-        case "bytes_per_sample": return [most(own.value, 40, "bytes")]
-        case "bytes_per_sample_compacted": return [most(own.value, 37, "bytes")]
-        case "bytes_per_sample_derived_compacted": return [most(own.value, 10, "bytes")]
+        case "bytes_per_sample": return [most(own.value, 45, "bytes")]
+        case "bytes_per_sample_compacted": return [most(own.value, 40, "bytes")]
+        case "bytes_per_sample_derived_compacted": return [most(own.value, 14, "bytes")]
         case "read_all", "read_all_recycled":
             return [
                 ratio(own, figures["LMDB-rows", work], atLeast: 10, "rows"),
@@ -54,7 +54,7 @@ struct Target {
     }
 
     private static func importTargets(_ own: Figure, _ figures: Figures) -> [Target] {
-        var targets = [Target(text: ">= 1.8 M/s", isMet: own.value >= 1_800_000)]
+        var targets = [Target(text: ">= 1.5 M/s", isMet: own.value >= 1_500_000)]
         if let target = ratio(own, figures["SQLite", "import"], atLeast: 10, "SQLite") { targets.append(target) }
         if let bytes = own.privateBytes {
             targets.append(Target(text: "private < 128 MB", isMet: bytes < 128_000_000))
