@@ -45,7 +45,7 @@ enum CheckVerb: Verb {
 
     private static func check(_ folder: String, limit: Int, _ progress: Progress) throws -> CheckReport {
         guard StoreAccess.holdsStore(folder) else { throw StoreAccess.noStore(in: folder) }
-        let report = try SampleStore.check(at: folder, limit: limit) { share in
+        let report = try SampleStore.check(at: folder, limit: limit, onNotice: StoreAccess.tell) { share in
             (try? progress.advance(to: Int(share * 100))) != nil
         }
         try Interruption.check()
