@@ -77,29 +77,39 @@ struct DumpHeadTests {
 
     @Test("A dump of very many sources keeps their order, whatever the order of their samples")
     func manySources() throws {
-        let count = DumpHead.sourceLimit + 50
+        let count = DumpHead.partSources + 50
         try bench.load("S", (0..<count).reversed().map { step("App \($0)") }.joined(separator: "\n"))
         let dump = try bench.run("dump", "S")
         let heads = try dump.lines().compactMap { $0["dump"] as? [String: Any] }
-        #expect(heads.map { ($0["sources"] as? [Any])?.count } == [DumpHead.sourceLimit, 50])
+        #expect(heads.map { ($0["sources"] as? [Any])?.count } == [DumpHead.partSources, 50])
         try bench.load("T", dump.output)
         #expect(try sources("T") == (0..<count).reversed().map { "App \($0)" })
         #expect(try bench.run("dump", "T").output == dump.output)
         try bench.expectClean("T")
     }
 
-    @Test(
-        "Sources of lines that fill a batch without a sample are known in their order, and stay when a later line is bad"
-    )
+    @Test("A line that fills a batch without a sample ranks its sources, and stays when a later line is bad")
     func batchWithoutSamples() throws {
-        let half = DumpHead.sourceLimit
-        let heads = [head(0..<half), head(half..<half * 2)]
-        let bad = try bench.run("load", "S", input: (heads + ["nonsense"]).joined(separator: "\n"))
-        #expect(bad.code == 1 && bad.errors.contains("--from-line 3"), "\(bad.errors)")
+        let padding = String(repeating: " ", count: Loader.batchBytes)
+        let bad = try bench.run("load", "S", input: "\(head(0..<3))\(padding)\nnonsense")
+        #expect(bad.code == 1 && bad.errors.contains("--from-line 2"), "\(bad.errors)")
         #expect(bench.exists("S"), "what is stored is not removed again")
-        let last = "App \(half * 2 - 1)"
-        try bench.load("S", [step(last), step("App 0")].joined(separator: "\n"))
-        #expect(try sources("S").filter { $0 == last || $0 == "App 0" } == ["App 0", last])
+        try bench.load("S", (0..<3).reversed().map { step("App \($0)") }.joined(separator: "\n"))
+        #expect(try sources("S") == ["App 0", "App 1", "App 2"])
         try bench.expectClean("S")
+    }
+
+    @Test("Lines of one head may come in several batches")
+    func severalBatches() throws {
+        let file = bench.folder.appendingPathComponent("lines")
+        let lines = [head(2..<4), head(0..<2), step("App 0"), step("App 1"), step("App 2")]
+        try Data(lines.joined(separator: "\n").utf8).write(to: file)
+        let store = try SampleStore.open(at: bench.path("S"))
+        let arguments = try ArgumentParser.parse(["S"], for: LoadVerb.description)
+        let progress = Progress(arguments, Console(environment: [:]), unit: "bytes")
+        var loader = Loader(store: store, input: try InputPieces(file.path), zone: .utc, batchBytes: 10)
+        #expect(try loader.loadAll(skipBad: false, progress).inserted == 3)
+        try store.close()
+        #expect(try sources("S").filter { $0 != "App 3" } == ["App 2", "App 0", "App 1"])
     }
 }

@@ -5,8 +5,10 @@ import HealthKV
 struct DumpHead {
     /// The version of the lines. A greater one is refused.
     static let version: Int64 = 1
-    /// With a kind for every line of a batch these are still fewer than a batch can hold.
+    /// Sources that a line may have. With a kind for every line of a batch these are still fewer than a batch can hold.
     static let sourceLimit = 16_384
+    /// Sources after which another part begins: far more than histories have.
+    static let partSources = 4_096
     /// Text after which another part begins: far less than a line may have.
     private static let textLimit = 1 << 20
 
@@ -28,7 +30,7 @@ struct DumpHead {
 
     /// The head of a dump in parts that fit on a line each; one where nothing is extreme, and never none.
     static func parts(
-        of transaction: borrowing ReadTransaction, sourceLimit: Int = sourceLimit
+        of transaction: borrowing ReadTransaction, sourceLimit: Int = partSources
     ) throws -> [DumpHead] {
         var parts = [DumpHead()]
         func add(_ cost: Int, _ add: (inout DumpHead) -> Void) {
