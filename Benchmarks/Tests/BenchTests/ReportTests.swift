@@ -91,7 +91,8 @@ struct ReportTests {
         let optional: Set = [
             "runs", "low", "high", "p50", "p99", "p999", "worst", "private_bytes", "peak_bytes", "written_bytes",
         ]
-        for (figure, missing) in [(whole, []), (bare, optional)] {
+        let cases: [(figure: Figure, missing: Set<String>)] = [(whole, []), (bare, optional)]
+        for (figure, missing) in cases {
             let line = try JSONEncoder().encode(figure)
             let object = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
             let always: Set = ["contestant", "work", "samples", "profile", "value", "unit", "from_summaries"]

@@ -206,7 +206,7 @@ extension JSONScanner {
             try expect(0x5D, or: form)
         }
         guard sources.count <= DumpHead.sourceLimit else {
-            throw JSONError(reason: "more than \(DumpHead.sourceLimit) sources on a line")
+            throw JSONError(reason: "more than \(DumpHead.sourceLimit) sources")
         }
         var head = DumpHead(sources: sources)
         while let key = try nextKey(isFirst: false) {
