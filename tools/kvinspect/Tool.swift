@@ -65,7 +65,7 @@ struct Tool {
             console.say("Error: \(failure.message)")
             return failure.code
         } catch {
-            console.say("Error: \(error)")
+            console.say("Error: \(StoreAccess.text(for: error))")
             return StoreAccess.code(for: error)
         }
     }

@@ -81,19 +81,26 @@ struct ReportTests {
         #expect(!Table(measurements, settings).text.contains("MISS"))
     }
 
-    @Test("A line of JSON has the names that the documentation gives")
+    @Test("Every line of JSON has all the names that the documentation gives, with null for what was not measured")
     func json() throws {
-        let measurement = Figure(
+        let whole = Figure(
             contestant: "memcpy", work: "read_all", samples: 1, profile: "plain", value: 2, unit: .perSecond, runs: 9,
-            p50: 3,
-            p99: 4, p999: 4.5, worst: 5, privateBytes: 6, peakBytes: 7, writtenBytes: 8)
-        let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(measurement)) as? [String: Any]
-        #expect(
-            Set(try #require(object).keys) == [
-                "contestant", "work", "samples", "profile", "value", "unit", "runs", "p50", "p99", "p999", "worst",
-                "private_bytes",
-                "peak_bytes", "written_bytes", "from_summaries",
-            ])
+            low: 1, high: 3, p50: 3, p99: 4, p999: 4.5, worst: 5, privateBytes: 6, peakBytes: 7, writtenBytes: 8)
+        let bare = Figure(
+            contestant: "memcpy", work: "read_all", samples: 1, profile: "plain", value: 2, unit: .perSecond)
+        let optional: Set = [
+            "runs", "low", "high", "p50", "p99", "p999", "worst", "private_bytes", "peak_bytes", "written_bytes",
+        ]
+        let cases: [(figure: Figure, missing: Set<String>)] = [(whole, []), (bare, optional)]
+        for (figure, missing) in cases {
+            let line = try JSONEncoder().encode(figure)
+            let object = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
+            let always: Set = ["contestant", "work", "samples", "profile", "value", "unit", "from_summaries"]
+            #expect(Set(object.keys) == always.union(optional))
+            #expect(Set(object.filter { $0.value is NSNull }.keys) == missing)
+            let again = try JSONDecoder().decode(Figure.self, from: line)
+            #expect(again.p99 == figure.p99 && again.privateBytes == figure.privateBytes && again.runs == figure.runs)
+        }
     }
 
     @Test("A part of an answer is compared with the same part, and stands for the whole work")

@@ -48,8 +48,10 @@ extension SampleStore {
     /// - Parameters:
     ///   - limit: the most findings to list; the rest is counted.
     ///   - progress: called now and then with the share that is done, 0 to 1. Answer false to stop.
+    ///   - onNotice: told what the opening of the store has to say, such as that it is read without locks.
     public static func check(
-        at folder: String, limit: Int = 1_000, progress: (Double) -> Bool = { _ in true }
+        at folder: String, limit: Int = 1_000, progress: (Double) -> Bool = { _ in true },
+        onNotice: (@Sendable (StoreNotice) -> Void)? = nil
     ) throws -> CheckReport {
         let inspection = try PageInspection(folder: folder, limit: limit)
         if !inspection.isSound { return inspection.rawReport(limit: limit) }
@@ -57,6 +59,7 @@ extension SampleStore {
             var options = Options()
             options.readOnly = true
             options.createIfMissing = false
+            options.onNotice = onNotice
             let store = try open(at: folder, options: options)
             defer { try? store.close() }
             return try store.check(limit: limit, progress: progress)

@@ -7,9 +7,10 @@ extension WriteTransaction {
     /// one by the rules of ``save(_:)-(Sample)``; all others go straight into chunks.
     ///
     /// Identical rows without ids are numbered within the batch; across batches give them a ``SampleBatch/Extras/multiplicity``.
+    /// The sources of the batch's kinds become known in their order, which ranks them, also of kinds without rows.
     @discardableResult
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
-        guard !batch.isEmpty else { return ImportReport() }
+        guard !batch.isEmpty || !batch.kinds.isEmpty else { return ImportReport() }
         try batch.validate()
         return try whole { try $0.importValid(batch) }
     }

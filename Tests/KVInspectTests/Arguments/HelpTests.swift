@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import kvinspect
@@ -31,6 +32,27 @@ struct HelpTests {
         #expect(run.output.contains("-h, --help"))
         #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
         #expect(try bench.run("help", name).output == run.output)
+    }
+
+    @Test("Help as JSON describes each verb with its arguments and options")
+    func json() throws {
+        let verbs = try #require(try bench.run("help", "--format", "json").json()["verbs"] as? [[String: Any]])
+        #expect(verbs.map { $0["name"] as? String } == Tool.verbs.map { $0.description.name })
+        let one = try #require(
+            try bench.run("help", "scan", "--format", "json").json()["verbs"] as? [[String: Any]])
+        let scan = try #require(one.first)
+        #expect(one.count == 1 && scan["usage"] as? String == ScanVerb.description.usage)
+        let arguments = try #require(scan["arguments"] as? [[String: Any]])
+        #expect(arguments.map { $0["name"] as? String } == ["store"] && arguments[0]["required"] as? Bool == true)
+        let options = try #require(scan["options"] as? [[String: Any]])
+        func option(_ name: String) throws -> [String: Any] {
+            try #require(options.first { $0["name"] as? String == name }, "\(name)")
+        }
+        let order = try option("order")
+        #expect(order["value"] as? String == "order" && order["choices"] as? [String] == ["asc", "desc"])
+        #expect(order["default"] as? String == "asc" && order["help"] as? String == "Earliest or latest first.")
+        #expect(try option("shadowed")["value"] is NSNull && option("type")["required"] as? Bool == true)
+        #expect(try bench.run("help", "--format", "jsonl").lines().count == Tool.verbs.count)
     }
 
     @Test("--version prints the version")

@@ -20,7 +20,7 @@ struct UsageTests {
             (["scan", "S", "--type", "a", "--limit", "-1"], "Error: The value '-1' is invalid for '--limit <count>'"),
             (["dump", "S", "--format", "csv"], "Error: The value 'csv' is invalid for '--format <format>'"),
             (["dump", "S", "--raw", "--format", "jsonl"], "Error: --raw and --format exclude each other"),
-            (["dump", "S", "--format", "table"], "Please provide 'jsonl'."),
+            (["dump", "S", "--format", "table"], "Please provide one of 'json' or 'jsonl'."),
             (["scan", "S", "--type="], "Error: The value '' is invalid for '--type <type>'"),
             (["stats", "S", "--type", ""], "Error: The value '' is invalid for '--type <type>'"),
             (["hash", "S", "--tz", "UTC"], "Error: Unknown option '--tz'"),
@@ -41,6 +41,7 @@ struct UsageTests {
             (["get", "S"], "Error: Missing expected argument '<id>'"),
             (["--frobnicate"], "Error: Unknown option '--frobnicate'"),
             (["help", "nothing"], "Error: Unknown verb 'nothing'"),
+            (["load", "S", "--from-line", "first"], "Error: The value 'first' is invalid for '--from-line <line>'"),
         ]
         for (arguments, words) in cases {
             let run = try bench.run(arguments, input: nil)
@@ -50,6 +51,7 @@ struct UsageTests {
             #expect(run.errors.contains("\nUsage: kvinspect"), "\(arguments)")
             #expect(run.errors.contains("--help' for more information."), "\(arguments)")
         }
+        #expect(!bench.exists("S"), "nothing was made on the way")
     }
 
     @Test("A usage error names the verb's usage and its help")

@@ -113,6 +113,21 @@ struct DumpTests {
         try bench.expectClean("T")
     }
 
+    @Test("JSON has the same lines in an envelope, with sync state, and says when something is missing")
+    func json() throws {
+        for words in [["dump", "S"], ["dump", "S", "--all"]] {
+            let json = try bench.run(words + ["--format", "json"], input: nil).json()
+            let lines = try #require(json["lines"] as? [[String: Any]])
+            #expect(json["verb"] as? String == "dump" && json["complete"] == nil)
+            #expect(try NSArray(array: lines) == NSArray(array: bench.run(words, input: nil).lines()))
+        }
+        try bench.damageChunk("S") { _ in 0 }
+        for words in [["dump", "S"], ["dump", "S", "--skip-damaged"]] {
+            let run = try bench.run(words + ["--format", "json"], input: nil)
+            #expect(try run.code == 2 && run.json()["complete"] as? Bool == false, "\(run.errors)")
+        }
+    }
+
     @Test("The raw dump is what mdb_dump writes, and mdb_load reads it back", .enabled(if: MDBTools.areInstalled))
     func raw() throws {
         let raw = try bench.run("dump", "S", "--raw")

@@ -191,7 +191,7 @@ extension JSONScanner {
     /// `{"version":1,"sources":[…]}`, `"priorities":{TYPE:[{"source":…,"userEntered":…},…]}` where orders were set, and
     /// `"shadowing":{TYPE:true}` where that was.
     @_lifetime(self: copy self)
-    mutating func dumpHead() throws(JSONError) -> DumpHeadLine {
+    mutating func dumpHead() throws(JSONError) -> DumpHead {
         let form =
             "{\"version\":1,\"sources\":[…],\"priorities\":{…},\"shadowing\":{…}} was expected; other versions are not known"
         try beginObject()
@@ -208,7 +208,7 @@ extension JSONScanner {
         guard sources.count <= DumpHead.sourceLimit else {
             throw JSONError(reason: "more than \(DumpHead.sourceLimit) sources")
         }
-        var head = DumpHeadLine(sources: sources)
+        var head = DumpHead(sources: sources)
         while let key = try nextKey(isFirst: false) {
             switch try text(in: key) {
             case "priorities": head.priorities = try priorities(form)

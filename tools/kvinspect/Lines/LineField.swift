@@ -2,7 +2,7 @@
 enum LineField: Int, CaseIterable {
     case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin, userEntered
     case shadowed, count, multiplicity, device, metadata, group, timeZone, local, workout, original
-    /// What concerns the whole dump, on its first line.
+    /// What concerns the whole dump: on its first line, or alone on a line.
     case dump
     /// Sync state, alone on a line.
     case state

@@ -65,18 +65,22 @@ struct LineReader {
         var modified: Instant?
         var replica: Int64 = 0
         /// What concerns the whole dump that begins here.
-        var head: DumpHeadLine?
+        var head: DumpHead?
+        /// Whether the head is all that there is.
+        var isHead = false
         var isState = false
         var state: StateEntry?
     }
 
-    /// Reads one line; its sample becomes the next row of `batch`. A blank line has none, and a line of sync state neither.
+    /// Reads one line; its sample becomes the next row of `batch`. A blank line has none, and neither has a line of sync state or
+    /// one with nothing but the head of a dump.
     mutating func read(_ line: Span<UInt8>, into batch: inout SampleBatch) throws(JSONError) {
         var scanner = JSONScanner(line)
         if scanner.peek() == nil { return }
         let row = try readFields(&scanner)
         try scanner.end()
         if let state = row.state { states.append(state) }
+        if let head = row.head, row.isHead { return try take(head, &batch) }
         if !row.isState { try append(row, to: &batch) }
     }
 
@@ -100,6 +104,7 @@ struct LineReader {
                 throw JSONError(reason: "\(field.name): \(error.reason)")
             }
         }
+        row.isHead = row.head != nil && index == 1
         if row.isState, index > 1 { throw JSONError(reason: "state stands with other fields") }
         return row
     }
@@ -161,11 +166,7 @@ struct LineReader {
         }
         let end = row.end ?? start
         guard start <= end else { throw JSONError(ModelError.startAfterEnd) }
-        if let head = row.head {
-            try rank(head.sources, in: &batch)
-            priorities.merge(head.priorities) { $1 }
-            shadowing.merge(head.shadowing) { $1 }
-        }
+        if let head = row.head { try take(head, &batch) }
         let kind = try kindNumber(row.kind, in: &batch)
         if categories.contains(row.kind.type), Int32(exactly: value) == nil {
             throw JSONError(reason: "value: a category's is a whole number")
@@ -186,13 +187,16 @@ struct LineReader {
         batch.setExtras(extras, row: batch.count - 1)
     }
 
-    /// Makes sources known in the order of the dumped store: a store ranks them by the order in which it meets them.
-    private func rank(_ sources: [Source], in batch: inout SampleBatch) throws(JSONError) {
-        for source in sources {
+    /// Makes sources known in the order of the dumped store, since a store ranks them by the order in which it meets them, and
+    /// notes what was set for types.
+    private mutating func take(_ head: DumpHead, _ batch: inout SampleBatch) throws(JSONError) {
+        for source in head.sources {
             try LineReader.validate(
                 Sample(.stepCount, 0, .count, at: Instant(nanoseconds: 0), source: source, id: .max))
             _ = batch.kind(.stepCount, .count, source: source)
         }
+        priorities.merge(head.priorities) { $1 }
+        shadowing.merge(head.shadowing) { $1 }
     }
 
     /// The batch's number for a kind, which is validated once.

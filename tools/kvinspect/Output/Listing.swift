@@ -19,10 +19,10 @@ struct Listing {
     /// How many records were printed.
     private(set) var count = 0
 
-    private init(_ shape: Shape, _ arguments: ParsedArguments, _ console: Console) throws {
+    private init(_ shape: Shape, _ arguments: ParsedArguments, _ console: Console, _ format: OutputFormat) throws {
         self.console = console
         self.shape = shape
-        format = arguments.listFormat(console)
+        self.format = format
         table = Table(columns: shape.tableColumns ?? shape.columns, isStyled: console.isStyled)
         switch format {
         case .json:
@@ -36,12 +36,12 @@ struct Listing {
     }
 
     /// Prints what `body` appends, and behind it the fields that it answers. What was appended before an error is printed too, and
-    /// JSON then says that the list is not complete.
+    /// JSON then says that the list is not complete. Without a `format` it is that of lists.
     static func print(
-        _ shape: Shape, _ arguments: ParsedArguments, _ console: Console,
+        _ shape: Shape, _ arguments: ParsedArguments, _ console: Console, format: OutputFormat? = nil,
         _ body: (inout Listing) throws -> [JSONValue.Field]
     ) throws {
-        var listing = try Listing(shape, arguments, console)
+        var listing = try Listing(shape, arguments, console, format ?? arguments.listFormat(console))
         do {
             let trailer = try body(&listing)
             try listing.finish(trailer)

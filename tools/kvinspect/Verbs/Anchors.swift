@@ -19,23 +19,27 @@ enum AnchorsVerb: Verb {
         key: "anchors", columns: ["peer", "type", "scope", "token", "time", "outcome"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let sync = SyncFields(zone: try arguments.zone())
         if let (_, peer) = try arguments.action(of: Action.self, on: "peer") {
             return try reset(peer, arguments, console)
         }
-        let sync = SyncFields(zone: try arguments.zone())
         let store = try StoreAccess.openForReading(arguments.store)
+        let progress = Progress(arguments, console, unit: "anchors")
         try Listing.print(shape, arguments, console) { listing in
             for anchor in try store.read({ try $0.anchors(of: arguments.text("peer")) }) {
                 try listing.append(.object(sync.fields(of: anchor)))
+                try progress.advance()
             }
             return []
         }
+        progress.finish()
         return .clean
     }
 
     private static func reset(_ peer: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let store = try StoreAccess.openForChanging(arguments.store)
         console.say("Forgetting the places in the feed of \(peer) in the store in \(arguments.store).")
+        let progress = Progress(arguments, console, unit: "anchors")
         let count = try store.write { txn in
             let anchors = try txn.anchors(of: peer)
             if anchors.isEmpty, try txn.peer(peer) == nil {
@@ -45,6 +49,7 @@ enum AnchorsVerb: Verb {
             for anchor in anchors { try txn.removeAnchor(peer: peer, type: anchor.type, scope: anchor.scope) }
             return anchors.count
         }
+        progress.finish(at: count)
         try Answer.print([.init("peer", .string(peer)), .init("removed", .count(count))], arguments, console) {
             ["\(count) \(count == 1 ? "anchor" : "anchors") of \(Table.clean(peer)) removed"]
         }

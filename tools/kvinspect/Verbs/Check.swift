@@ -45,9 +45,9 @@ enum CheckVerb: Verb {
 
     private static func check(_ folder: String, limit: Int, _ progress: Progress) throws -> CheckReport {
         guard StoreAccess.holdsStore(folder) else { throw StoreAccess.noStore(in: folder) }
-        let report = try SampleStore.check(at: folder, limit: limit) { share in
-            (try? progress.advance(to: Int(share * 100))) != nil
-        }
+        let report = try SampleStore.check(
+            at: folder, limit: limit, progress: { (try? progress.advance(to: Int($0 * 100))) != nil },
+            onNotice: StoreAccess.tell)
         try Interruption.check()
         return report
     }

@@ -26,13 +26,16 @@ enum ConflictsVerb: Verb {
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()
         let store = try StoreAccess.openForReading(arguments.store)
+        let progress = Progress(arguments, console, unit: "conflicts")
         let showsValues = arguments.flag("show-values")
         try Listing.print(shape, arguments, console) { listing in
             for entry in try store.read({ try $0.audit() }) {
                 try listing.append(.object(fields(of: entry, in: zone, showsValues: showsValues)))
+                try progress.advance()
             }
             return []
         }
+        progress.finish()
         return .clean
     }
 

@@ -4,32 +4,32 @@ import HealthKV
 /// takes; the rest is there to be looked at: a store that is loaded is new to its peers, and `load` passes it over.
 struct StateLines {
     private let sync = SyncFields(zone: .utc)
-    private let print: (JSONValue) throws -> Void
 
-    init(_ print: @escaping (JSONValue) throws -> Void) { self.print = print }
-
-    func printAll(_ transaction: borrowing ReadTransaction) throws {
-        for peer in try transaction.peers() { try line("peer", fields(of: peer)) }
-        for anchor in try transaction.anchors() { try line("anchor", sync.fields(of: anchor)) }
-        for operation in try transaction.pending() { try line("pending", sync.fields(of: operation)) }
-        try transaction.forEachLink { try line("link", fields(of: $0)) }
-        try transaction.forEachTotal { try line("total", fields(of: $0)) }
-        for entry in try transaction.audit() {
-            try line("audit", sync.fields(of: entry) + [.init("displaced", SyncFields.hex(entry.displaced))])
+    func printAll(_ transaction: borrowing ReadTransaction, to listing: inout Listing) throws {
+        for peer in try transaction.peers() { try listing.append(line("peer", fields(of: peer))) }
+        for anchor in try transaction.anchors() { try listing.append(line("anchor", sync.fields(of: anchor))) }
+        for operation in try transaction.pending() {
+            try listing.append(line("pending", sync.fields(of: operation)))
         }
-        try printDeletions(transaction)
+        try transaction.forEachLink { try listing.append(line("link", fields(of: $0))) }
+        try transaction.forEachTotal { try listing.append(line("total", fields(of: $0))) }
+        for entry in try transaction.audit() {
+            let displaced = JSONValue.Field("displaced", SyncFields.hex(entry.displaced))
+            try listing.append(line("audit", sync.fields(of: entry) + [displaced]))
+        }
+        try printDeletions(transaction, to: &listing)
     }
 
     /// What the feed still knows of deletions.
-    private func printDeletions(_ transaction: borrowing ReadTransaction) throws {
+    private func printDeletions(_ transaction: borrowing ReadTransaction, to listing: inout Listing) throws {
         var token: ChangeToken?
         var hasMore = true
         while hasMore {
             let page = try transaction.changes(since: token)
             for change in page.changes {
                 switch change.kind {
-                case .deleted(let sample): try line("deleted", fields(of: sample))
-                case .removedRange(let range): try line("removedRange", fields(of: range))
+                case .deleted(let sample): try listing.append(line("deleted", fields(of: sample)))
+                case .removedRange(let range): try listing.append(line("removedRange", fields(of: range)))
                 case .saved, .interrupted: break
                 }
             }
@@ -38,8 +38,8 @@ struct StateLines {
         }
     }
 
-    private func line(_ kind: String, _ fields: [JSONValue.Field]) throws {
-        try print(.object([.init("state", .object([.init("kind", .string(kind))] + fields))]))
+    private func line(_ kind: String, _ fields: [JSONValue.Field]) -> JSONValue {
+        .object([.init("state", .object([.init("kind", .string(kind))] + fields))])
     }
 
     private func fields(of peer: RegisteredPeer) -> [JSONValue.Field] {

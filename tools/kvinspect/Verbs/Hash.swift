@@ -5,8 +5,8 @@ enum HashVerb: Verb {
     static let description = VerbDescription(
         name: "hash", abstract: "Print one SHA-256 digest of the store's content.",
         discussion: "Equal content gives equal digests, whatever the layout of the files. Covered are all live samples "
-            + "with all their fields, the order of the sources, and what was set for types: orders of sources, and whether "
-            + "samples of one time shadow each other.",
+            + "with all their fields, and what was set for types: orders of sources, and whether samples of one time shadow "
+            + "each other. In which order samples and sources came does not matter, nor do the feed and the state of sync.",
         arguments: [.store], options: [.format, .progress])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
@@ -39,19 +39,20 @@ enum HashVerb: Verb {
 }
 
 extension CanonicalEncoder {
-    /// The order of the sources, and what was set for types.
+    /// What was set for types. Each list stands behind its length, so that no two settings have the same bytes.
     fileprivate mutating func encodeSettings(of transaction: borrowing ReadTransaction) throws {
-        for source in try transaction.sourceCounts() where source.samples > 0 {
-            append(source.source.bundle)
-            append(source.source.name)
-        }
-        for (type, order) in try transaction.priorities().sorted(by: { $0.key < $1.key }) {
+        let priorities = try transaction.priorities().sorted { $0.key < $1.key }
+        append(UInt64(priorities.count))
+        for (type, order) in priorities {
             append(type.identifier)
+            append(UInt64(order.count))
             for place in order { append(place) }
         }
-        for (type, isOn) in try transaction.shadowing().sorted(by: { $0.key < $1.key }) {
+        let shadowing = try transaction.shadowing().sorted { $0.key < $1.key }
+        append(UInt64(shadowing.count))
+        for (type, isOn) in shadowing {
             append(type.identifier)
-            append(isOn ? 4 : 3 as UInt8)
+            append(isOn ? 1 : 0 as UInt8)
         }
     }
 

@@ -2,11 +2,27 @@
 enum HelpVerb: Verb {
     static let description = VerbDescription(
         name: "help", abstract: "Show what the tool or one of its verbs does.",
-        arguments: [ArgumentDescription(name: "verb", help: "The verb to explain.", isOptional: true)])
+        arguments: [ArgumentDescription(name: "verb", help: "The verb to explain.", isOptional: true)],
+        options: [
+            OptionDescription(
+                name: OptionDescription.format.name, value: "format",
+                help: "How to print; a table is a text for people, the others list verbs with what they take.",
+                choices: OutputFormat.allCases.map(\.rawValue), defaultValue: OutputFormat.table.rawValue)
+        ])
+
+    private static let shape = Listing.Shape(
+        key: "verbs", columns: ["name", "abstract", "discussion", "usage", "arguments", "options"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let verb = try arguments.optionalArgument("verb").map(Tool.verb(named:))
-        try print(verb?.description, console)
+        guard arguments.format != .table else {
+            try print(verb?.description, console)
+            return .clean
+        }
+        try Listing.print(shape, arguments, console) { listing in
+            for verb in verb.map({ [$0] }) ?? Tool.verbs { try listing.append(fields(of: verb.description)) }
+            return []
+        }
         return .clean
     }
 
@@ -15,5 +31,32 @@ enum HelpVerb: Verb {
             verb.map { HelpText.text(for: $0, width: console.width) }
             ?? HelpText.overview(of: Tool.verbs.map { $0.description }, width: console.width)
         try console.print(text)
+    }
+
+    /// All that the parser knows of a verb, too.
+    private static func fields(of verb: VerbDescription) -> JSONValue {
+        .object([
+            .init("name", .string(verb.name)), .init("abstract", .string(verb.abstract)),
+            .init("discussion", .string(verb.discussion)), .init("usage", .string(verb.usage)),
+            .init("arguments", .array(verb.arguments.map(fields(of:)))),
+            .init("options", .array(verb.options.map(fields(of:)))),
+        ])
+    }
+
+    private static func fields(of argument: ArgumentDescription) -> JSONValue {
+        .object([
+            .init("name", .string(argument.name)), .init("help", .string(argument.help)),
+            .init("required", .bool(!argument.isOptional)),
+        ])
+    }
+
+    /// A flag has no value.
+    private static func fields(of option: OptionDescription) -> JSONValue {
+        .object([
+            .init("name", .string(option.name)), .init("value", .optional(option.value)),
+            .init("help", .string(option.help)), .init("required", .bool(option.isRequired)),
+            .init("default", .optional(option.defaultValue)),
+            .init("choices", .array(option.choices.map { .string($0) })),
+        ])
     }
 }

@@ -7,6 +7,8 @@ enum InfoVerb: Verb {
         options: [.format, .zone, .progress])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        // No field is a date by now; a wrong zone is wrong all the same.
+        _ = try arguments.zone()
         let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "tables")
         let info = try store.info()

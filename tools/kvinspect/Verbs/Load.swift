@@ -21,14 +21,14 @@ enum LoadVerb: Verb {
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()
+        let firstLine = try arguments.count("from-line") ?? 1
         let file = arguments.optionalArgument("file") ?? "-"
         let input = try InputPieces(file)
         let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
         console.say("\(made == nil ? "Loading into" : "Making") the store in \(arguments.store).")
         let store = try StoreAccess.openForLoading(arguments.store)
         let progress = Progress(arguments, console, unit: "bytes", total: input.size)
-        var loader = Loader(
-            store: store, input: input, zone: zone, firstLine: try arguments.count("from-line") ?? 1)
+        var loader = Loader(store: store, input: input, zone: zone, firstLine: firstLine)
         let counts: ImportReport
         do {
             counts = try loader.loadAll(skipBad: arguments.flag("skip-bad"), progress)
@@ -36,7 +36,8 @@ enum LoadVerb: Verb {
             if !(error is Failure), let line = loader.nextLine {
                 console.say("Lines before \(line) are stored. Go on with --from-line \(line).")
             }
-            made?.removeIfEmpty(store)
+            // Lines that hold settings or sync state are stored without a sample, too.
+            if loader.nextLine == nil { made?.removeIfEmpty(store) }
             throw error
         }
         progress.finish()

@@ -22,26 +22,29 @@ enum PendingVerb: Verb {
         tableColumns: ["id", "operation", "sample", "version", "attempts", "nextTry", "status", "reason"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-        if let (action, id) = try arguments.action(of: Action.self, on: "id") {
-            return try change(id, action, arguments, console)
-        }
         let sync = SyncFields(zone: try arguments.zone())
+        if let (action, id) = try arguments.action(of: Action.self, on: "id") {
+            return try change(id, action, sync, arguments, console)
+        }
         let store = try StoreAccess.openForReading(arguments.store)
+        let progress = Progress(arguments, console, unit: "operations")
         try Listing.print(shape, arguments, console) { listing in
             for operation in try store.read({ try $0.pending(for: arguments.text("peer")) }) {
                 try listing.append(.object(sync.fields(of: operation)))
+                try progress.advance()
             }
             return []
         }
+        progress.finish()
         return .clean
     }
 
     private static func change(
-        _ id: String, _ action: Action, _ arguments: ParsedArguments, _ console: Console
+        _ id: String, _ action: Action, _ sync: SyncFields, _ arguments: ParsedArguments, _ console: Console
     ) throws -> ExitCode {
-        let sync = SyncFields(zone: try arguments.zone())
         let store = try StoreAccess.openForChanging(arguments.store)
         console.say("\(action == .retry ? "Requeuing" : "Discarding") \(id) in the store in \(arguments.store).")
+        let progress = Progress(arguments, console, unit: "operations", total: 1)
         let changed = try store.write { txn in
             guard var operation = try txn.pending().first(where: { $0.id == id }) else {
                 throw Failure(
@@ -56,6 +59,7 @@ enum PendingVerb: Verb {
             }
             return operation
         }
+        progress.finish(at: 1)
         try Answer.print(sync.fields(of: changed), arguments, console) {
             ["\(Table.clean(id)) \(action == .retry ? "will be tried again" : "is discarded")"]
         }

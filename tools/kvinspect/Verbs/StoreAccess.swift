@@ -16,12 +16,15 @@ enum StoreAccess {
         var options = SampleStore.Options()
         options.readOnly = true
         options.createIfMissing = false
-        // What is read is another thing than with locks, and so is said.
-        options.onNotice = { notice in
-            guard notice.code == .withoutLocks || notice.code == .fileSystem else { return }
-            try? OutputStream.error.send(Array("kvinspect: \(notice)\n".utf8))
-        }
+        options.onNotice = tell
         return try SampleStore.open(at: folder, options: options)
+    }
+
+    /// Says what the person at the keyboard should know of a store, such as that it is read without locks or open to others.
+    @Sendable static func tell(_ notice: StoreNotice) {
+        let told: [StoreNotice.Code] = [.withoutLocks, .fileSystem, .permissions, .foreignOwner, .restored]
+        guard told.contains(notice.code) else { return }
+        try? OutputStream.error.send(Array("kvinspect: \(notice)\n".utf8))
     }
 
     static func noStore(in folder: String) -> Failure {
@@ -35,6 +38,7 @@ enum StoreAccess {
         guard holdsStore(folder) else { throw noStore(in: folder) }
         var options = SampleStore.Options()
         options.createIfMissing = false
+        options.onNotice = tell
         return try SampleStore.open(at: folder, options: options)
     }
 
@@ -42,6 +46,7 @@ enum StoreAccess {
     static func openForLoading(_ folder: String) throws -> SampleStore {
         var options = SampleStore.Options()
         options.source = Source(name: "kvinspect")
+        options.onNotice = tell
         return try SampleStore.open(at: folder, options: options)
     }
 
@@ -62,6 +67,35 @@ enum StoreAccess {
     static func code(for error: any Error) -> ExitCode {
         guard let error = error as? StoreError else { return .failed }
         return error.code == .damaged ? .damage : .failed
+    }
+
+    /// What happened, and what somebody at a terminal can do: some of the store's own advice is for those who call it.
+    static func text(for error: any Error) -> String {
+        guard let error = error as? StoreError, let advice = advice(for: error.code) else { return "\(error)" }
+        let cause = error.underlying.map { " (\($0))" } ?? ""
+        return "\(error.path): \(error.detail)\(cause). \(advice)"
+    }
+
+    private static func advice(for code: StoreError.Code) -> String? {
+        switch code {
+        case .noStore: "Check the path; 'kvinspect load' makes a new store."
+        case .tokenExpired:
+            "Run 'kvinspect changes' without --since once, and go on from the last token that it prints."
+        case .full: "Free space on the disk, or allow larger files. Nothing of this step was stored."
+        case .mixedUnits: "'kvinspect scan' prints the samples one by one, each in its own unit."
+        case .unsuitableQuery: "Ask for what the type has; 'kvinspect types' prints its unit."
+        case .unsafeFolder: "Pass the store's own folder, and work as the user to whom it belongs or with a copy."
+        case .unsafeFileSystem: "Copy the folder to a local disk while nobody writes to it, and use the copy."
+        case .accessDenied:
+            "Correct the permissions (0700 for the folder, 0600 for its files). Where nothing may be written, work with a copy."
+        case .poisoned: "Run 'kvinspect check', and look at what was stored before you go on."
+        case .outcomeUnknown:
+            "Run 'kvinspect check' and look at what was stored before you go on: samples without ids would be doubled."
+        case .readOnly: "It can be read, and a copy of it can be changed."
+        case .closed, .nested, .growthBlocked, .replaced, .suspended, .forked, .readerExpired, .unfinished:
+            "Run the command again."
+        default: nil
+        }
     }
 }
 

@@ -64,6 +64,9 @@ extension ParsedArguments {
         guard let subject = optionalArgument(subject) else {
             throw UsageError("Missing expected argument '<\(subject)>'", verb: verb)
         }
+        guard text(OptionDescription.peer.name) == nil else {
+            throw UsageError("'\(word)' and --peer exclude each other: --peer narrows the list", verb: verb)
+        }
         return (action, subject)
     }
 }

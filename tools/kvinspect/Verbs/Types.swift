@@ -51,7 +51,7 @@ struct DamagedParts {
         for part in parts {
             console.say("Of \(part.type.shortName) not everything can be read, and what cannot is left out.")
         }
-        if let first = parts.first { console.say("Error: \(first.error)") }
+        if let first = parts.first { console.say("Error: \(StoreAccess.text(for: first.error))") }
         return parts.isEmpty ? .clean : .damage
     }
 }

@@ -45,6 +45,30 @@ struct Figure: Codable {
     }
 }
 
+extension Figure {
+    /// What was not measured is null: every line has every key.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(contestant, forKey: .contestant)
+        try container.encode(work, forKey: .work)
+        try container.encode(samples, forKey: .samples)
+        try container.encode(profile, forKey: .profile)
+        try container.encode(value, forKey: .value)
+        try container.encode(unit, forKey: .unit)
+        try container.encode(runs, forKey: .runs)
+        try container.encode(low, forKey: .low)
+        try container.encode(high, forKey: .high)
+        try container.encode(p50, forKey: .p50)
+        try container.encode(p99, forKey: .p99)
+        try container.encode(p999, forKey: .p999)
+        try container.encode(worst, forKey: .worst)
+        try container.encode(privateBytes, forKey: .privateBytes)
+        try container.encode(peakBytes, forKey: .peakBytes)
+        try container.encode(writtenBytes, forKey: .writtenBytes)
+        try container.encode(fromSummaries, forKey: .fromSummaries)
+    }
+}
+
 /// What a contestant answered, as a digest: two contestants that differ make a run worthless.
 struct Answer: Codable {
     var contestant: String

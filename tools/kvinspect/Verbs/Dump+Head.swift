@@ -1,0 +1,92 @@
+import HealthKV
+
+/// What concerns a whole dump, or a part of that. It stands in the field `dump` of the first sample's line; what does not fit there,
+/// or has no sample, stands alone on lines.
+struct DumpHead {
+    /// The version of the lines. A greater one is refused.
+    static let version: Int64 = 1
+    /// Sources that a line may have. With a kind for every line of a batch these are still fewer than a batch can hold.
+    static let sourceLimit = 16_384
+    /// Sources after which another part begins: far more than histories have.
+    static let partSources = 4_096
+    /// Text after which another part begins: far less than a line may have.
+    private static let textLimit = 1 << 20
+
+    /// Those with live samples, in the order in which the store first saw them, which ranks them.
+    var sources: [Source] = []
+
+    /// The orders of sources that were set.
+    var priorities: [SampleType: [RankedSource]] = [:]
+
+    /// The types for which it was set whether samples of one time shadow each other.
+    var shadowing: [SampleType: Bool] = [:]
+
+    /// Roughly how much there is to write.
+    private var text = 0
+
+    init(sources: [Source] = []) { self.sources = sources }
+
+    var isEmpty: Bool { sources.isEmpty && priorities.isEmpty && shadowing.isEmpty }
+
+    /// The head of a dump in parts that fit on a line each; one where nothing is extreme, and never none.
+    static func parts(
+        of transaction: borrowing ReadTransaction, sourceLimit: Int = partSources
+    ) throws -> [DumpHead] {
+        var parts = [DumpHead()]
+        func add(_ cost: Int, _ add: (inout DumpHead) -> Void) {
+            if parts[parts.count - 1].text > textLimit || parts[parts.count - 1].sources.count == sourceLimit {
+                parts.append(DumpHead())
+            }
+            add(&parts[parts.count - 1])
+            parts[parts.count - 1].text += cost
+        }
+        for source in try transaction.sourceCounts() where source.samples > 0 {
+            add(DumpHead.cost(of: source.source.identity)) { $0.sources.append(source.source) }
+        }
+        for (type, order) in try transaction.priorities().sorted(by: { $0.key < $1.key }) {
+            add(order.reduce(0) { $0 + DumpHead.cost(of: $1.source) }) { $0.priorities[type] = order }
+        }
+        for (type, isOn) in try transaction.shadowing().sorted(by: { $0.key < $1.key }) {
+            add(type.identifier.utf8.count) { $0.shadowing[type] = isOn }
+        }
+        return parts
+    }
+
+    private static func cost(of source: SourceIdentity) -> Int { source.name.utf8.count + source.bundle.utf8.count }
+
+    func write(to sink: inout some JSONSink) {
+        sink.key(.dump)
+        sink.beginObject()
+        sink.field("version", DumpHead.version)
+        sink.key("sources")
+        sink.beginArray()
+        for source in sources { sink.source(source) }
+        sink.endArray()
+        if !priorities.isEmpty { writePriorities(to: &sink) }
+        if !shadowing.isEmpty {
+            sink.key("shadowing")
+            sink.beginObject()
+            for (type, isOn) in shadowing.sorted(by: { $0.key < $1.key }) { sink.field(type.identifier, isOn) }
+            sink.endObject()
+        }
+        sink.endObject()
+    }
+
+    private func writePriorities(to sink: inout some JSONSink) {
+        sink.key("priorities")
+        sink.beginObject()
+        for (type, order) in priorities.sorted(by: { $0.key < $1.key }) {
+            sink.key(type.identifier)
+            sink.beginArray()
+            for place in order {
+                sink.beginObject()
+                sink.key(.source)
+                sink.source(Source(bundle: place.source.bundle, name: place.source.name))
+                if let isUserEntered = place.isUserEntered { sink.field("userEntered", isUserEntered) }
+                sink.endObject()
+            }
+            sink.endArray()
+        }
+        sink.endObject()
+    }
+}
