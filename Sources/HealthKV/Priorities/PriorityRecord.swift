@@ -7,9 +7,11 @@ enum SourceKind: UInt8, Sendable, Comparable {
     case phone = 2
     case other = 3
 
-    init(product: String?) {
-        let product = product ?? ""
-        self = product.hasPrefix("Watch") ? .watch : product.hasPrefix("iPhone") ? .phone : .other
+    /// Apps name the device that they run on as their product, so only what the system itself counts is told by it.
+    init(_ source: Source) {
+        let product = source.product ?? ""
+        let isSystem = source.bundle.isEmpty || source.bundle.lowercased().hasPrefix("com.apple.health")
+        self = !isSystem ? .other : product.hasPrefix("Watch") ? .watch : product.hasPrefix("iPhone") ? .phone : .other
     }
 
     static func < (left: SourceKind, right: SourceKind) -> Bool { left.rawValue < right.rawValue }
@@ -82,7 +84,7 @@ extension Snapshot {
         for number in try NameLookup.numbers(.revision, view, tables) {
             let name = try revision(number)
             record.kinds[name.sourceNumber] = min(
-                record.kinds[name.sourceNumber] ?? .other, SourceKind(product: name.source.product))
+                record.kinds[name.sourceNumber] ?? .other, SourceKind(name.source))
         }
         return record
     }

@@ -91,17 +91,17 @@ extension WriteTransaction {
 
     /// Keeps what the products of a source's revisions say of it. A source whose place changes so makes the summaries of all
     /// types that it has samples of stale, and its winners may be others.
-    mutating func notePriority(ofSource source: UInt32, product: String?) throws {
+    mutating func notePriority(ofSource number: UInt32, _ source: Source) throws {
         let stored = try snapshot.storedPriorities()
         // What is told from names knows this revision already, so nothing can be seen to change.
         var record = try stored ?? snapshot.priorities()
-        let kind = min(record.kinds[source] ?? .other, SourceKind(product: product))
-        guard stored == nil || record.kinds[source] != kind else { return }
-        let isKnown = stored == nil || record.kinds[source] != nil
-        record.kinds[source] = kind
+        let kind = min(record.kinds[number] ?? .other, SourceKind(source))
+        guard stored == nil || record.kinds[number] != kind else { return }
+        let isKnown = stored == nil || record.kinds[number] != nil
+        record.kinds[number] = kind
         put(record)
         guard isKnown else { return }
-        for (type, counts) in try snapshot.allCounts() where counts.sources[source] != nil {
+        for (type, counts) in try snapshot.allCounts() where counts.sources[number] != nil {
             try markAllStale(type)
             if try shadows(type) { state.reranked.insert(type) }
         }

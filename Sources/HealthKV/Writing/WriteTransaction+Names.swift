@@ -24,7 +24,7 @@ extension WriteTransaction {
         let known = try NameLookup.number(.revision, bytes, state.header.hashKey, snapshot.view, context.tables)
         let number = try known ?? addName(.revision, bytes)
         context.names.add(revision: RevisionName(sourceNumber: sourceNumber, source: source), number)
-        if known == nil { try notePriority(ofSource: sourceNumber, product: source.product) }
+        if known == nil { try notePriority(ofSource: sourceNumber, source) }
         return number
     }
 

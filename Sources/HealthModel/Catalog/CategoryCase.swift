@@ -38,7 +38,8 @@ extension Sample {
     /// What the value of a category sample stands for; `nil` for other kinds, and for numbers without a name.
     public var categoryCase: CategoryCase? { Int(exactly: quantity.value).flatMap { type.categoryCase($0) } }
 
-    /// The value as people read it: the name of a category's case, otherwise the quantity with its usual number of digits.
+    /// The value as people read it: the name of a category's case, otherwise the quantity with its usual number of digits, and in the
+    /// type's ``SampleType/displayUnit`` where it was not entered in a unit of its own.
     ///
     /// ```swift
     /// let night = Sample(category: .sleepAnalysis, 5, from: a, to: b)
@@ -47,7 +48,10 @@ extension Sample {
     /// ```
     public var displayValue: String {
         if type.kind == .category { return categoryCase?.displayName ?? quantity.formatted() }
-        return quantity.formatted()
+        guard quantity.unit == type.canonicalUnit, let unit = type.displayUnit, unit != quantity.unit,
+            let value = try? quantity.value(in: unit)
+        else { return quantity.formatted() }
+        return Quantity(value, unit).formatted()
     }
 }
 

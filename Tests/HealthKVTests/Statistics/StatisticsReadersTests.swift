@@ -6,8 +6,8 @@ import Testing
 
 /// Who reads statistics waits for nobody who changes what they rest on.
 @Suite struct StatisticsReadersTests {
-    private static let phone = Source(bundle: "p", name: "Phone", product: "iPhone17,1")
-    private static let watch = Source(bundle: "w", name: "Watch", product: "Watch7,1")
+    private static let phone = Source(bundle: "com.apple.health.phone", name: "Phone", product: "iPhone17,1")
+    private static let watch = Source(bundle: "com.apple.health.watch", name: "Watch", product: "Watch7,1")
     private static let byPhone = [RankedSource(phone.identity)]
 
     private static var options: SampleStore.Options {

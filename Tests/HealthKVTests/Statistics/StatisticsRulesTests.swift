@@ -5,8 +5,8 @@ import Testing
 
 /// Each rule of statistics by an example that can be checked by head.
 @Suite struct StatisticsRulesTests {
-    private static let phone = Source(bundle: "p", name: "Phone", product: "iPhone17,1")
-    private static let watch = Source(bundle: "w", name: "Watch", product: "Watch7,1")
+    private static let phone = Source(bundle: "com.apple.health.phone", name: "Phone", product: "iPhone17,1")
+    private static let watch = Source(bundle: "com.apple.health.watch", name: "Watch", product: "Watch7,1")
     private static let app = Source(bundle: "a", name: "App")
 
     private func steps(
@@ -55,7 +55,8 @@ import Testing
 
     @Test("A20: what a person typed in wins, then watch, phone, and of others the one met last")
     func defaultOrder() throws {
-        let other = Source(bundle: "b", name: "Later App")
+        // An app names the phone that it runs on as its product, and is an app all the same.
+        let other = Source(bundle: "b", name: "Later App", product: "iPhone17,1")
         let all = [
             steps(1, 0, 100, Self.app), steps(2, 0, 100, other), steps(4, 0, 100, Self.phone),
             steps(8, 0, 100, Self.watch), steps(16, 0, 100, Self.app, isUserEntered: true),

@@ -35,8 +35,8 @@ final class StatisticsRun {
     var reversesRanks = false
 
     static let sources = [
-        Source(bundle: "com.example.watch", name: "Watch", product: "Watch7,1"),
-        Source(bundle: "com.example.phone", name: "Phone", product: "iPhone17,1"),
+        Source(bundle: "com.apple.health.watch", name: "Watch", product: "Watch7,1"),
+        Source(bundle: "com.apple.health.phone", name: "Phone", product: "iPhone17,1"),
         Source(bundle: "com.example.a", name: "App A"), Source(bundle: "com.example.b", name: "App B"),
     ]
 

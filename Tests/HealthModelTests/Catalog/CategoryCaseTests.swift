@@ -137,6 +137,15 @@ import Testing
         #expect(shown(.sleepAnalysis, 77) == "77 count")
         #expect(shown(SampleType("HKCategoryTypeIdentifierFuture"), 2) == "2 count")
         #expect(Sample(.bodyMass, 72.449, .kilogram, at: start).displayValue == "72.4 kg")
+        // Sodium and cholesterol are kept in grams and shown in mg; what was entered in another unit stays as it is.
+        #expect(Sample(.dietarySodium, 0.012, .gram, at: start).displayValue == "12 mg")
+        #expect(Sample(.dietaryCholesterol, 250, .milligram, at: start).displayValue == "250 mg")
+        #expect(Sample(.dietaryVitaminD, 0.00002, .gram, at: start).displayValue == "20 mcg")
+        #expect(Sample(.dietaryProtein, 12.34, .gram, at: start).displayValue == "12.3 g")
+        for type in SampleType.catalog {
+            guard let shown = type.displayUnit, let kept = type.canonicalUnit else { continue }
+            #expect(shown.isCompatible(with: kept), "\(type)")
+        }
         var odd = Sample(category: .sleepAnalysis, 1, from: start, to: start)
         for value in [1.5, .nan, .infinity, 1e300] {
             odd.quantity.value = value

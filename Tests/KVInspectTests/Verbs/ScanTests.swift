@@ -111,6 +111,20 @@ struct ScanTests {
         try bench.expectClean("W")
     }
 
+    @Test("Lines of scan can be loaded, those of categories with the name of their value too")
+    func loadable() throws {
+        let night = #"{"type":"HKCategoryTypeIdentifierSleepAnalysis","start":"2024-01-01T22:00:00Z","#
+        try bench.load("N", night + #""end":"2024-01-02T06:00:00Z","value":5,"unit":"count","source":"Watch"}"#)
+        let lines = try bench.run("scan", "N", "--type", "HKCategoryTypeIdentifierSleepAnalysis", "--format", "jsonl")
+            .output
+        #expect(lines.contains(#""case":"#))
+        try bench.load("M", lines)
+        #expect(
+            try bench.run("scan", "M", "--type", "HKCategoryTypeIdentifierSleepAnalysis", "--format", "jsonl").output
+                == lines)
+        try bench.expectClean("M")
+    }
+
     @Test("JSON, CSV and table say the same")
     func formats() throws {
         let json = try bench.run("scan", "S", "--type", "stepCount", "--format", "json").json()

@@ -2,6 +2,8 @@
 enum LineField: Int, CaseIterable {
     case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin, userEntered
     case shadowed, count, multiplicity, device, metadata, group, timeZone, local, workout, original
+    /// The name of a category's value, which `scan` prints beside the value itself.
+    case `case`
     /// What concerns the whole dump: on its first line, or alone on a line.
     case dump
     /// Sync state, alone on a line.

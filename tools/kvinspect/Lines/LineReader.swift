@@ -124,6 +124,7 @@ struct LineReader {
         case .origin: row.kind.isAuthored = try scanner.isAuthored()
         case .userEntered: row.kind.isUserEntered = try scanner.bool()
         case .shadowed: _ = try scanner.bool()
+        case .case: _ = try scanner.string()
         case .modified: row.modified = try scanner.anyInstant(in: zone)
         case .replica: row.replica = try scanner.integer()
         case .dump: row.head = try scanner.dumpHead()
