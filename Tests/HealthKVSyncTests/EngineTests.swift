@@ -227,6 +227,7 @@ struct EngineTests {
         // The app, still believing in its old lease, is refused by its token.
         let session = try bench.engine.session("health")
         await #expect(throws: SyncIssue.self) { try await session.update { _, state in state.purged = 9 } }
+        withExtendedLifetime(widget) {}
         try bench.finish()
     }
 

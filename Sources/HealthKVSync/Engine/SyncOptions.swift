@@ -45,10 +45,11 @@ public struct SyncOptions: Sendable {
     public var slowDelay: Duration = .seconds(3_600)
     /// How long a lease holds without being renewed.
     public var leaseTime: Duration = .seconds(60)
-    /// Names this process among those that share the store: the same after a restart, another for each extension of an app.
-    public var holder = ProcessInfo.processInfo.processName
-    /// The time zone in whose days totals are kept.
-    public var zone = "UTC"
+    /// Names the engine among those that share the store; `nil` gives each a name that no other has. Only one engine at a time may use a name that is
+    /// given: it takes the lease of that name at once.
+    public var holder: String?
+    /// The time zone in whose days totals are kept: where the user is, unless the app says otherwise.
+    public var zone = TimeZone.current.identifier
     /// How often the whole feed is read again, since read access may have grown unseen (SEMANTICS C23).
     public var rescanDays = 30
     /// After how many days of silence a peer is retired (SEMANTICS C27).

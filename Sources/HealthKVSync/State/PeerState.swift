@@ -125,6 +125,8 @@ struct Lease: Codable, Sendable, Equatable {
     var holder: String
     var token: UInt64
     var expires: Instant
+    /// Where the holder runs; `nil` where that was not noted.
+    var mark: EngineMark?
 }
 
 /// Whose imports were removed without a trace, by identifier of the type: nobody can tell later that they were not deleted.
