@@ -80,7 +80,7 @@ struct PushTests {
             #expect(bench.health.pushes == pushes)
             bench.clock.advance(seconds: Int(delay))
         }
-        #expect(delays == [2, 4, 8, 3_600, 3_600])
+        #expect(delays == [2, 4, 3_600, 3_600, 3_600])
         #expect(bench.held == [80])
         bench.health.set(refusal: nil)
         try await bench.sync()

@@ -37,9 +37,9 @@ public struct SyncOptions: Sendable {
     public var pageSize = 2_000
     /// The most operations of one push.
     public var pushSize = 200
-    /// Quick attempts before an operation is retried slowly (SEMANTICS C13).
+    /// Quick attempts, the first among them; when the last of them failed, an operation is parked and tried slowly (SEMANTICS C13).
     public var quickAttempts = 3
-    /// The first delay of quick attempts; each is twice the one before.
+    /// The delay between the first two quick attempts; each is twice the one before.
     public var firstDelay: Duration = .seconds(2)
     /// The delay of slow retries.
     public var slowDelay: Duration = .seconds(3_600)
