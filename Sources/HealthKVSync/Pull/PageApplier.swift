@@ -69,6 +69,7 @@ struct PageApplier: Sendable {
         }
         let others = try txn.peers().contains { $0.name != peer && $0.queue != nil }
         let unknown = others ? try foreign.map(\.sample).filter { try txn.sample(id: $0.id) == nil } : []
+        try noteDaysOfReplaced(foreign, in: &txn)
         let imported = try txn.importBatch(batch)
         try markReceived(unknown, in: &txn)
         report.count(imported)
@@ -108,11 +109,25 @@ struct PageApplier: Sendable {
         report.imported += 1
     }
 
+    private var keepsTotals: Bool {
+        plan.types.values.contains(where: \.keepsDailyTotals) || plan.others?.keepsDailyTotals ?? false
+    }
+
+    /// What is replaced by a version of another day leaves a day behind.
+    private mutating func noteDaysOfReplaced(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
+        guard keepsTotals else { return }
+        for sample in foreign.map(\.sample) {
+            // A peer replaces only what has a sync identifier.
+            guard let text = sample.syncIdentifier, plan.plan(of: sample.type)?.keepsDailyTotals ?? false,
+                let held = try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity)
+            else { continue }
+            if held.start != sample.start || held.end != sample.end { noteDays([held]) }
+        }
+    }
+
     /// Daily totals are asked for again for every day that a change touched (SEMANTICS C15).
     mutating func noteDays(_ samples: [Sample]) {
-        guard plan.types.values.contains(where: \.keepsDailyTotals) || plan.others?.keepsDailyTotals ?? false else {
-            return
-        }
+        guard keepsTotals else { return }
         for sample in samples where plan.plan(of: sample.type)?.keepsDailyTotals ?? false {
             let end = sample.isOpenEnded ? max(sample.start, now) : sample.end
             state.staleDays.formUnion(LocalDays.names(from: sample.start, to: end, zone: zone, limit: 400))
