@@ -31,7 +31,7 @@ public struct TypePlan: Sendable, Hashable, Codable {
         case all
         /// What began in the last days before the sync was enabled, and whatever comes.
         case days(Int)
-        /// What begins after the sync was enabled (SEMANTICS C9).
+        /// What comes to the peer after the sync was enabled, whatever its date (SEMANTICS C9).
         case fromNowOn
     }
 

@@ -65,6 +65,10 @@ struct TypeState: Codable, Sendable, Equatable {
     var isExported = false
     /// Samples that start before this are not imported.
     var horizon: Instant?
+    /// When the import of what there was then was skipped (SEMANTICS C9); `nil` when it was not.
+    var skipped: Instant?
+    /// Whether the feed goes on from the place where it stood when the import was skipped: what comes behind that is news, whatever its date.
+    var isPastBaseline: Bool?
     /// How far back the first import has come, the newest windows first.
     var windowsDone: Instant?
     /// Deletions that wait for the end of the feed, where their replacement may stand.
