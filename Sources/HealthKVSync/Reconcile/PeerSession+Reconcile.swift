@@ -24,7 +24,7 @@ extension SyncEngine {
             do {
                 try await session.holdLease()
                 if session.peer.traits.keepsRecords {
-                    try await session.reconcileRecords()
+                    try await session.reconcileRecords(session.heldTypes())
                     return ReconcileReport()
                 }
                 return try await session.reconcileForeign()
