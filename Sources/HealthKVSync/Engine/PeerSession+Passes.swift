@@ -49,6 +49,7 @@ extension PeerSession {
             try await settleRetirement(after: pulls)
             if request.pushes { report.pushed += try await push(request) }
             try await dropAcknowledged()
+            if request.pulls, request.pushes { report.pulled += try await checkSome(isLocked || pulls.isLocked) }
             report.issue = try standingIssue(pulls.isLocked)
             try await succeed(report, request, pulls)
         } catch let issue as SyncIssue {

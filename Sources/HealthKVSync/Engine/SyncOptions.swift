@@ -60,6 +60,10 @@ public struct SyncOptions: Sendable {
 
     /// Called between steps that a crash may separate. Tests end the process there.
     package var atStep: @Sendable (SyncStep) throws -> Void = { _ in }
+    /// The most pages of a comparison that a pass takes (SEMANTICS C26).
+    package var checkPages = 8
+    /// The most missing samples that a comparison remembers.
+    package var missingLimit = 4_000
     /// For how long a push carries on a mass deletion before it goes without what that leaves.
     package var upkeepBudget: Duration = .seconds(5)
 }

@@ -192,6 +192,8 @@ extension PeerSession {
         try await update { txn, state in
             try PeerSession.readAnew(name, type, &state, &txn)
             state[type].lastRescan = now
+            // The feed tells of no deletion that was purged meanwhile.
+            state[type].checkDue = now
             // What it brings is no sign of anything.
             if state[type].lastForeign != nil { state[type].lastForeign = now }
         }

@@ -26,8 +26,6 @@ struct PeerState: Codable, Sendable, Equatable {
     var failures = 0
     /// Not to be asked again before this.
     var nextTry: Instant?
-    /// How many enumerations in a row showed no sample of others, while we hold some.
-    var vanished = 0
     /// When the hourly types were last asked for.
     var lastHourly: Instant?
     /// Identifiers of the types that are sent to the peer, so that others know what it takes; `nil` when it was never said.
@@ -80,8 +78,6 @@ struct TypeState: Codable, Sendable, Equatable {
     var lastForeign: Instant?
     /// Whether a sample of others came where none did before, or not for long: then there may be more (SEMANTICS C23).
     var needsRescan = false
-    /// Samples that the last enumeration missed: gone only if the next one misses them too (SEMANTICS C26).
-    var missing: [SampleID] = []
     /// Local days whose totals are to be asked for again.
     var staleDays: Set<String> = []
     var imported = 0
@@ -98,6 +94,10 @@ struct TypeState: Codable, Sendable, Equatable {
     var midwaySince: Instant?
     /// Whether samples are kept only until others have them.
     var isCache: Bool?
+    /// When what is held of others is to be compared with what the peer shows; `nil` while nothing asks for it.
+    var checkDue: Instant?
+    /// How many comparisons in a row showed no sample of others, while we hold some.
+    var vanished: Int?
 
     /// Names the feed of the type: its predicate belongs to the anchor (SEMANTICS A13).
     var scope: String { horizon.map { "from:\($0.nanoseconds)" } ?? "" }
