@@ -61,7 +61,8 @@ public struct TypePlan: Sendable, Hashable, Codable {
         case editWins
     }
 
-    /// What happens to imported samples when the peer is disconnected or reading was probably revoked (SEMANTICS C11).
+    /// What happens to imported samples when the app disconnects the peer and does not say. A suspicion that reading was revoked removes nothing: it
+    /// is told, and the app decides (SEMANTICS C11).
     public enum Departure: String, Sendable, Hashable, Codable {
         /// They stay.
         case keep

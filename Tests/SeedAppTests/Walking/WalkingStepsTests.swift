@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("A day goes from midnight to midnight where the user is, also after travelling")
+    @Test("D: A day goes from midnight to midnight where the user is, also after travelling")
     func midnight() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, steps: 100, hours: -1)
