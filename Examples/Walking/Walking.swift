@@ -13,9 +13,7 @@ struct Walking {
         var options = SampleStore.Options()
         options.source = Source(bundle: "com.example.walking", name: "Walking App")
         store = try SampleStore.temporary(options: options)
-        var syncing = SyncOptions()
-        syncing.zone = TimeZone.current.identifier
-        sync = SyncEngine(store: store, peers: [SyncPeer(peer, plan: .walkingApp)], options: syncing)
+        sync = SyncEngine(store: store, peers: [SyncPeer(peer, plan: .walkingApp)])
     }
 
     /// "Enable Health Tracking". Answers what to tell the user when it cannot be.

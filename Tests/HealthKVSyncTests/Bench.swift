@@ -54,6 +54,8 @@ struct Bench {
         var options = SyncOptions()
         options.clock = clock.sync
         options.random = { 0.5 }
+        // Engines of a test stand for one app that was started anew.
+        options.holder = "app"
         change(&options)
         return SyncEngine(store: store, peers: peers, options: options)
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite("The engine as an app uses it")
 struct EngineTests {
     @Test(
-        "While it runs, a plain save goes out by itself, and a change at the peer comes in and is called back once it is committed"
+        "D: While it runs, a plain save goes out by itself, and a change at the peer comes in and is called back once it is committed"
     )
     func running() async throws {
         let bench = try Bench()
@@ -227,6 +227,7 @@ struct EngineTests {
         // The app, still believing in its old lease, is refused by its token.
         let session = try bench.engine.session("health")
         await #expect(throws: SyncIssue.self) { try await session.update { _, state in state.purged = 9 } }
+        withExtendedLifetime(widget) {}
         try bench.finish()
     }
 

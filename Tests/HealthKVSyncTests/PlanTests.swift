@@ -152,9 +152,44 @@ struct PlanTests {
         _ = try await engine.sync("backup")
         #expect(try backup.read { try $0.count(of: .bodyMass) } == 1)
         #expect(try backup.read { try $0.count(of: .stepCount) } == 0)
+        // Neither does a comparison send it, when the feed no longer knows what was told, or when it is asked for.
+        try await engine.reconcile("backup")
+        #expect(try backup.read { try $0.count(of: .stepCount) } == 0)
         clock.advance(seconds: 2 * 86_400)
         _ = try await engine.sync("backup")
         #expect(try backup.read { try $0.count(of: .stepCount) } == here.read { try $0.count(of: .stepCount) })
+        for store in [here, backup] { try store.close() }
+    }
+
+    @Test("C22: a deletion of a type that is held back is not sent by whoever follows the feed for the first time")
+    func heldDeletion()
+        async throws
+    {
+        let clock = ManualClock()
+        let (here, backup) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let engine = Bench.makeEngine(
+            here, [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)], clock)
+        let sample = Sample(.stepCount, 5, .count, at: clock.now)
+        _ = try await here.write { try $0.save(sample) }
+        _ = try await here.write { try $0.delete(id: sample.id) }
+        // A feed of steps from elsewhere stands in its middle: the deletion may be half of a replacement.
+        _ = try await here.write { txn in
+            try txn.setPeer(RegisteredPeer(name: "health", registered: clock.now, lastSeen: clock.now))
+            var state = PeerState()
+            state.isEnabled = true
+            (state[.stepCount].isMidway, state[.stepCount].midwaySince) = (true, clock.now)
+            try txn.setState(state, of: "health")
+        }
+        try await engine.enable("backup")
+        _ = try await engine.sync()
+        #expect(try backup.read { try $0.deletedSample(id: sample.id) } == nil)
+        _ = try await here.write { txn in
+            var state = try txn.state(of: "health")
+            state[.stepCount].isMidway = false
+            try txn.setState(state, of: "health")
+        }
+        _ = try await engine.sync()
+        #expect(try backup.read { try $0.deletedSample(id: sample.id) } != nil)
         for store in [here, backup] { try store.close() }
     }
 

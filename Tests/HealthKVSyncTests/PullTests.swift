@@ -28,7 +28,7 @@ struct PullTests {
         try bench.finish()
     }
 
-    @Test("C14: the anchor stands in the transaction of its page, whatever step a crash comes at")
+    @Test("C14, D: the anchor stands in the transaction of its page, whatever step a crash comes at")
     func anchors() async throws {
         for step in [SyncStep.pagePulled, .pageCommitted] {
             let left = Mutex(3)
@@ -127,7 +127,8 @@ struct PullTests {
         try bench.finish()
     }
 
-    @Test("C21: after a reinstall own samples are adopted by sync identifier before anything is sent") func reinstall()
+    @Test("C21, D: after a reinstall own samples are adopted by sync identifier before anything is sent")
+    func reinstall()
         async throws
     {
         let bench = try Bench()
@@ -186,7 +187,7 @@ struct PullTests {
         try bench.finish()
     }
 
-    @Test("A first import brings the newest samples first, tells its progress, and can be cancelled and resumed")
+    @Test("D: A first import brings the newest samples first, tells its progress, and can be cancelled and resumed")
     func newestFirst() async throws {
         let bench = try Bench { $0.pageSize = 50 }
         let day = 24

@@ -210,6 +210,7 @@ struct RunningTests {
         // Whoever holds it, switching off is done at once.
         try await bench.engine.disable(bench.peer)
         #expect(try !bench.status().isEnabled)
+        withExtendedLifetime(widget) {}
         try bench.finish()
     }
 }

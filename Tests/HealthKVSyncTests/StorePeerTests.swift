@@ -220,7 +220,8 @@ struct StorePeerTests {
         try ring.finish()
     }
 
-    @Test("C29: a clock more than a day ahead is reported, kept as received, and does not pull ours along") func skew()
+    @Test("C29, D: a clock more than a day ahead is reported, kept as received, and does not pull ours along")
+    func skew()
         async throws
     {
         let ring = try Ring(2, links: [(0, 1)])

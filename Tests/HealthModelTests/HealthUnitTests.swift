@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("Units of different dimensions cannot be converted, and the error names both")
+    @Test("A23, D: Units of different dimensions cannot be converted, and the error names both")
     func incompatible() {
         for unit in HealthUnit.catalog {
             for other in HealthUnit.catalog where unit.dimension != other.dimension {

@@ -47,7 +47,7 @@ extension PeerSession {
                 guard before != nil, asked.contains(type) || reachesBack, plan.types[type]?.pulls ?? false else {
                     continue
                 }
-                try PeerSession.forgetPlace(name, type, &state, &txn)
+                try PeerSession.readAnew(name, type, &state, &txn)
             }
             if isGranted { try PeerSession.unpark(name, [.unauthorized], &txn) }
             // What was refused may be allowed now.
@@ -68,6 +68,16 @@ extension PeerSession {
         try txn.removeAnchor(peer: name, type: type, scope: state[type].scope)
         state[type].isDrained = false
         state[type].lastRescan = nil
+    }
+
+    /// Has a feed read from its beginning: at once, or once what is news is read, where only its place tells that from what was skipped.
+    static func readAnew(
+        _ name: String, _ type: SampleType, _ state: inout PeerState, _ txn: inout WriteTransaction
+    ) throws {
+        guard state[type].skipped != nil, state[type].isPastBaseline == true else {
+            return try forgetPlace(name, type, &state, &txn)
+        }
+        state[type].needsRescan = true
     }
 
     /// Lets parked operations try again at once.

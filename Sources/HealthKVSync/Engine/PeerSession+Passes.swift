@@ -49,6 +49,7 @@ extension PeerSession {
             try await settleRetirement(after: pulls)
             if request.pushes { report.pushed += try await push(request) }
             try await dropAcknowledged()
+            if request.pulls, request.pushes { report.pulled += try await checkSome(isLocked || pulls.isLocked) }
             report.issue = try standingIssue(pulls.isLocked)
             try await succeed(report, request, pulls)
         } catch let issue as SyncIssue {
@@ -173,10 +174,10 @@ extension PeerSession {
 }
 
 extension SyncOptions {
-    /// How long to wait after some failures in a row: twice as long each time, with jitter, then slowly (SEMANTICS C13).
+    /// How long to wait after some failures in a row: twice as long each time, with jitter; after the last quick attempt slowly (SEMANTICS C13).
     func delay(afterFailures failures: Int) -> Duration {
         let jitter = 0.5 + random()
-        guard failures <= quickAttempts else { return slowDelay * jitter }
+        guard failures < quickAttempts else { return slowDelay * jitter }
         return firstDelay * Double(1 << max(0, min(20, failures - 1))) * jitter
     }
 }

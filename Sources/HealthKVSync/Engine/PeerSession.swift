@@ -6,6 +6,8 @@ actor PeerSession {
     let peer: any Peer
     let plan: SyncPlan
     let options: SyncOptions
+    /// The engine, as leases know it.
+    let holder: LeaseHolder
     /// The last work that was asked for; the next waits for it.
     private var last: Task<Void, Never>?
     /// The token of our lease, while we hold it.
@@ -17,11 +19,12 @@ actor PeerSession {
     /// Whether the pass under way had to read a feed from its beginning.
     var hasBegunAnew = false
 
-    init(store: SampleStore, peer: any Peer, plan: SyncPlan, options: SyncOptions) {
+    init(store: SampleStore, peer: any Peer, plan: SyncPlan, options: SyncOptions, holder: LeaseHolder) {
         self.store = store
         self.peer = peer
         self.plan = plan
         self.options = options
+        self.holder = holder
     }
 
     nonisolated var name: String { peer.name }
@@ -85,41 +88,41 @@ actor PeerSession {
 
 // One engine at a time syncs a store with a peer, across processes.
 extension PeerSession {
-    /// Takes the lease, or renews it when half of its time is over. Throws when another process holds it.
+    /// Takes the lease, or renews it when half of its time is over. Throws when another engine holds it.
     func holdLease() async throws {
-        let (name, holder, now) = (name, options.holder, now)
-        let (half, whole) = (now + options.leaseTime / 2, now + options.leaseTime)
+        let (name, holder, now, time) = (name, holder, now, options.leaseTime)
         let ours = leaseToken
         if let held = try store.read({ try $0.lease(of: name) }) {
-            if held.token == ours, held.expires > half { return }
+            if held.token == ours, held.expires > now + time / 2 { return }
             // Asked before the writing lock is: whoever holds the lease needs that.
-            if held.isForeign(to: holder, at: now, whole) { throw PeerSession.isBusy(name) }
+            if holder.isHeldElsewhere(held, at: now, time) { throw PeerSession.isBusy(name) }
         }
         leaseToken = try await store.write { txn in
             let known = try txn.lease(of: name)
-            if let known, known.isForeign(to: holder, at: now, whole) { throw PeerSession.isBusy(name) }
-            // The same process after a crash has the same name and another token.
+            if let known, holder.isHeldElsewhere(known, at: now, time) { throw PeerSession.isBusy(name) }
+            // Another token locks out whatever is left of the last holder.
             let token = known?.token ?? 0
-            let lease = Lease(holder: holder, token: token == ours ? token : token + 1, expires: whole)
+            let lease = Lease(
+                holder: holder.name, token: token == ours ? token : token + 1, expires: now + time, mark: holder.mark)
             try txn.setLease(lease, of: name)
             return lease.token
         }
     }
 
     private static func isBusy(_ name: String) -> SyncIssue {
-        SyncIssue(.busyElsewhere, "another process syncs with \(name)")
+        SyncIssue(.busyElsewhere, "another engine syncs with \(name)")
     }
 
-    /// When a lease that another process holds expires; `nil` when none does.
+    /// When a lease that another engine holds expires; `nil` when none does.
     nonisolated func foreignLease() throws -> Instant? {
-        let (name, holder, now) = (name, options.holder, now)
+        let name = name
         guard let lease = try store.read({ try $0.lease(of: name) }),
-            lease.isForeign(to: holder, at: now, now + options.leaseTime)
+            holder.isHeldElsewhere(lease, at: now, options.leaseTime)
         else { return nil }
         return lease.expires
     }
 
-    /// Gives the lease back, so that another process need not wait for its end.
+    /// Gives the lease back, so that another engine need not wait for its end.
     func releaseLease() async throws {
         guard let token = leaseToken else { return }
         let name = name
@@ -129,12 +132,5 @@ extension PeerSession {
             lease.expires = .distantPast
             try txn.setLease(lease, of: name)
         }
-    }
-}
-
-extension Lease {
-    /// Whether another holds it. One whose expiry lies far ahead has a clock that is wrong.
-    fileprivate func isForeign(to holder: String, at now: Instant, _ whole: Instant) -> Bool {
-        self.holder != holder && expires > now && expires <= whole + .seconds(86_400)
     }
 }

@@ -141,6 +141,7 @@ extension PeerSession {
         // Links tell which samples are another peer's, so they go last.
         let purged = try await update { txn, state in
             try txn.removePeer(name)
+            for type in state.types.keys { try txn.setCheckNote(CheckNote(), name, SampleType(type)) }
             let (purged, notices) = (state.purged, state.notices)
             state = PeerState()
             state.notices = notices.filter { $0.code != .readingRevoked }
@@ -223,12 +224,13 @@ extension SyncPlan {
         for (type, item) in types {
             state[type].isCache = isCache(item)
             guard item.pulls, horizon != nil || state[type].planned != item.horizon else { continue }
-            let wanted = (horizon ?? item.horizon).start(now)
+            let wanted = horizon ?? item.horizon
+            let (start, skipped) = (wanted.start(now), wanted == .fromNowOn ? now : nil)
             let isSet = state[type].planned != nil
             state[type].planned = item.horizon
-            if isSet, state[type].horizon == wanted { continue }
+            if isSet, state[type].horizon == start, state[type].skipped == skipped { continue }
             try PeerSession.forgetPlace(name, type, &state, &txn)
-            state[type].horizon = wanted
+            (state[type].horizon, state[type].skipped) = (start, skipped)
             (state[type].windowsDone, state[type].isEarlierAdopted) = (nil, nil)
             state[type].isAdopted = false
         }
@@ -239,9 +241,9 @@ extension TypePlan.Horizon {
     /// Samples that start before this are not imported; `nil` for no bound.
     func start(_ now: Instant) -> Instant? {
         switch self {
-        case .all: nil
+        // What a skipped import leaves out is told by the place in the feed, not by dates.
+        case .all, .fromNowOn: nil
         case .days(let count): now - .days(count)
-        case .fromNowOn: now
         }
     }
 }

@@ -175,7 +175,7 @@ extension PeerSession {
     /// When something is to be tried again by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
-        let (plan, slow) = (plan, options.slowDelay)
+        let (plan, slow, comparesForeign) = (plan, options.slowDelay, comparesForeign)
         let foreign = try foreignLease()
         let due: Instant? = try store.read { txn in
             let state = try txn.state(of: name)
@@ -183,6 +183,7 @@ extension PeerSession {
             // What failed as a whole is tried again as a whole.
             if let next = state.nextTry { return next }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
+            if comparesForeign { times += plan.pulled.compactMap { state[$0].checkDue } }
             if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }
             let queued = try txn.pending(for: name, after: 0, limit: PeerSession.lookedAt)
             let waiting = queued.filter { $0.state != .quarantined }.map(\.nextTry)

@@ -23,10 +23,11 @@ public final class SyncEngine: Sendable {
         self.store = store
         self.options = options
         var sessions: [String: PeerSession] = [:]
+        let holder = LeaseHolder(options)
         for item in peers {
             precondition(sessions[item.peer.name] == nil, "two peers have one name")
             sessions[item.peer.name] = PeerSession(
-                store: store, peer: item.peer, plan: item.plan, options: options)
+                store: store, peer: item.peer, plan: item.plan, options: options, holder: holder)
         }
         self.sessions = sessions
     }

@@ -37,18 +37,19 @@ public struct SyncOptions: Sendable {
     public var pageSize = 2_000
     /// The most operations of one push.
     public var pushSize = 200
-    /// Quick attempts before an operation is retried slowly (SEMANTICS C13).
+    /// Quick attempts, the first among them; when the last of them failed, an operation is parked and tried slowly (SEMANTICS C13).
     public var quickAttempts = 3
-    /// The first delay of quick attempts; each is twice the one before.
+    /// The delay between the first two quick attempts; each is twice the one before.
     public var firstDelay: Duration = .seconds(2)
     /// The delay of slow retries.
     public var slowDelay: Duration = .seconds(3_600)
     /// How long a lease holds without being renewed.
     public var leaseTime: Duration = .seconds(60)
-    /// Names this process among those that share the store: the same after a restart, another for each extension of an app.
-    public var holder = ProcessInfo.processInfo.processName
-    /// The time zone in whose days totals are kept.
-    public var zone = "UTC"
+    /// Names the engine among those that share the store; `nil` gives each a name that no other has. Only one engine at a time may use a name that is
+    /// given: it takes the lease of that name at once.
+    public var holder: String?
+    /// The time zone in whose days totals are kept: where the user is, unless the app says otherwise.
+    public var zone = TimeZone.current.identifier
     /// How often the whole feed is read again, since read access may have grown unseen (SEMANTICS C23).
     public var rescanDays = 30
     /// After how many days of silence a peer is retired (SEMANTICS C27).
@@ -59,6 +60,10 @@ public struct SyncOptions: Sendable {
 
     /// Called between steps that a crash may separate. Tests end the process there.
     package var atStep: @Sendable (SyncStep) throws -> Void = { _ in }
+    /// The most pages of a comparison that a pass takes (SEMANTICS C26).
+    package var checkPages = 8
+    /// The most missing samples that a comparison remembers.
+    package var missingLimit = 4_000
     /// For how long a push carries on a mass deletion before it goes without what that leaves.
     package var upkeepBudget: Duration = .seconds(5)
 }

@@ -31,7 +31,7 @@ public struct TypePlan: Sendable, Hashable, Codable {
         case all
         /// What began in the last days before the sync was enabled, and whatever comes.
         case days(Int)
-        /// What begins after the sync was enabled (SEMANTICS C9).
+        /// What comes to the peer after the sync was enabled, whatever its date (SEMANTICS C9).
         case fromNowOn
     }
 
@@ -61,7 +61,8 @@ public struct TypePlan: Sendable, Hashable, Codable {
         case editWins
     }
 
-    /// What happens to imported samples when the peer is disconnected or reading was probably revoked (SEMANTICS C11).
+    /// What happens to imported samples when the app disconnects the peer and does not say. A suspicion that reading was revoked removes nothing: it
+    /// is told, and the app decides (SEMANTICS C11).
     public enum Departure: String, Sendable, Hashable, Codable {
         /// They stay.
         case keep

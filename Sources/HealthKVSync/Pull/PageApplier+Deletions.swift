@@ -8,9 +8,9 @@ extension PageApplier {
     mutating func applyDeletions(_ page: PullPage, in txn: inout WriteTransaction) throws {
         for deletion in page.deletions {
             if !page.isDrained, state.deferred.count < PageApplier.deferredLimit,
-                try mayBeReplacement(deletion, in: &txn)
+                try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn)
             {
-                // Its replacement may stand on a later page.
+                // Its replacement, or what it was condensed into, may stand on a later page.
                 state.deferred.append(DeferredDeletion(deletion))
             } else {
                 try apply(deletion, in: &txn)
@@ -26,6 +26,12 @@ extension PageApplier {
     private func mayBeReplacement(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
         if deletion.syncIdentifier != nil { return true }
         return try txn.link(peer: peer, peerID: deletion.peerID) != nil
+    }
+
+    /// The system condenses samples into series: many deletions and one addition, perhaps pages apart. No sum dips meanwhile (SEMANTICS A27).
+    private func isPartOfSum(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
+        guard feed.aggregation == .cumulative else { return false }
+        return try txn.sample(id: deletion.peerID) != nil
     }
 
     private mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {

@@ -4,6 +4,7 @@ import HealthKV
 /// another device, or as what an earlier installation left (SEMANTICS C21, C25).
 extension PageApplier {
     mutating func applyOwn(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
+        noteDays([addition.sample])
         if let held = try held(addition, in: &txn) {
             try meet(addition, held, in: &txn)
         } else if let deleted = try buried(addition, in: &txn) {
@@ -98,6 +99,7 @@ extension PageApplier {
             report.conflicts += 1
         }
         if let waiting { try txn.removePending(waiting) }
+        noteDays([held])
         var sample = held
         (sample.start, sample.end) = (addition.sample.start, addition.sample.end)
         let unit = held.quantity.unit

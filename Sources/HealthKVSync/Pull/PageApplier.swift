@@ -24,7 +24,7 @@ struct PageApplier: Sendable {
             if traits.keepsRecords {
                 try applyRecords(page, in: &txn)
             } else {
-                try applySamples(page.additions, in: &txn)
+                try applySamples(page.additions, isNews: state.isPastBaseline == true, in: &txn)
                 try applyDeletions(page, in: &txn)
             }
         }
@@ -32,11 +32,15 @@ struct PageApplier: Sendable {
         state.isDrained = page.isDrained
         state.isMidway = !page.isDrained
         state.midwaySince = page.isDrained ? nil : now
-        if page.isDrained { state.isAdopted = true }
+        guard page.isDrained else { return }
+        state.isAdopted = true
+        if state.skipped != nil { state.isPastBaseline = true }
     }
 
-    /// Samples of a page, or of a window of a first import.
-    mutating func applySamples(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
+    /// Samples of a page, or of a window that was enumerated. Those of a feed that goes on behind its baseline are news.
+    mutating func applySamples(
+        _ additions: [PulledSample], isNews: Bool = false, in txn: inout WriteTransaction
+    ) throws {
         var foreign: [PulledSample] = []
         // Most pages are of one type.
         var last: (type: SampleType, pulls: Bool)?
@@ -50,7 +54,26 @@ struct PageApplier: Sendable {
             }
         }
         if let horizon = state.horizon { foreign.removeAll { $0.sample.start < horizon } }
+        if let skipped = state.skipped, !isNews { try leaveOut(&foreign, upTo: skipped, in: &txn) }
         try importForeign(foreign, in: &txn)
+    }
+
+    /// Leaves out what was at the peer when the import was skipped (SEMANTICS C9). Whoever reads from the beginning cannot tell it from what came
+    /// since but by its date; what is held already came since.
+    private mutating func leaveOut(
+        _ foreign: inout [PulledSample], upTo skipped: Instant, in txn: inout WriteTransaction
+    ) throws {
+        let count = foreign.count
+        foreign = try foreign.filter { try $0.sample.start > skipped || isHeld($0, in: &txn) }
+        // They were seen, so the first that is kept is no sign that more can be read than before.
+        if foreign.count < count, !state.isAdopted { state.lastForeign = now }
+    }
+
+    private func isHeld(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> Bool {
+        let sample = addition.sample
+        if try txn.link(peer: peer, peerID: addition.peerID) != nil || txn.sample(id: sample.id) != nil { return true }
+        guard let text = sample.syncIdentifier else { return false }
+        return try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
     }
 
     private mutating func importForeign(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
@@ -69,6 +92,7 @@ struct PageApplier: Sendable {
         }
         let others = try txn.peers().contains { $0.name != peer && $0.queue != nil }
         let unknown = others ? try foreign.map(\.sample).filter { try txn.sample(id: $0.id) == nil } : []
+        try noteDaysOfReplaced(foreign, in: &txn)
         let imported = try txn.importBatch(batch)
         try markReceived(unknown, in: &txn)
         report.count(imported)
@@ -108,11 +132,25 @@ struct PageApplier: Sendable {
         report.imported += 1
     }
 
+    private var keepsTotals: Bool {
+        plan.types.values.contains(where: \.keepsDailyTotals) || plan.others?.keepsDailyTotals ?? false
+    }
+
+    /// What is replaced by a version of another day leaves a day behind.
+    private mutating func noteDaysOfReplaced(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
+        guard keepsTotals else { return }
+        for sample in foreign.map(\.sample) {
+            // A peer replaces only what has a sync identifier.
+            guard let text = sample.syncIdentifier, plan.plan(of: sample.type)?.keepsDailyTotals ?? false,
+                let held = try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity)
+            else { continue }
+            if held.start != sample.start || held.end != sample.end { noteDays([held]) }
+        }
+    }
+
     /// Daily totals are asked for again for every day that a change touched (SEMANTICS C15).
     mutating func noteDays(_ samples: [Sample]) {
-        guard plan.types.values.contains(where: \.keepsDailyTotals) || plan.others?.keepsDailyTotals ?? false else {
-            return
-        }
+        guard keepsTotals else { return }
         for sample in samples where plan.plan(of: sample.type)?.keepsDailyTotals ?? false {
             let end = sample.isOpenEnded ? max(sample.start, now) : sample.end
             state.staleDays.formUnion(LocalDays.names(from: sample.start, to: end, zone: zone, limit: 400))

@@ -136,6 +136,8 @@ extension PeerSession {
             guard place?.token == anchor?.token, state[type].scope == known.scope else { return nil }
             var applier = applier
             applier.state = state[type]
+            // Whatever made it begin at the beginning: it passes what was there when the import was skipped.
+            if place == nil { applier.state.isPastBaseline = nil }
             applier.acknowledged = try txn.peer(name)?.acknowledged
             try applier.apply(page, in: &txn)
             state[type] = applier.state
@@ -188,8 +190,10 @@ extension PeerSession {
         }
         guard now >= last + .days(days) else { return }
         try await update { txn, state in
-            try PeerSession.forgetPlace(name, type, &state, &txn)
+            try PeerSession.readAnew(name, type, &state, &txn)
             state[type].lastRescan = now
+            // The feed tells of no deletion that was purged meanwhile.
+            state[type].checkDue = now
             // What it brings is no sign of anything.
             if state[type].lastForeign != nil { state[type].lastForeign = now }
         }

@@ -11,6 +11,8 @@ extension PeerSession {
         guard !peer.traits.hasOneFeed, plan.types[type]?.pulls ?? false, try !state()[type].isAdopted else {
             return total
         }
+        // What is to be left out need not be looked at first.
+        guard try state()[type].skipped == nil else { return total }
         let now = now
         for days in PeerSession.windows {
             let known = try state()[type]

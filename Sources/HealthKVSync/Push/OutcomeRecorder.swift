@@ -71,7 +71,7 @@ struct OutcomeRecorder: Sendable {
         try txn.updatePending(operation)
     }
 
-    /// Three quick attempts, then slow ones for as long as it takes (SEMANTICS C13).
+    /// Three quick attempts; the third that fails parks the operation, which is tried slowly for as long as it takes (SEMANTICS C13).
     private func delay(_ operation: inout PendingOperation, _ reason: String) {
         operation.attempts += 1
         operation.reason = reason

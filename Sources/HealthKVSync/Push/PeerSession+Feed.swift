@@ -16,9 +16,10 @@ extension PeerSession {
         }
     }
 
-    /// Sends all deletions that the store remembers. Answers whether all arrived.
-    func pushDeletions() async throws -> Bool {
+    /// Sends all deletions that the store remembers, but for those of types that are held back. Answers whether all arrived.
+    func pushDeletions(_ held: Set<SampleType>) async throws -> Bool {
         let limit = options.pushSize
+        var isWhole = true
         var place: ChangeToken?
         while true {
             try Task.checkCancellation()
@@ -28,11 +29,17 @@ extension PeerSession {
             var operations: [PushOperation] = []
             for change in page.changes {
                 if case .saved = change.kind { continue }
-                operations += try kinds(of: change).map { PushOperation(sequence: UInt64(operations.count), kind: $0) }
+                for kind in try kinds(of: change) {
+                    if held.holds(kind.type) {
+                        isWhole = false
+                    } else {
+                        operations.append(PushOperation(sequence: UInt64(operations.count), kind: kind))
+                    }
+                }
             }
             let outcomes = operations.isEmpty ? [] : await peer.push(operations)
-            if outcomes.contains(where: { $0.reasonToTryAgain != nil }) { return false }
-            if !page.hasMore { return true }
+            if let reason = outcomes.lazy.compactMap(\.reasonToTryAgain).first { throw PeerError(.transient, reason) }
+            if !page.hasMore { return isWhole }
             place = page.next
         }
     }
@@ -45,10 +52,12 @@ extension PeerSession {
                 try txn.changes(since: try txn.peer(name)?.acknowledged, limit: limit)
             }
         } catch let error as StoreError where error.code == .tokenExpired {
-            let token = try store.read { $0.currentToken }
-            try await reconcileRecords()
+            let (token, held) = (try store.read { $0.currentToken }, try heldTypes())
+            let isWhole = try await reconcileRecords(held)
             // What is compared is what lives. An older version of what was deleted may still come to the peer from elsewhere.
-            guard try await pushDeletions() else { throw PeerError(.transient, "not all deletions arrived") }
+            let isTold = try await pushDeletions(held)
+            // What is held back goes with a later sync, which compares again.
+            guard isWhole, isTold else { return nil }
             try await update { txn, _ in
                 guard var known = try txn.peer(name) else { return }
                 known.acknowledged = token
@@ -69,7 +78,7 @@ extension PeerSession {
         var end: Int?
         for (index, change) in page.changes.enumerated() {
             let kinds = try kinds(of: change)
-            if kinds.contains(where: { held.contains($0.type) || held.contains(.every) }) {
+            if kinds.contains(where: { held.holds($0.type) }) {
                 end = index
                 break
             }
@@ -148,4 +157,9 @@ extension PeerSession {
         case .interrupted: return []
         }
     }
+}
+
+extension Set<SampleType> {
+    /// Whether a type is among those of which nothing may be sent yet, by itself or with all.
+    func holds(_ type: SampleType) -> Bool { contains(type) || contains(.every) }
 }

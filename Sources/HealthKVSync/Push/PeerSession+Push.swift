@@ -51,7 +51,7 @@ extension PeerSession {
         }
     }
 
-    /// After this long without a page, a feed that was not read to its end holds nothing back any more.
+    /// After this long without a page, a feed that was not read to its end holds nothing back any more (docs/decisions/0016).
     private static let holdDays = 1
 
     /// Types of which nothing may be sent yet: what the peer holds of them is not adopted, or a pull from another peer stands midway in

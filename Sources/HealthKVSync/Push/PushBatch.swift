@@ -94,7 +94,7 @@ extension PushBatch.Conditions {
     }
 
     fileprivate func allows(_ type: SampleType) -> Bool {
-        guard !held.contains(type), !held.contains(.every), let item = plan.plan(of: type) else { return false }
+        guard !held.holds(type), let item = plan.plan(of: type) else { return false }
         return item.pushes && (!isOfCommit || item.triggers.contains(.onChange))
     }
 }

@@ -26,8 +26,6 @@ struct PeerState: Codable, Sendable, Equatable {
     var failures = 0
     /// Not to be asked again before this.
     var nextTry: Instant?
-    /// How many enumerations in a row showed no sample of others, while we hold some.
-    var vanished = 0
     /// When the hourly types were last asked for.
     var lastHourly: Instant?
     /// Identifiers of the types that are sent to the peer, so that others know what it takes; `nil` when it was never said.
@@ -65,6 +63,10 @@ struct TypeState: Codable, Sendable, Equatable {
     var isExported = false
     /// Samples that start before this are not imported.
     var horizon: Instant?
+    /// When the import of what there was then was skipped (SEMANTICS C9); `nil` when it was not.
+    var skipped: Instant?
+    /// Whether the feed goes on from the place where it stood when the import was skipped: what comes behind that is news, whatever its date.
+    var isPastBaseline: Bool?
     /// How far back the first import has come, the newest windows first.
     var windowsDone: Instant?
     /// Deletions that wait for the end of the feed, where their replacement may stand.
@@ -76,8 +78,6 @@ struct TypeState: Codable, Sendable, Equatable {
     var lastForeign: Instant?
     /// Whether a sample of others came where none did before, or not for long: then there may be more (SEMANTICS C23).
     var needsRescan = false
-    /// Samples that the last enumeration missed: gone only if the next one misses them too (SEMANTICS C26).
-    var missing: [SampleID] = []
     /// Local days whose totals are to be asked for again.
     var staleDays: Set<String> = []
     var imported = 0
@@ -94,6 +94,10 @@ struct TypeState: Codable, Sendable, Equatable {
     var midwaySince: Instant?
     /// Whether samples are kept only until others have them.
     var isCache: Bool?
+    /// When what is held of others is to be compared with what the peer shows; `nil` while nothing asks for it.
+    var checkDue: Instant?
+    /// How many comparisons in a row showed no sample of others, while we hold some.
+    var vanished: Int?
 
     /// Names the feed of the type: its predicate belongs to the anchor (SEMANTICS A13).
     var scope: String { horizon.map { "from:\($0.nanoseconds)" } ?? "" }
@@ -125,6 +129,8 @@ struct Lease: Codable, Sendable, Equatable {
     var holder: String
     var token: UInt64
     var expires: Instant
+    /// Where the holder runs; `nil` where that was not noted.
+    var mark: EngineMark?
 }
 
 /// Whose imports were removed without a trace, by identifier of the type: nobody can tell later that they were not deleted.

@@ -22,7 +22,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case delayed
         /// A peer's feed went backwards, and it is refused until it is registered anew.
         case peerWentBackwards
-        /// Another process syncs this store with this peer.
+        /// Another engine, here or in another process, syncs this store with this peer.
         case busyElsewhere
         /// The request was wrong.
         case invalid

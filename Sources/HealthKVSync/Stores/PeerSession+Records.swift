@@ -20,30 +20,38 @@ extension PeerSession {
             if try store.read({ try $0.syncDigest(of: type) }) != theirs { return false }
         }
         // Digests tell of what lives; an older version of what was deleted may still come to the peer from elsewhere.
-        guard try await pushDeletions() else { return false }
+        guard try await pushDeletions(heldTypes()) else { return false }
         let name = name
         try await update { txn, _ in try txn.acknowledge(peer: name, token) }
         return true
     }
 
-    /// Brings both sides together without a feed.
-    func reconcileRecords() async throws {
-        for type in try await comparedTypes() { try await reconcile(type, in: .all) }
+    /// Brings both sides together without a feed. Of types that are held back nothing is sent (SEMANTICS C22); answers whether that left
+    /// anything out.
+    @discardableResult
+    func reconcileRecords(_ held: Set<SampleType>) async throws -> Bool {
+        var isWhole = true
+        for type in try await comparedTypes() {
+            let isSent = plan.plan(of: type)?.pushes ?? false
+            if isSent, held.holds(type) { isWhole = false }
+            try await reconcile(type, in: .all, sends: isSent && !held.holds(type))
+        }
+        return isWhole
     }
 
-    private func reconcile(_ type: SampleType, in window: TimeRange) async throws {
+    private func reconcile(_ type: SampleType, in window: TimeRange, sends: Bool) async throws {
         try Task.checkCancellation()
         let ours = try store.read { try $0.syncDigest(of: type, in: window) }
         guard let theirs = try await peer.digest(of: type, in: window) else {
-            return try await exchange(type, in: window)
+            return try await exchange(type, in: window, sends: sends)
         }
         if ours == theirs { return }
         guard ours.count > PeerSession.window, theirs.count > 0, let middle = try middle(type, window, ours.count)
         else {
-            return try await exchange(type, in: window)
+            return try await exchange(type, in: window, sends: sends)
         }
-        try await reconcile(type, in: TimeRange(from: window.from, to: middle))
-        try await reconcile(type, in: TimeRange(from: middle, to: window.to))
+        try await reconcile(type, in: TimeRange(from: window.from, to: middle), sends: sends)
+        try await reconcile(type, in: TimeRange(from: middle, to: window.to), sends: sends)
     }
 
     /// The start that divides our samples of a window into halves; `nil` where they all start at once.
@@ -65,7 +73,7 @@ extension PeerSession {
     }
 
     /// Merges what the peer has in a window, and sends what it lacks or has in an older version: page by page, so that memory stays flat.
-    private func exchange(_ type: SampleType, in window: TimeRange) async throws {
+    private func exchange(_ type: SampleType, in window: TimeRange, sends: Bool) async throws {
         var cursor: [UInt8]?
         var end = window.to
         repeat {
@@ -76,7 +84,7 @@ extension PeerSession {
             cursor = page.cursor
             let theirs = try await merge(page)
             let from = cursor == nil ? window.from : page.samples.map(\.sample.start).min() ?? end
-            if from < end, plan.plan(of: type)?.pushes ?? false {
+            if from < end, sends {
                 try await sendMissing(type, TimeRange(from: from, to: end), theirs)
             }
             end = min(end, from)

@@ -34,7 +34,7 @@ import TestSupport
         try store.close()
     }
 
-    @Test("The map grows beside readers that come and go, and no closure runs twice")
+    @Test("D: The map grows beside readers that come and go, and no closure runs twice")
     func growing() async throws {
         let store = try SampleStore.temporary(options: .small(sizeLimit: 64 << 20))
         let runs = Atomic<Int>(0)
@@ -86,7 +86,7 @@ import TestSupport
         try store.close()
     }
 
-    @Test("At the greatest size saving stops, everything can still be deleted, and then saving goes on")
+    @Test("D: At the greatest size saving stops, everything can still be deleted, and then saving goes on")
     func deletingWhenFull() throws {
         var options = SampleStore.Options.small(mapSize: 4 << 20)
         // Steps that fit what is kept back of so small a map.

@@ -9,7 +9,7 @@ import Testing
     private let scale = Source(bundle: "com.example.scale", name: "Smart Scale", product: "iPhone17,1")
 
     @Test(
-        "A weight in pounds with its note is written with a stable sync identifier and version, and keeps value and unit"
+        "C4: A weight in pounds with its note is written with a stable sync identifier and version, and keeps value and unit"
     )
     func writeWeight() throws {
         try withStore { store in

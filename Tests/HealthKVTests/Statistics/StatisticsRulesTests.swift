@@ -32,7 +32,7 @@ import Testing
         return sum
     }
 
-    @Test("B: where phone and watch overlap the watch counts, and the phone only for the rest of its time")
+    @Test("B, D: where phone and watch overlap the watch counts, and the phone only for the rest of its time")
     func mergedSources() throws {
         let both = [steps(100, 0, 100), steps(120, 50, 110, Self.watch)]
         #expect(try sum(both) == 50 + 120)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("A21: days have 23 and 25 hours at clock changes, and a day that clocks skipped is none")
+    @Test("A21, D: days have 23 and 25 hours at clock changes, and a day that clocks skipped is none")
     func dayLengths() throws {
         func hours(_ zone: String, _ from: String, _ days: Int) -> [Double] {
             let start = LocalDay.firstInstant(CivilTime.day(from)!, in: TimeZone(identifier: zone)!)!
@@ -159,6 +159,20 @@ import Testing
         #expect(hours("Australia/Lord_Howe", "2026-04-04", 3) == [24, 24.5, 24])
         #expect(hours("Pacific/Apia", "2011-12-29", 3) == [24, 24])
         #expect(hours("Asia/Kathmandu", "1985-12-31", 2) == [24, 23.75])
+    }
+
+    @Test("A22: a sample that crosses midnight is split between the days in proportion to time")
+    func acrossMidnight() throws {
+        try withStore { store in
+            try store.write { try $0.save([steps(90, -1_800, 3_600), steps(30, 7_200, 7_260)]) }
+            let days = try store.read {
+                try $0.statistics(
+                    .stepCount, by: .day, from: .day(-1, 0), to: .day(1, 0), calendar: calendar("UTC"))
+            }
+            #expect(days.map(\.sum) == [30, 90])
+            // It counts where it starts, once.
+            #expect(days.map(\.count) == [1, 1])
+        }
     }
 
     @Test("Intervals of several units tile both ways from an anchor")
@@ -197,7 +211,7 @@ import Testing
         }
     }
 
-    @Test("Options and units of another kind than the type's are an error")
+    @Test("A19: Options and units of another kind than the type's are an error")
     func unsuitable() throws {
         try withStore { store in
             try store.save(steps(1, 0, 10))
@@ -214,7 +228,7 @@ import Testing
         }
     }
 
-    @Test("A single statistic without data says so; results come in any unit of the dimension")
+    @Test("A21: A single statistic without data says so; results come in any unit of the dimension")
     func coverage() throws {
         try withStore { store in
             let none = try store.read { try $0.statistics(of: .stepCount, from: .day(0), to: .day(1)) }

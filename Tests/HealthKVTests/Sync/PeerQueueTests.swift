@@ -20,7 +20,7 @@ struct PeerQueueTests {
         try store.read { try $0.pending(for: peer) }
     }
 
-    @Test("A plain save queues its operation in the same transaction, for the peers that want the type")
+    @Test("D: A plain save queues its operation in the same transaction, for the peers that want the type")
     func plainSave() throws {
         try withStore { store throws in
             try register(store, "health", [.bodyMass])

@@ -31,7 +31,9 @@ import Testing
         }
     }
 
-    @Test("An edit takes the next version, a greater one that the app gives, and keeps the id") func versions() throws {
+    @Test("C1, C4: An edit takes the next version, a greater one that the app gives, and keeps the id") func versions()
+        throws
+    {
         try withStore { store throws in
             let first = weight(70, sync: "w")
             try store.write { try $0.save(first) }
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("Two sources or two types with one sync identifier never meet") func syncKeys() throws {
+    @Test("A4: Two sources or two types with one sync identifier never meet") func syncKeys() throws {
         try withStore { store throws in
             let other = Source(bundle: "org.example.other", name: "Other")
             let samples = [

@@ -17,22 +17,24 @@ final class AppBench {
     let watch: SimulatedApp
     let phone: SimulatedApp
     private let plan: SyncPlan
+    private let zone: String?
     private let folder = TemporaryFolder()
     private(set) var store: SampleStore
     private(set) var sync: SyncEngine
 
-    init(_ plan: SyncPlan) throws {
-        self.plan = plan
+    /// Days are those of a time zone, or for `nil` those of the machine that tests.
+    init(_ plan: SyncPlan, zone: String? = "UTC") throws {
+        (self.plan, self.zone) = (plan, zone)
         device = SimulatedDevice(clock: clock)
         app = device.install(bundle: "com.example.app", name: "The App")
         scale = device.install(bundle: "com.example.scale", name: "Smart Scale")
         watch = device.install(bundle: "com.apple.health.watch", name: "Watch", kind: .watch, product: "Watch7,1")
         phone = device.install(bundle: "com.apple.health.phone", name: "Phone", kind: .phone)
-        (store, sync) = try AppBench.launch(app, clock, plan, folder.path)
+        (store, sync) = try AppBench.launch(app, clock, plan, zone, folder.path)
     }
 
     private static func launch(
-        _ app: SimulatedApp, _ clock: SimulatedClock, _ plan: SyncPlan, _ folder: String
+        _ app: SimulatedApp, _ clock: SimulatedClock, _ plan: SyncPlan, _ zone: String?, _ folder: String
     ) throws -> (SampleStore, SyncEngine) {
         let now: @Sendable () -> Instant = { (try? Instant(clock.now)) ?? .distantPast }
         var options = SampleStore.Options()
@@ -47,6 +49,7 @@ final class AppBench {
             now: now,
             sleep: { time in while now() < time { try await Task.sleep(for: .milliseconds(1)) } })
         syncing.random = { 0.5 }
+        if let zone { syncing.zone = zone }
         return (store, SyncEngine(store: store, peers: [SyncPeer(peer, plan: plan)], options: syncing))
     }
 
@@ -56,7 +59,7 @@ final class AppBench {
         app.terminate()
         try store.close()
         app.launch()
-        (store, sync) = try AppBench.launch(app, clock, plan, folder.path)
+        (store, sync) = try AppBench.launch(app, clock, plan, zone, folder.path)
     }
 
     var now: Instant { get throws { try Instant(clock.now) } }
@@ -92,10 +95,10 @@ final class AppBench {
 
 /// Runs `body` with an app whose user answered the request for access, or was not asked yet, and checks its store afterwards.
 func withApp(
-    _ plan: SyncPlan, answer: SimulatedDevice.Answer? = .allow, _ location: SourceLocation = #_sourceLocation,
-    _ body: (AppBench) async throws -> Void
+    _ plan: SyncPlan, answer: SimulatedDevice.Answer? = .allow, zone: String? = "UTC",
+    _ location: SourceLocation = #_sourceLocation, _ body: (AppBench) async throws -> Void
 ) async throws {
-    let bench = try AppBench(plan)
+    let bench = try AppBench(plan, zone: zone)
     if let answer {
         bench.device.answerRequests(answer)
         try await bench.sync.enable(AppBench.health)

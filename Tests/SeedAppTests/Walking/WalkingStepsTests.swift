@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("A day goes from midnight to midnight where the user is, also after travelling")
+    @Test("D: A day goes from midnight to midnight where the user is, also after travelling")
     func midnight() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, steps: 100, hours: -1)
@@ -93,6 +93,27 @@ import Testing
             #expect(berlin.map(\.stepCount) == [10, 100])
             let newYork = try days(bench, "2025-12-30", "2025-12-31", zone: "America/New_York")
             #expect(newYork.map(\.stepCount) == [10, 100])
+        }
+    }
+
+    @Test(
+        "Health's own totals are of the user's days: what was walked late in New York counts on the day it was walked")
+    func localTotals() async throws {
+        #expect(SyncOptions().zone == TimeZone.current.identifier)
+        try await withApp(.walkingApp, zone: "America/New_York") { bench in
+            // It is seven in the evening there; in Greenwich the new year begins.
+            try walk(bench, steps: 100, hours: -5)
+            bench.clock.advance(by: 4 * 3_600)
+            try walk(bench, steps: 10, hours: -2)
+            bench.clock.advance(by: 3 * 3_600)
+            try walk(bench, steps: 1, hours: -1)
+            try await bench.refresh()
+            let found = try totals(bench)
+            #expect(found["2025-12-31"]?.value == 110 && found["2025-12-31"]?.isComplete == true)
+            #expect(found["2026-01-01"]?.value == 1 && found["2026-01-01"]?.isComplete == false)
+            #expect(found.values.allSatisfy { $0.zone == "America/New_York" })
+            let local = try days(bench, "2025-12-31", "2026-01-01", zone: "America/New_York")
+            #expect(local.map(\.stepCount) == [110, 1])
         }
     }
 

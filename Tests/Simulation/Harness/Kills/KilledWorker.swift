@@ -109,7 +109,6 @@ struct KillBench {
         (self.store, self.other, self.health) = (store, other, health)
         var syncing = SyncOptions()
         (syncing.pageSize, syncing.pushSize) = (3, 3)
-        syncing.holder = "app"
         syncing.atStep = { _ in doom.point() }
         let mistake = plant.map { PlantedMistake(plant: $0, store: store) }
         func wired(_ peer: any Peer) -> any Peer {

@@ -1,0 +1,64 @@
+import Foundation
+import PeerConformance
+import Testing
+
+@testable import HealthKVSync
+
+@Suite("Who may sync a store with a peer")
+struct LeaseTests {
+    private func engine(_ bench: Bench) -> SyncEngine {
+        Bench.makeEngine(
+            bench.store, [SyncPeer(MemoryHealthPeer(bench.health), plan: .weightTracker)], bench.clock
+        ) { $0.holder = nil }
+    }
+
+    @Test(
+        "Two engines with the usual options do not take the lease from each other, and one that is gone is not waited for"
+    )
+    func usualOptions() async throws {
+        let bench = try Bench { $0.holder = nil }
+        try await bench.engine.enable(bench.peer)
+        _ = try bench.save(72)
+        do {
+            let first = engine(bench)
+            await #expect(throws: SyncIssue.self) { try await first.enable(bench.peer) }
+            #expect(try await first.sync()["health"]?.issue?.code == .busyElsewhere)
+            #expect(try await bench.sync().issue == nil)
+            #expect(bench.held == [72])
+            await bench.engine.stop()
+            #expect(try await first.sync()["health"]?.issue == nil)
+            #expect(try await bench.sync().issue?.code == .busyElsewhere)
+            withExtendedLifetime(first) {}
+        }
+        #expect(try await bench.sync().issue == nil)
+        try bench.finish()
+    }
+
+    @Test("The lease of another process holds until it expires or the process is dead", arguments: [false, true])
+    func anotherProcess(expires: Bool) async throws {
+        let bench = try Bench { $0.holder = nil }
+        try await bench.engine.enable(bench.peer)
+        await bench.engine.stop()
+        let other = Process()
+        other.executableURL = URL(fileURLWithPath: "/bin/sleep")
+        other.arguments = ["600"]
+        other.standardOutput = FileHandle.nullDevice
+        other.standardError = FileHandle.nullDevice
+        try other.run()
+        // A thread of the tests may hold back the gentler signals, and its children with it.
+        defer { kill(other.processIdentifier, SIGKILL) }
+        let mark = EngineMark(space: EngineMark.ownSpace, process: other.processIdentifier, start: 1, engine: 1)
+        let lease = Lease(holder: "other", token: 90, expires: bench.clock.now + .seconds(60), mark: mark)
+        try bench.write { try $0.setLease(lease, of: "health") }
+        #expect(try await bench.sync().issue?.code == .busyElsewhere)
+        if expires {
+            bench.clock.advance(seconds: 61)
+        } else {
+            kill(other.processIdentifier, SIGKILL)
+            try await until("the end of the process") { !other.isRunning }
+        }
+        #expect(try await bench.sync().issue == nil)
+        #expect(try bench.store.read { try $0.lease(of: "health") }?.token == 91)
+        try bench.finish()
+    }
+}
