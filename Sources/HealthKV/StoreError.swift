@@ -1,6 +1,7 @@
 import ColumnFormat
 import HealthModel
 import LMDB
+import PageReader
 
 /// What went wrong in a store. No error carries a health value.
 ///
@@ -138,6 +139,14 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
+    /// The system could not read the data file, which says nothing of what the file holds.
+    static func unreadable(_ path: String, _ cause: PageFileError) -> StoreError {
+        StoreError(
+            .storage, path: path,
+            "The system cannot read data.mdb, which may be whole: try again, look at the disk, and copy the folder to another one",
+            underlying: cause)
+    }
+
     /// Any error of the layers below as an error of the store.
     static func wrap(_ error: any Error, path: String) -> any Error {
         switch error {
@@ -145,6 +154,9 @@ extension StoreError {
             return StoreError(.damaged, path: path, "The store is damaged", underlying: error)
         case let error as ModelError:
             return StoreError(.invalidSample, path: path, "A sample was refused", underlying: error)
+        case let error as PageFileError where error.isOfSystem: return unreadable(path, error)
+        case let error as PageFileError:
+            return StoreError(.damaged, path: path, "data.mdb is too short", underlying: error)
         case let error as LMDBError:
             switch error.code {
             case .mapFull: return StoreError(.full, path: path, "The store is full", underlying: error)

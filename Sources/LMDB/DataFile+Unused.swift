@@ -21,7 +21,9 @@ extension DataFile {
         var page = 2
         while page <= metas.lastPage {
             var bytes = [UInt8](repeating: 0, count: metas.pageSize)
-            guard file.read(&bytes, at: page * metas.pageSize) == bytes.count else { break }
+            let count = file.read(&bytes, at: page * metas.pageSize)
+            if count < 0 { throw LMDBError(Int32(-count), "read", path) }
+            guard count == bytes.count else { break }
             page += try pass.clear(&bytes, page, path)
         }
         for value in pass.values { try pass.clearTail(of: value, path) }

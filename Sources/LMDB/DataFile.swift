@@ -22,8 +22,10 @@ public struct DataFile: ~Copyable {
         case copied
         /// A writer was at work all the time.
         case busy
-        /// A call of the system failed, with this code.
+        /// A call of the system that writes the copy failed, with this code.
         case failed(Int32)
+        /// The system cannot read the file, with this code.
+        case unreadable(Int32)
         case invalid
     }
 
@@ -56,6 +58,7 @@ public struct DataFile: ~Copyable {
         return Metas(pageSize: pageSize, newestTransaction: word(144), lastPage: lastPage, mapSize: mapSize)
     }
 
+    /// Answers how many bytes there are, or less than zero when the system cannot read them: `errno` with its sign turned.
     func read(_ bytes: inout [UInt8], at offset: Int) -> Int {
         var done = 0
         while done < bytes.count {
@@ -64,7 +67,8 @@ public struct DataFile: ~Copyable {
                 unsafe pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t(offset + done))
             }
             if count < 0, errno == EINTR { continue }
-            if count <= 0 { break }
+            if count < 0 { return -Int(errno) }
+            if count == 0 { break }
             done += count
         }
         return done
@@ -79,15 +83,22 @@ public struct DataFile: ~Copyable {
     public func copySnapshot(to target: String, attempts: Int) -> CopyOutcome {
         for attempt in 0..<attempts {
             if attempt > 0 { pause(milliseconds: 5 << min(attempt, 5)) }
-            guard let before = metas() else { return .invalid }
+            guard let before = metas() else { return metaFailure }
             var head = [UInt8](repeating: 0, count: 2 * before.pageSize)
             guard read(&head, at: 0) == head.count, metas() == before else { continue }
             let outcome = copy(to: target, bytes: (before.lastPage + 1) * before.pageSize, head)
             guard outcome == .copied else { return outcome }
-            guard let after = metas() else { return .invalid }
+            guard let after = metas() else { return metaFailure }
             if after.newestTransaction <= before.newestTransaction + 1 { return .copied }
         }
         return .busy
+    }
+
+    /// Why there are no metas: the system cannot read them, or they are none.
+    private var metaFailure: CopyOutcome {
+        var bytes = [UInt8](repeating: 0, count: 152)
+        let count = read(&bytes, at: 0)
+        return count < 0 ? .unreadable(Int32(-count)) : .invalid
     }
 
     private func copy(to target: String, bytes: Int, _ head: [UInt8]) -> CopyOutcome {
@@ -100,6 +111,7 @@ public struct DataFile: ~Copyable {
             // A file may rightly be shorter than its last page says.
             let count = read(&piece, at: offset)
             if count == 0 { break }
+            if count < 0 { return .unreadable(Int32(-count)) }
             if offset == 0 { piece.replaceSubrange(0..<min(head.count, count), with: head.prefix(count)) }
             var done = 0
             while done < count {

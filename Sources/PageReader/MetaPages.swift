@@ -4,6 +4,8 @@ public struct MetaPages: Sendable {
     public private(set) var pages: [Meta?] = [nil, nil]
     public private(set) var findings: [PageFinding] = []
     public private(set) var pageSize: Int?
+    /// Why the system could not read a page. The finding that stands for it says nothing of the file then.
+    public private(set) var failure: PageFileError?
 
     /// Reads and checks both.
     public init(_ file: PageFile) {
@@ -11,6 +13,7 @@ public struct MetaPages: Sendable {
         do {
             try file.read(at: 0, into: &first)
         } catch {
+            note(error)
             add(.fileUnreadable, 0, error == .ended ? "the file is too short for a meta page" : "\(error)")
             return
         }
@@ -40,6 +43,7 @@ public struct MetaPages: Sendable {
             do {
                 try file.read(at: UInt64(size), into: &bytes)
             } catch {
+                note(error)
                 if sizes.count == 1 {
                     add(.fileUnreadable, 1, error == .ended ? "the file is too short for two meta pages" : "\(error)")
                     pageSize = size
@@ -79,6 +83,8 @@ public struct MetaPages: Sendable {
             add(.metaOrder, nil, "the meta pages are of transactions that do not follow each other")
         }
     }
+
+    private mutating func note(_ error: PageFileError) { if error.isOfSystem { failure = failure ?? error } }
 
     private mutating func add(_ kind: PageFinding.Kind, _ index: Int?, _ detail: String) {
         findings.append(PageFinding(kind: kind, page: index.map(UInt64.init), table: nil, detail: detail))

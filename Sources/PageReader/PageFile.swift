@@ -108,13 +108,17 @@ public enum PageFileError: Error, Hashable, Sendable {
     case system(Int32)
 
     public static let noSuchFile = PageFileError.system(ENOENT)
+
+    /// Whether the system refused: that says nothing of what the file holds.
+    public var isOfSystem: Bool { if case .system = self { true } else { false } }
 }
 
 extension PageFileError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .ended: "the file ends before it"
-        case .system(let code): "it cannot be read (errno \(code))"
+        // unsafe: C answers a string that lives on, and it is copied at once.
+        case .system(let code): unsafe "it cannot be read: \(String(cString: strerror(code))) (errno \(code))"
         }
     }
 }

@@ -13,10 +13,10 @@ extension SnapshotWalk {
                 walk.add(.freeList, number, Tree.freeName, "a list is a table")
                 return
             }
-            do {
+            do throws(PageFileError) {
                 lists.append((try walk.freeList(entry, page), number))
             } catch {
-                walk.add(.pageUnreadable, number, Tree.freeName, "\(error)")
+                walk.add(error, number, Tree.freeName)
             }
         }
         // Only now is it known which pages are in use.

@@ -53,6 +53,8 @@ public struct SnapshotWalk {
     public internal(set) var omitted = 0
     /// Pages of trees whose entries could not be looked at.
     public internal(set) var unreadPages = 0
+    /// Why the system could not read a page, at which the walk ended. The finding that stands for it says nothing of the file.
+    public private(set) var failure: PageFileError?
     public private(set) var tables: [Table] = []
     /// Pages of trees and long values.
     public private(set) var pagesInUse: UInt64 = 2
@@ -78,7 +80,9 @@ public struct SnapshotWalk {
         self.file = file
         self.meta = meta
         self.options = options
-        filePages = ((try? file.size()) ?? 0) / UInt64(max(1, meta.pageSize))
+        var size: UInt64 = 0
+        do { size = try file.size() } catch { failure = error }
+        filePages = size / UInt64(max(1, meta.pageSize))
         // A sparse file may claim any size.
         visited = PageSet(limit: min(filePages, meta.lastPage &+ 1))
         // A meta page that is out of bounds is no base to walk from.
@@ -86,7 +90,7 @@ public struct SnapshotWalk {
             add(.metaInvalid, UInt64(meta.index), nil, meta.complaint ?? "the version is unknown")
             return
         }
-        try walkMain(visits, visit)
+        if failure == nil { try walkMain(visits, visit) }
         if isStopped { return }
         walkFree()
     }
@@ -96,9 +100,9 @@ public struct SnapshotWalk {
         self.init(file, meta, options: options, visits: { _ in false }, visit: { _ in })
     }
 
-    public var isSound: Bool { findings.isEmpty && omitted == 0 }
+    public var isSound: Bool { findings.isEmpty && omitted == 0 && failure == nil }
 
-    var isStopped: Bool { options.stopsAtFirst && !findings.isEmpty }
+    var isStopped: Bool { failure != nil || options.stopsAtFirst && !findings.isEmpty }
 
     private mutating func walkMain(_ visits: (String) -> Bool, _ visit: (Entry) throws -> Void) rethrows {
         var found: [Table] = []
@@ -131,6 +135,12 @@ public struct SnapshotWalk {
                 walk(table.name, table.record) { _, _, _ in }
             }
         }
+    }
+
+    /// A page that could not be read.
+    mutating func add(_ error: PageFileError, _ page: UInt64, _ table: String) {
+        if error.isOfSystem { failure = failure ?? error }
+        add(.pageUnreadable, page, table, "\(error)")
     }
 
     mutating func add(_ kind: PageFinding.Kind, _ page: UInt64?, _ table: String?, _ detail: String) {
@@ -227,7 +237,7 @@ extension SnapshotWalk {
             try file.read(at: place.number * UInt64(meta.pageSize), into: &buffers[place.level])
         } catch {
             unreadPages += 1
-            add(.pageUnreadable, place.number, name, "\(error)")
+            add(error, place.number, name)
             return nil
         }
         do throws(NodePage.Refusal) {
@@ -347,7 +357,7 @@ extension SnapshotWalk {
         do {
             try file.read(at: first * UInt64(meta.pageSize), into: &header)
         } catch {
-            add(.pageUnreadable, first, name, "\(error)")
+            add(error, first, name)
             return nil
         }
         guard header.u64(0) == first, header.u16(10) == 4, header.u32(12) > 0 else {

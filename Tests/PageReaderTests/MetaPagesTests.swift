@@ -52,6 +52,15 @@ struct MetaPagesTests {
         }
     }
 
+    @Test("Where the system cannot read there is a failure, which says nothing of the file")
+    func unreadable() throws {
+        // A folder can be opened as a file can, and not be read.
+        let metas = MetaPages(try PageFile(path: "/"))
+        let failure = try #require(metas.failure)
+        #expect(failure.isOfSystem && metas.newest == nil && "\(failure)".contains("directory"))
+        #expect(MetaPages(PageFile(bytes: [])).failure == nil)
+    }
+
     @Test("Pages of 16 KB are found where the meta page says")
     func largePages() throws {
         let sample = try SampleFile(rounds: 2)

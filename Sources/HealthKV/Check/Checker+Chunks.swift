@@ -23,9 +23,9 @@ extension Checker {
                 add(.chunkUnreadable, .chunks, "\(place(of: key)): \(error)", Checker.reference(key))
                 noteDamage(ofChunk: key)
                 last = LaneEnd(lane: Checker.chunkKey(key)?.lane, upper: nil, place: place(of: key))
-            } catch let error as StoreError {
+            } catch let error as StoreError where error.code == .damaged {
                 add(
-                    error.code == .damaged ? .detailsMismatch : .nameMissing, .chunks,
+                    error.underlying is MissingName ? .nameMissing : .detailsMismatch, .chunks,
                     "\(place(of: key)): \(error.detail)", Checker.reference(key))
                 noteDamage(ofChunk: key)
             }
@@ -44,18 +44,24 @@ extension Checker {
 
     private mutating func checkTiling(_ chunk: HotChunk, after last: LaneEnd) {
         if last.lane == chunk.key.lane {
-            if let upper = last.upper, upper != chunk.key.lower { add(.chunkGap, .chunks, "behind \(last.place)") }
+            if let upper = last.upper, upper != chunk.key.lower { addGap(chunk.key.lane, "behind \(last.place)") }
             return
         }
         checkLaneEnd(last)
         // Behind a chunk of unknown lane nothing is known.
         if last.lane != nil || last.upper != nil, chunk.key.lower != .least {
-            add(.chunkGap, .chunks, "before \(place(of: chunk.key))", Checker.reference(chunk.key.bytes))
+            addGap(chunk.key.lane, "before \(place(of: chunk.key))", Checker.reference(chunk.key.bytes))
         }
     }
 
     private mutating func checkLaneEnd(_ last: LaneEnd) {
-        if let upper = last.upper, upper != .greatest { add(.chunkGap, .chunks, "behind \(last.place)") }
+        if let lane = last.lane, let upper = last.upper, upper != .greatest { addGap(lane, "behind \(last.place)") }
+    }
+
+    /// What lay in the gap is missing from counts and summaries too.
+    private mutating func addGap(_ lane: Lane, _ detail: String, _ reference: String? = nil) {
+        add(.chunkGap, .chunks, detail, reference)
+        noteDamage(ofType: lane.type)
     }
 
     private mutating func checkRows(

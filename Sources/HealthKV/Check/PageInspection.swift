@@ -23,27 +23,37 @@ struct PageInspection {
                 error == .noSuchFile ? .noStore : .storage, path: folder, "data.mdb cannot be opened", underlying: error
             )
         }
-        var inspection = PageInspection(file, limit: limit)
+        var inspection = try PageInspection(file, folder, limit: limit)
         for _ in 1..<PageInspection.attempts where !inspection.isSound && inspection.hasMoved {
-            inspection = PageInspection(file, limit: limit)
+            inspection = try PageInspection(file, folder, limit: limit)
         }
         self = inspection
     }
 
     /// Inspects the snapshot of a transaction that is kept alive; `nil` when its meta page was overwritten.
     init?(folder: String, transaction: UInt64, limit: Int) throws {
-        guard let file = try? PageFile(path: folder + "/data.mdb") else { return nil }
+        let file: PageFile
+        do {
+            file = try PageFile(path: folder + "/data.mdb")
+        } catch  where error == .noSuchFile {
+            return nil
+        } catch {
+            throw StoreError(.storage, path: folder, "data.mdb cannot be opened", underlying: error)
+        }
         let metas = MetaPages(file)
+        if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
         guard let meta = metas.page(of: transaction) else { return nil }
-        self.init(file, metas, meta, limit: limit)
+        try self.init(file, folder, metas, meta, limit: limit)
     }
 
-    private init(_ file: PageFile, limit: Int) {
+    private init(_ file: PageFile, _ folder: String, limit: Int) throws {
         let metas = MetaPages(file)
-        self.init(file, metas, metas.newest, limit: limit)
+        try self.init(file, folder, metas, metas.newest, limit: limit)
     }
 
-    private init(_ file: PageFile, _ metas: MetaPages, _ meta: Meta?, limit: Int) {
+    /// Throws where the system cannot read the file: that is no finding about it.
+    private init(_ file: PageFile, _ folder: String, _ metas: MetaPages, _ meta: Meta?, limit: Int) throws {
+        if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
         (self.file, self.metas) = (file, metas)
         var findings = metas.findings.map { Finding($0) }
         var omitted = 0
@@ -53,6 +63,7 @@ struct PageInspection {
             options.readsOverflowHeaders = true
             options.limit = max(0, limit - findings.count)
             let walked = SnapshotWalk(file, meta, options: options)
+            if let failure = walked.failure { throw StoreError.unreadable(folder, failure) }
             findings += walked.findings.map { Finding($0) }
             omitted = walked.omitted
             // The numbers are the file's own: a sum may be beyond all bounds.

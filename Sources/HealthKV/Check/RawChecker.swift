@@ -6,6 +6,8 @@ import PageReader
 /// the columns of chunks. What depends on the tables fitting together is not asked of a file in pieces.
 struct RawChecker: ~Copyable {
     private(set) var report: CheckReport
+    /// Why the system could not read a value.
+    private(set) var failure: PageFileError?
     private let limit: Int
     private var last: (key: ChunkKey, upper: Point)?
     /// How many records of each table were looked at.
@@ -39,6 +41,7 @@ struct RawChecker: ~Copyable {
         let walk = SnapshotWalk(inspection.file, meta, options: options, visits: { TableCode(name: $0) != nil }) {
             entry in look(at: entry, meta)
         }
+        failure = failure ?? walk.failure
         let found = Set(walk.tables.map(\.name))
         for code in TableCode.allCases where !found.contains(code.name) {
             report.unexamined.append("table \(code.name): the file does not name it")
@@ -62,6 +65,8 @@ struct RawChecker: ~Copyable {
                 try value.expect(key: entry.key)
                 try value.verify()
             }
+        } catch let error as PageFileError where error.isOfSystem {
+            failure = failure ?? error
         } catch {
             add(RawChecker.kind(code), entry.table, "\(place(code)): \(error)", Checker.reference(entry.key))
             if code == .chunks { last = nil }

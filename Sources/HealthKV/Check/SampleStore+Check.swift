@@ -29,8 +29,10 @@ extension SampleStore {
                 guard let inspection = try PageInspection(folder: path, transaction: number, limit: limit) else {
                     return nil
                 }
-                if !inspection.isSound { return inspection.rawReport(limit: limit) }
+                if !inspection.isSound { return try inspection.rawReport(path, limit: limit) }
             }
+            // Names that are known from before say nothing of those in the file.
+            transaction.context.names = NameBook()
             var checker = Checker(limit: limit)
             try checker.run(transaction.snapshot, number, progress)
             return checker.report
@@ -38,7 +40,8 @@ extension SampleStore {
     }
 
     /// Looks at everything in the store of a folder, also where it is too damaged to be opened: then pages and values
-    /// are looked at by ordinary reads, and what cannot be looked at is listed. Damage is a finding and no error.
+    /// are looked at by ordinary reads, and what cannot be looked at is listed. Damage is a finding and no error; where the
+    /// system cannot read the file, that is an error and no damage.
     ///
     /// ```swift
     /// let report = try SampleStore.check(at: folder)
@@ -54,7 +57,7 @@ extension SampleStore {
         onNotice: (@Sendable (StoreNotice) -> Void)? = nil
     ) throws -> CheckReport {
         let inspection = try PageInspection(folder: folder, limit: limit)
-        if !inspection.isSound { return inspection.rawReport(limit: limit) }
+        if !inspection.isSound { return try inspection.rawReport(folder, limit: limit) }
         do {
             var options = Options()
             options.readOnly = true
@@ -64,7 +67,7 @@ extension SampleStore {
             defer { try? store.close() }
             return try store.check(limit: limit, progress: progress)
         } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
-            var report = inspection.rawReport(limit: limit)
+            var report = try inspection.rawReport(folder, limit: limit)
             if report.isClean {
                 report.findings = [Finding(kind: .header, table: TableCode.meta.name, detail: error.detail)]
             }
@@ -75,11 +78,12 @@ extension SampleStore {
 
 extension PageInspection {
     /// What the pages show, and what the values that they still lead to do.
-    fileprivate func rawReport(limit: Int) -> CheckReport {
+    fileprivate func rawReport(_ folder: String, limit: Int) throws -> CheckReport {
         var report = CheckReport()
         (report.findings, report.omitted) = (findings, omitted)
         var checker = RawChecker(report, limit: limit)
         checker.run(self)
+        if let failure = checker.failure { throw StoreError.unreadable(folder, failure) }
         return checker.report
     }
 }
@@ -98,8 +102,10 @@ struct Checker {
 
     mutating func noteDamage(ofChunk key: [UInt8]) {
         damagedChunks.insert(key)
-        if let key = Checker.chunkKey(key) { damagedTypes.insert(key.lane.type) }
+        if let key = Checker.chunkKey(key) { noteDamage(ofType: key.lane.type) }
     }
+
+    mutating func noteDamage(ofType type: UInt32) { damagedTypes.insert(type) }
 
     static func chunkKey(_ bytes: [UInt8]) -> ChunkKey? {
         let span = bytes.rawBytes

@@ -42,6 +42,7 @@ struct OpeningWalk {
             }
             try freshness.note(stored)
         }
+        if let failure = walk.failure { throw StoreError.unreadable(path, failure) }
         if let finding = walk.findings.first { throw OpeningWalk.damaged(path, "data.mdb is damaged: \(finding)") }
         if !freshness.isSound {
             throw OpeningWalk.damaged(
@@ -60,16 +61,17 @@ struct OpeningWalk {
     static func lastTransaction(folder: String) -> UInt64? {
         guard let file = try? PageFile(path: folder + "/data.mdb") else { return nil }
         let metas = MetaPages(file)
-        return metas.findings.isEmpty ? metas.newest?.transaction : nil
+        return metas.findings.isEmpty && metas.failure == nil ? metas.newest?.transaction : nil
     }
 
     /// A meta page that somebody writes at this moment may look torn, so it is read again before it is called damaged.
     private func soundMetas() throws -> MetaPages {
         var metas = MetaPages(file)
-        for _ in 0..<OpeningWalk.attempts where !metas.findings.isEmpty {
+        for _ in 0..<OpeningWalk.attempts where !metas.findings.isEmpty && metas.failure == nil {
             yieldThread()
             metas = MetaPages(file)
         }
+        if let failure = metas.failure { throw StoreError.unreadable(path, failure) }
         guard let finding = metas.findings.first else { return metas }
         if metas.findings.count == 2, metas.findings.allSatisfy({ $0.kind == .metaVersion }) {
             throw StoreError(.newerFormat, path: path, "data.mdb was written by a newer release of LMDB: \(finding)")

@@ -92,15 +92,25 @@ public struct Snapshot: ~Escapable {
     var header: StoreHeader { context.header }
 }
 
+/// What rows name by a number stands in neither copy of the names.
+struct MissingName: Error, CustomStringConvertible {
+    var description: String { "neither of its two copies can be read" }
+}
+
 extension Snapshot {
     func damaged(_ what: String) -> StoreError {
         StoreError(.damaged, path: context.path, "The store is damaged: \(what)")
     }
 
+    private func nameless(_ what: String) -> StoreError {
+        StoreError(
+            .damaged, path: context.path, "The store is damaged: \(what) has no name", underlying: MissingName())
+    }
+
     /// The type of a number.
     func type(_ number: UInt32) throws -> SampleType {
         if let type = SampleType(catalogNumber: number) ?? context.names.types[number] { return type }
-        guard let bytes = try NameLookup.bytes(.type, number, view, tables) else { throw damaged("a type has no name") }
+        guard let bytes = try NameLookup.bytes(.type, number, view, tables) else { throw nameless("a type") }
         let type = try NameCoding.type(bytes)
         context.names.add(type: type, number)
         return type
@@ -121,7 +131,7 @@ extension Snapshot {
     func source(_ number: UInt32) throws -> SourceIdentity {
         if let source = context.names.sources[number] { return source }
         guard let bytes = try NameLookup.bytes(.source, number, view, tables) else {
-            throw damaged("a source has no name")
+            throw nameless("a source")
         }
         let source = try NameCoding.source(bytes)
         context.names.add(source: source, number)
@@ -146,7 +156,7 @@ extension Snapshot {
     func revision(_ number: UInt32) throws -> RevisionName {
         if let revision = context.names.revisions[number] { return revision }
         guard let bytes = try NameLookup.bytes(.revision, number, view, tables) else {
-            throw damaged("a source's revision has no name")
+            throw nameless("a source's revision")
         }
         let fields = try NameCoding.revision(bytes)
         let identity = try source(fields.source)
@@ -162,7 +172,7 @@ extension Snapshot {
     /// The unit of a number.
     func unit(_ number: UInt32) throws -> HealthUnit {
         if let unit = HealthUnit(number: number) ?? context.names.units[number] { return unit }
-        guard let bytes = try NameLookup.bytes(.unit, number, view, tables) else { throw damaged("a unit has no name") }
+        guard let bytes = try NameLookup.bytes(.unit, number, view, tables) else { throw nameless("a unit") }
         let unit = try NameCoding.unit(bytes)
         context.names.add(unit: unit, number)
         return unit
@@ -182,7 +192,7 @@ extension Snapshot {
         if number == 0 { return nil }
         if let device = context.names.devices[number] { return device }
         guard let bytes = try NameLookup.bytes(.device, number, view, tables) else {
-            throw damaged("a device has no name")
+            throw nameless("a device")
         }
         let device = try NameCoding.device(bytes)
         context.names.add(device: device, number)

@@ -44,6 +44,8 @@ package struct EngineLimits: Sendable {
     package var ignoresPlace = false
     /// Told of each step of putting a compacted file in place, so that tests can end the process there.
     package var atReplacement: (@Sendable (ReplacementStep) -> Void)?
+    /// Told of the folder of a copy before it is looked at, so that tests can damage it.
+    package var atCopy: (@Sendable (String) -> Void)?
     /// How often a copy to read from is made anew because a writer was at work.
     package var copyAttempts = 8
     /// The file system that the folder is taken to lie on; `nil` to ask.

@@ -5,7 +5,8 @@ import LMDB
 /// The new file is made whole and gets a name of its own. Then the old one says, in a commit, that it is retired: from that on
 /// nobody writes to it, under whatever locks, so its readers keep what they see. Only then the new file gets the name of
 /// the old one, whose locks go. A process that ends in between leaves a retired file and its successor: whoever finds
-/// them finishes the work.
+/// them finishes the work, also who only reads: it renames, and changes no byte. The successor cannot be read under the name
+/// under which it waits, since whoever renames it may write to it, and would not see such a reader.
 struct FileReplacement {
     static let nextName = "data.next"
 

@@ -1,6 +1,7 @@
 import ColumnFormat
 import HealthModel
 import LMDB
+import PageReader
 import Synchronization
 
 /// The data file of a store as this process has it open. A store changes it as a whole: when the file is compacted and
@@ -224,6 +225,7 @@ struct FileOpener {
             throw StoreError(
                 .busy, path: data, "A writer changed the file again and again while it was read without locks")
         case .invalid: throw StoreError(.damaged, path: data, "The file does not begin with the meta pages of LMDB")
+        case .unreadable(let code): throw StoreError.unreadable(folder, .system(code))
         case .failed(let code):
             throw StoreError(
                 .storage, path: target, "The copy to read from cannot be written",

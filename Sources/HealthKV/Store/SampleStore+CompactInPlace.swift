@@ -48,7 +48,7 @@ extension StoreCore {
         let made = try UnfinishedFolder(in: path)
         defer { made.remove() }
         try old.environment.copy(toFolder: made.path, compacting: true)
-        try SampleStore.settleCopy(made.path, compacting: true, keepsPlace: true)
+        try SampleStore.settleCopy(made.path, compacting: true, keepsPlace: true, options.limits)
         guard FileSystem.size(of: made.path + "/data.mdb") != nil else {
             throw StoreError(.storage, path: made.path, "The compacted file was removed before it could take its place")
         }

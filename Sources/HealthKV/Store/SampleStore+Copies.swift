@@ -3,7 +3,8 @@ import HealthModel
 import LMDB
 
 extension SampleStore {
-    /// Copies the store as it is to a new folder while it is in use. The copy is durable and verified when this returns.
+    /// Copies the store as it is to a new folder while it is in use. When this returns the copy is durable, and its pages have been
+    /// read back and looked at as those of a store that is opened.
     ///
     /// The folder must not be there or be empty, and must not lie in the store's own.
     ///
@@ -44,14 +45,23 @@ extension SampleStore {
             _ = FileSystem.flush(folder: FileSystem.parent(of: place.folder))
         } catch {
             CopyPlace.remove(partial)
+            if let error = error as? StoreError, error.code == .damaged {
+                throw StoreError(
+                    .damaged, path: path,
+                    "The copy is damaged and was removed, and the store may be too: \(error.detail)")
+            }
             throw StoreError.wrap(error, path: folder)
         }
     }
 
-    /// Brings the header of a copy in step with its transaction id, which compaction starts anew, and verifies it.
+    /// Walks the pages of a copy, brings its header in step with its transaction id, which compaction starts anew, and verifies it.
     /// A copy that takes the place of the original keeps its identity, so it gets the record of its new place.
-    static func settleCopy(_ folder: String, compacting: Bool, keepsPlace: Bool = false) throws {
-        let environment = try Environment(folder: folder)
+    static func settleCopy(
+        _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ limits: EngineLimits
+    ) throws {
+        limits.atCopy?(folder)
+        let environment = try StoreCore.openChecked(folder, Environment.Options(), limits)
+        defer { _ = environment.close() }
         if compacting {
             var transaction = try environment.beginWrite()
             let tables = try Tables(creatingIn: &transaction, environment)
@@ -85,7 +95,7 @@ extension StoreCore {
             let file = try presentFile()
             do {
                 try file.environment.copy(toFolder: folder, compacting: compacting, progress: progress)
-                return try SampleStore.settleCopy(folder, compacting: compacting)
+                return try SampleStore.settleCopy(folder, compacting: compacting, options.limits)
             } catch {
                 let isRetired = (try? StoreCore.isRetired(file)) ?? false
                 if file.isInPlace(path), !isRetired { throw error }

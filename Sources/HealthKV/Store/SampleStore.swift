@@ -34,7 +34,9 @@ public final class SampleStore: Sendable {
     public struct Options: Sendable {
         /// The source of samples that are saved with ``Source/thisApp``.
         public var source = Source(bundle: "", name: "HealthKV")
-        /// Opens for reading only; the data file is never changed.
+        /// Opens for reading only; no byte of the data file is ever changed. Where a process was killed while it replaced the file
+        /// (``SampleStore/compactInPlace()``) and the folder may be written to, opening gives the compacted file its name, as any
+        /// opening does: the content is the same, and without that the store could not be read.
         public var readOnly = false
         /// Makes the folder and the store when there is none.
         public var createIfMissing = true

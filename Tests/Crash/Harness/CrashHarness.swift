@@ -22,6 +22,7 @@ enum CrashHarness {
     private static let flags: Set<String> = [
         "deaf",
         "mass", "lie", "import", "check", "keep-going", "unwalked", "forged", "unsynced",
+        "replaces",
     ]
 
     static func main() {

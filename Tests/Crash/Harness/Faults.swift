@@ -9,7 +9,7 @@ final class Faults: Sendable {
     enum Mode: Int32, CaseIterable { case io = 1, noSpace, interrupted, short }
 
     /// What kind of call was made to fail, by the shim's numbers.
-    private enum Hit: Int32 { case none, dataWrite, metaWrite, sync, open, name, size, otherWrite }
+    private enum Hit: Int32 { case none, dataWrite, metaWrite, sync, open, name, size, otherWrite, read, lock }
 
     private let scratch: String
     private let seed: UInt64
@@ -58,7 +58,7 @@ final class Faults: Sendable {
         var source = OperationSource(generator: SeededGenerator(seed: seed, part: 0), run: seed)
         var model = Model()
         shim.arm(folder, number, mode.rawValue)
-        var store = try reopen()
+        var store = try reopen(mode)
         var rest = 5
         for step in 0..<transactions where rest > 0 {
             let operations = source.transaction(model)
@@ -90,10 +90,12 @@ final class Faults: Sendable {
     }
 
     /// Opens the store; a failure may happen once, and must be an error of the store.
-    private func reopen() throws -> SampleStore {
+    private func reopen(_ mode: Mode) throws -> SampleStore {
+        let wasHit = shim.hit != 0
         do {
             return try SampleStore.open(at: folder, options: Vocabulary.options(maintains: false))
-        } catch is StoreError where shim.hit != 0 {
+        } catch let error as StoreError where shim.hit != 0 && !wasHit {
+            try judge(error, mode)
             return try SampleStore.open(at: folder, options: Vocabulary.options(maintains: false))
         }
     }
@@ -114,7 +116,7 @@ final class Faults: Sendable {
                 throw Verdict(loss: .half, detail: "a store went on after \(error.code.rawValue)")
             }
             try? store.close()
-            store = try reopen()
+            store = try reopen(mode)
             // The planted fault takes the failed commit for done.
             if lies { return intended.withLock { $0 } }
             let content = try store.read { try $0.content() }
@@ -137,7 +139,9 @@ final class Faults: Sendable {
         case (.metaWrite, _): right = [.outcomeUnknown, .storage]
         case (.sync, .noSpace): right = [.full, .storage]
         case (.sync, _): right = [.poisoned, .storage]
-        default: right = [.storage, .full, .accessDenied, .noStore, .replaced, .damaged]
+        // What cannot be read is not damaged.
+        case (.read, _), (.lock, _): right = [.storage]
+        default: right = [.storage, .full, .accessDenied, .noStore, .replaced]
         }
         guard right.contains(error.code) else {
             throw Verdict(loss: .unwritable, detail: "the wrong error after a fault of kind \(shim.hit): \(error)")

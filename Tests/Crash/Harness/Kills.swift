@@ -100,7 +100,10 @@ struct Victim {
         let isMass = generator.chance(percent: 20)
         for run in 0..<times {
             let words =
-                ["work", "--seed", "\(generator.next() >> 16)", "--transactions", "1000000", "--copies", copy]
+                [
+                    "work", "--seed", "\(generator.next() >> 16)", "--transactions", "1000000", "--copies", copy,
+                    "--replaces",
+                ]
                 + (lies ? ["--lie"] : []) + (isMass ? ["--mass"] : [])
             var (_, history) = try kill(words, run, within: 30_000)
             history.before = before

@@ -54,7 +54,7 @@ import TestSupport
                 try? FileManager.default.removeItem(atPath: journal)
                 let words =
                     ["work", "--seed", "\(seed &+ UInt64(run))", "--transactions", "1000000"]
-                    + (isUnsynced ? ["--unsynced"] : [])
+                    + [isUnsynced ? "--unsynced" : "--replaces"]
                 let process = try WorkingProcess(words, store: disk.store, journal: journal, isQuiet: true)
                 process.wait(upTo: 120_000, &generator)
                 try disk.cutPower(flushesLog: generator.chance(percent: 30))

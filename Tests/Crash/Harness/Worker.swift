@@ -21,6 +21,8 @@ final class Worker: Sendable {
     private let lies: Bool
     /// Where to copy the store to now and then; empty for nowhere.
     private let copies: String
+    /// Whether it puts a compacted file in the store's place now and then. A record of calls follows one file only.
+    private let replaces: Bool
     private let state = Mutex(State())
 
     init(_ arguments: Arguments) throws {
@@ -28,6 +30,7 @@ final class Worker: Sendable {
         isMass = arguments.has("mass")
         lies = arguments.has("lie")
         copies = arguments.text("copies", default: "")
+        replaces = arguments.has("replaces")
         journal = try RawFile(try arguments.text("acks"), appends: true)
         var options = Vocabulary.options(isMass: isMass)
         // Another planted fault: commits that do not wait for the disk.
@@ -85,6 +88,7 @@ final class Worker: Sendable {
         case 94: _ = try store.maintain(budget: .milliseconds(2))
         case 95: try store.rebuild()
         case 96: try copy(compacting: generator.chance(percent: 50))
+        case 97 where replaces: try store.compactInPlace()
         // Time for the writer to go on with unfinished mass operations.
         default: pause(microseconds: generator.number(0..<2_000))
         }

@@ -2,7 +2,7 @@
 //
 // The process arms it: fault_arm(folder, n, mode) counts calls from then on and lets the nth of them fail, once; n = 0 only
 // counts. fault_calls() tells how many there were, fault_hit() what kind of call failed. Modes: 1 EIO, 2 ENOSPC, 3 EINTR, 4 a
-// write of half the bytes (EIO for calls that write none).
+// write of half the bytes (EIO for calls that write none). A read is never short: no disk does that within a file.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,12 +12,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum hit { NONE = 0, DATA_WRITE = 1, META_WRITE = 2, SYNC = 3, OPEN = 4, NAME = 5, SIZE = 6, OTHER_WRITE = 7 };
+enum hit { NONE = 0, DATA_WRITE = 1, META_WRITE = 2, SYNC = 3, OPEN = 4, NAME = 5, SIZE = 6, OTHER_WRITE = 7, READ = 8, LOCK = 9 };
 enum { EIO_MODE = 1, ENOSPC_MODE, EINTR_MODE, SHORT_MODE };
 #define DESCRIPTORS 4096
 
@@ -45,7 +46,9 @@ static int fails(enum hit kind) {
     int is_it = ++calls == wanted;
     if (is_it) found = kind;
     pthread_mutex_unlock(&lock);
-    if (is_it) errno = mode == ENOSPC_MODE ? ENOSPC : mode == EINTR_MODE ? EINTR : EIO;
+    // Reading and locking need no room.
+    int may_lack_room = kind != READ && kind != LOCK;
+    if (is_it) errno = mode == ENOSPC_MODE && may_lack_room ? ENOSPC : mode == EINTR_MODE ? EINTR : EIO;
     return is_it;
 }
 
@@ -124,6 +127,20 @@ int ftruncate(int descriptor, off_t size) {
 int ftruncate64(int descriptor, off64_t size) {
     return kind_of(descriptor) && fails(SIZE) ? -1 : REAL(ftruncate64)(descriptor, size);
 }
+int fallocate(int descriptor, int how, off_t from, off_t length) {
+    return kind_of(descriptor) && fails(SIZE) ? -1 : REAL(fallocate)(descriptor, how, from, length);
+}
+ssize_t read(int descriptor, void *bytes, size_t length) {
+    return kind_of(descriptor) && fails(READ) ? -1 : REAL(read)(descriptor, bytes, length);
+}
+ssize_t pread(int descriptor, void *bytes, size_t length, off_t at) {
+    return kind_of(descriptor) && fails(READ) ? -1 : REAL(pread)(descriptor, bytes, length, at);
+}
+ssize_t pread64(int descriptor, void *bytes, size_t length, off_t at) {
+    return kind_of(descriptor) && fails(READ) ? -1 : REAL(pread64)(descriptor, bytes, length, at);
+}
 int rename(const char *from, const char *to) { return inside(from) && fails(NAME) ? -1 : REAL(rename)(from, to); }
 int link(const char *from, const char *to) { return inside(to) && fails(NAME) ? -1 : REAL(link)(from, to); }
+int mkdir(const char *path, mode_t bits) { return inside(path) && fails(NAME) ? -1 : REAL(mkdir)(path, bits); }
+int flock(int descriptor, int what) { return kind_of(descriptor) && fails(LOCK) ? -1 : REAL(flock)(descriptor, what); }
 int unlink(const char *path) { return inside(path) && fails(NAME) ? -1 : REAL(unlink)(path); }

@@ -1,4 +1,5 @@
 import LMDB
+import TestSupport
 import Testing
 
 @testable import HealthKV
@@ -42,6 +43,22 @@ struct OpeningTests {
         let error = try #require(refusal(file))
         #expect(error.code == .damaged && error.description.contains("empty"))
     }
+
+    #if os(Linux)
+        @Test("A file that the system cannot read is not called damaged, by opening nor by a check")
+        func unreadable() throws {
+            let folder = TemporaryFolder()
+            // The first page of the process's own memory is not mapped: reading it fails as on a failing disk.
+            #expect(unsafe symlink("/proc/self/mem", folder.path + "/data.mdb") == 0)
+            let error = #expect(throws: StoreError.self) { try SampleStore.check(at: folder.path) }
+            #expect(error?.code == .storage)
+            #expect("\(error!)".contains("Input/output error") && "\(error!)".contains("try again"), "\(error!)")
+            FileSystem.remove(folder.path + "/data.mdb")
+            // Nor can a folder be read.
+            #expect(FileSystem.makeFolder(folder.path + "/data.mdb"))
+            expectError(.storage) { try OpeningWalk(folder: folder.path) }
+        }
+    #endif
 
     @Test("One ruined meta page is refused with the way out: the other one", arguments: [0, 1])
     func meta(index: Int) throws {

@@ -20,6 +20,17 @@ enum Fault: CaseIterable {
     case wrongCount
     /// A commit has no record in the feed.
     case missingChangeRecord
+
+    /// What a check finds of it; `nil` where the tables still agree with each other, and only the model knows better.
+    var finding: Finding.Kind? {
+        switch self {
+        case .missingIdentity, .undoneRemoval: .identityMissing
+        case .missingRow, .wrongCount: .countsWrong
+        case .turnedShadow: .shadowWrong
+        case .missingChangeRecord: .changeMissing
+        case .missingTombstone, .changedValue: nil
+        }
+    }
 }
 
 extension ModelRun {

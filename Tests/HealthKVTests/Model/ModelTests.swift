@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("A planted fault is found", arguments: Fault.allCases)
+    @Test("A planted fault is found without a check, and by a check where tables disagree", arguments: Fault.allCases)
     func plantedFaults(fault: Fault) throws {
         var planted = 0
         for seed in 0..<UInt64(40) where planted < 3 {
@@ -59,6 +59,10 @@ import Testing
             guard try run.plant(fault) else { continue }
             planted += 1
             #expect(throws: (any Error).self, "\(fault) with seed \(seed)") { try run.compareAll() }
+            if let finding = fault.finding {
+                let report = try run.store.check()
+                #expect(report.findings.contains { $0.kind == finding }, "\(fault) with seed \(seed)")
+            }
             try run.store.close()
         }
         #expect(planted == 3, "the fault could be planted")

@@ -49,6 +49,46 @@ import TestSupport
         }
     }
 
+    /// Where the first leaf page begins: it carries its kind and its number.
+    private static func firstLeaf(_ bytes: [UInt8]) -> Int {
+        var page = 2
+        while true {
+            let at = page * 4_096
+            let number = Int(bytes[at]) + Int(bytes[at + 1]) * 256
+            if number == page, bytes[at + 10] == 2 { return at }
+            page += 1
+        }
+    }
+
+    @Test(
+        "A copy that is damaged on its way gets no name, and a file is not replaced by one", arguments: [false, true])
+    func damaged(cuts: Bool) throws {
+        let folder = TemporaryFolder()
+        var options = tightOptions()
+        options.limits.atCopy = { copy in
+            var bytes = FileSystem.bytes(of: copy + "/data.mdb")
+            if cuts {
+                bytes.removeLast(bytes.count - 3 * 4_096)
+            } else {
+                // In a compacted copy every page is in use.
+                let leaf = CopyTests.firstLeaf(bytes)
+                for index in leaf..<leaf + 4_096 { bytes[index] = 0 }
+            }
+            FileSystem.write(bytes, to: copy + "/data.mdb")
+        }
+        let store = try SampleStore.open(at: folder.path + "/store", options: options)
+        try fill(store)
+        let before = try store.digest()
+        expectError(.damaged) { try store.compact(to: folder.path + "/copy") }
+        if cuts { expectError(.damaged) { try store.backup(to: folder.path + "/copy") } }
+        expectError(.damaged) { try store.compactInPlace() }
+        #expect(FileSystem.names(in: folder.path) == ["store"])
+        #expect(FileSystem.names(in: folder.path + "/store")?.sorted() == ["data.mdb", "lock.mdb"])
+        #expect(try store.digest() == before)
+        try store.expectClean()
+        try store.close()
+    }
+
     @Test("Backup and compaction hold the same content, changes, tombstones and sync state") func copies() throws {
         let folder = TemporaryFolder()
         try withStore(options: tightOptions()) { store throws in

@@ -25,6 +25,18 @@ struct CheckTests {
         #expect(try bench.run("check", "S", "--show-values").code == 0)
     }
 
+    #if os(Linux)
+        @Test("A file that the system cannot read is an error, not damage: 1")
+        func unreadable() throws {
+            let file = bench.folder.appendingPathComponent("S/data.mdb")
+            try FileManager.default.removeItem(at: file)
+            // The first page of a process's own memory is not mapped: reading it fails as on a failing disk.
+            try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: "/proc/self/mem")
+            let run = try bench.run("check", "S")
+            #expect(run.code == 1 && run.errors.contains("Input/output error"), "\(run.errors)")
+        }
+    #endif
+
     @Test("Damage in the middle of the file is found: 2, with findings and never a value")
     func damaged() throws {
         let file = bench.folder.appendingPathComponent("S/data.mdb")

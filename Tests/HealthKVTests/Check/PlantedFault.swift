@@ -1,0 +1,212 @@
+import ColumnFormat
+import LMDB
+import Testing
+
+@testable import HealthKV
+
+/// Something wrong that is put into a good store behind its back, with every checksum right unless the fault is about them,
+/// and the one kind of finding that it must give.
+struct PlantedFault: Sendable, CustomTestStringConvertible {
+    let name: String
+    let kind: Finding.Kind
+    let plant: @Sendable (SampleStore) throws -> Void
+
+    var testDescription: String { "\(kind): \(name)" }
+
+    init(_ kind: Finding.Kind, _ name: String, raw plant: @escaping @Sendable (SampleStore) throws -> Void) {
+        (self.kind, self.name, self.plant) = (kind, name, plant)
+    }
+
+    /// A fault that is committed as any change is.
+    init(
+        _ kind: Finding.Kind, _ name: String,
+        _ change: @escaping @Sendable (inout HealthKV.WriteTransaction) throws -> Void
+    ) {
+        self.init(kind, name, raw: { store in try store.core.transact { try change(&$0) } })
+    }
+
+    static let all = ofChunks + ofIdentity + ofNames + ofRecords
+
+    static let ofChunks = [
+        PlantedFault(.chunkUnreadable, "the last byte of a chunk is turned") { txn in
+            try change(&txn, .chunks) { $0[$0.count - 1] ^= 1 }
+        },
+        PlantedFault(.chunkGap, "a chunk ends before the next begins") { txn in
+            try rewriteFirstChunk(&txn) { chunk in
+                chunk.bounds.upper = chunk.rows.last!.point
+                chunk.bounds.upper.id = .max
+            }
+        },
+        PlantedFault(.detailsMismatch, "a chunk has no details") { txn in
+            try txn.remove(.details, try GoodStore.firstChunk(txn.snapshot).bounds.key.bytes)
+        },
+        PlantedFault(.detailsMismatch, "details have no chunk") { txn in
+            let lane = Lane(type: try txn.snapshot.number(of: .bodyMass)!, duration: .long)
+            let key = ChunkKey(lane: lane, lower: .least)
+            let empty = txn.environment.encoder.encodeEmpty(key: key, upper: .greatest, commit: txn.commit)
+            try txn.put(.details, key.bytes, empty.details)
+        },
+        PlantedFault(.shadowWrong, "a sample that is alone at its time is shadowed") { txn in
+            try turnMark(&txn, of: GoodStore.lonely)
+        },
+        PlantedFault(.shadowWrong, "both samples of one time show") { txn in
+            let pair = [GoodStore.pair.0, GoodStore.pair.1].compactMap { try? txn.snapshot.find($0) }
+            try turnMark(&txn, of: pair.first { $0.row.isShadowed }!.row.id)
+        },
+        PlantedFault(.shadowWrong, "a type that shadows nothing has a shadowed sample") { txn in
+            try turnMark(&txn, of: GoodStore.firstChunk(txn.snapshot).rows[0].id)
+        },
+        PlantedFault(.countsWrong, "a count is off by one") { txn in
+            let type = try txn.snapshot.number(of: .stepCount)!
+            var counts = try txn.snapshot.counts(of: type)
+            counts.sources[counts.sources.keys.sorted()[0]]!.samples += 1
+            txn.context.counts[type] = counts
+            txn.state.isChanged = true
+        },
+        PlantedFault(.summaryWrong, "the summary of many samples is gone") { txn in
+            let type = try txn.snapshot.number(of: .stepCount)!
+            let block = SummaryPeriod.block(of: try GoodStore.firstChunk(txn.snapshot).rows[0].start)
+            #expect(try txn.remove(.summaries, SummaryPeriod.key(type, block)))
+        },
+    ]
+
+    static let ofIdentity = [
+        PlantedFault(.duplicateID, "a sample stands at a second time under its id") { txn in
+            let first = try GoodStore.firstChunk(txn.snapshot)
+            var row = first.rows[0]
+            row.start += 40 * SummaryPeriod.block
+            row.end += 40 * SummaryPeriod.block
+            row.commit = txn.commit
+            row.ordinal = txn.state.takeOrdinal()
+            try txn.apply(first.bounds.key.lane, inserts: [row])
+            try txn.reindex(from: nil, to: (row, first.bounds.key.lane))
+        },
+        PlantedFault(.identityMissing, "the index loses an entry of a run") { txn in
+            let first = try GoodStore.firstChunk(txn.snapshot)
+            try txn.addRecent(txn.entries(of: first.rows[0], first.bounds.key.lane)[0], -1)
+        },
+        PlantedFault(.identityMissing, "the index loses a recent entry") { txn in
+            let found = try txn.snapshot.find(GoodStore.lonely)!
+            try txn.addRecent(txn.entries(of: found.row, found.lane)[0], -1)
+        },
+        PlantedFault(.identityUnreadable, "the header counts one recent entry too many") { txn in
+            txn.state.header.recentEntries += 1
+            txn.state.isChanged = true
+        },
+        PlantedFault(.identityUnreadable, "the partitions end before the last hash") { txn in
+            var partition = try txn.snapshot.partition(of: 0)!
+            partition.upper -= 1
+            try txn.put(.identity, IdentityPartition.key(partition.lower), partition.value(commit: txn.commit))
+        },
+        PlantedFault(.identityUnreadable, "a run holds one entry less than its header says") { txn in
+            var partition = try txn.snapshot.partition(of: 0)!
+            partition.runs[0].entries += 1
+            try txn.put(.identity, IdentityPartition.key(partition.lower), partition.value(commit: txn.commit))
+        },
+        PlantedFault(.tombstoneOfLiveSample, "a tombstone is made for a sample that stays") { txn in
+            let found = try txn.snapshot.find(GoodStore.lonely)!
+            try txn.bury(
+                found.row, found.lane, clock: txn.tick(), commit: txn.commit, ordinal: txn.state.takeOrdinal(),
+                time: txn.environment.now().nanoseconds)
+        },
+    ]
+
+    static let ofNames = [
+        PlantedFault(.nameMissing, "both copies of a source's name are gone") { txn in
+            let name = try scale(txn.snapshot)
+            try txn.remove(.names, name.key)
+            try txn.remove(.namesReverse, name.reverse)
+        },
+        PlantedFault(.nameCopiesDiffer, "the copy under the number is gone") { txn in
+            try txn.remove(.names, try scale(txn.snapshot).key)
+        },
+        PlantedFault(.nameCopiesDiffer, "the copy under the name is gone") { txn in
+            try txn.remove(.namesReverse, try scale(txn.snapshot).reverse)
+        },
+        PlantedFault(.nameCopiesDiffer, "the copy under the name says another number") { txn in
+            let name = try scale(txn.snapshot)
+            let bytes = NameCoding.encode(source: GoodStore.scale.identity)
+            let value = NameTable.value(.namesReverse, key: name.reverse, 99, bytes, commit: txn.commit)
+            try txn.put(.namesReverse, name.reverse, value)
+        },
+    ]
+
+    static let ofRecords = [
+        PlantedFault(
+            .header, "a transaction has passed the header by",
+            raw: { store in
+                let file = store.core.file
+                var lmdb = try store.core.beginWrite(file)
+                try lmdb.put(file.tables[.meta], StoreHeader.key, try StoreCore.header(file).value)
+                try lmdb.commit()
+            }),
+        PlantedFault(.changeMissing, "a commit has no record in the feed") { txn in
+            let found = try txn.snapshot.find(GoodStore.lonely)!
+            #expect(try txn.remove(.changes, ChangeRecord.key(found.row.commit)))
+        },
+        PlantedFault(.queueWrong, "an operation has lost its place") { txn in
+            try txn.forget(PeerKey.place("p", GoodStore.lonely, txn.state.header.hashKey), as: PendingPlace.self)
+        },
+        PlantedFault(.linksDiffer, "a link is gone from one side") { txn in
+            try txn.forget(PeerKey.link("p", 0, GoodStore.lonely, txn.state.header.hashKey), as: PeerLink.self)
+        },
+        PlantedFault(.recordUnreadable, "an anchor ends too soon") { txn in
+            let key = try anchorKey(txn.snapshot)
+            var record = RecordWriter()
+            record.append(7 as UInt8)
+            try txn.put(.anchors, key, record.value(table: .anchors, key: key, commit: txn.commit))
+        },
+        PlantedFault(.recordsOutdated, "an anchor is of an earlier commit than the sum in the header knows") { txn in
+            let key = try anchorKey(txn.snapshot)
+            let anchor = try txn.snapshot.record(key, as: Anchor.self)!
+            let older = StoredSync(anchor, key: SyncKey(key), commit: 0).recordBytes
+            try txn.lmdb.put(txn.context.tables[.anchors], key, older)
+            txn.state.isChanged = true
+        },
+    ]
+}
+
+extension PlantedFault {
+    /// Changes the first value of a table.
+    private static func change(
+        _ txn: inout HealthKV.WriteTransaction, _ table: TableCode, _ body: (inout [UInt8]) -> Void
+    ) throws {
+        let (key, value) = try GoodStore.first(txn.snapshot, table)
+        var bytes = value
+        body(&bytes)
+        try txn.put(table, key, bytes)
+    }
+
+    private static func rewriteFirstChunk(
+        _ txn: inout HealthKV.WriteTransaction, _ body: (inout LoadedChunk) -> Void
+    ) throws {
+        var chunk = try GoodStore.firstChunk(txn.snapshot)
+        body(&chunk)
+        let (encoder, bounds) = (txn.environment.encoder, chunk.bounds)
+        let plan = encoder.plan(chunk.rows[...])
+        try txn.put(
+            .chunks, bounds.key.bytes,
+            encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit))
+        try txn.put(
+            .details, bounds.key.bytes,
+            encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, commit: txn.commit))
+    }
+
+    private static func turnMark(_ txn: inout HealthKV.WriteTransaction, of id: SampleID) throws {
+        let found = try txn.snapshot.find(id)!
+        var row = found.row
+        row.flags.formSymmetricDifference(.shadowed)
+        try txn.replaceMarks(found.lane, [row])
+    }
+
+    /// The keys of the two copies of a source's name.
+    private static func scale(_ snapshot: borrowing Snapshot) throws -> (key: [UInt8], reverse: [UInt8]) {
+        let number = try snapshot.number(of: GoodStore.scale.identity)!
+        let bytes = NameCoding.encode(source: GoodStore.scale.identity)
+        return (NameTable.key(.source, number), NameTable.reverseKey(.source, bytes, snapshot.header.hashKey))
+    }
+
+    private static func anchorKey(_ snapshot: borrowing Snapshot) throws -> [UInt8] {
+        PeerKey.anchor("p", try snapshot.number(of: .stepCount)!, "", snapshot.header.hashKey)
+    }
+}
