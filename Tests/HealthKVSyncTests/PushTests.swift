@@ -164,6 +164,34 @@ struct PushTests {
         try bench.finish()
     }
 
+    @Test(
+        "What may have been sent before a crash is not sent again while nothing can be read: it may have been deleted there"
+    )
+    func crashWhileLocked() async throws {
+        let crashes = Atomic(true)
+        let bench = try Bench { options in
+            options.atStep = { reached in
+                if reached == .pushSent, crashes.load(ordering: .relaxed) { throw CancellationError() }
+            }
+        }
+        try await bench.engine.enable(bench.peer)
+        _ = try bench.save(72)
+        _ = try? await bench.sync()
+        crashes.store(false, ordering: .relaxed)
+        bench.health.delete(try #require(bench.health.live.first?.sample.id))
+        bench.health.set(availability: .locked)
+        let again = try bench.restarted()
+        _ = try again.save(80, hour: 1)
+        try await again.sync()
+        #expect(bench.held == [80], "what was never sent goes, what may have been waits")
+        bench.health.set(availability: .available)
+        try await again.sync()
+        #expect(bench.held == [80])
+        #expect(try bench.weights == [80])
+        #expect(try bench.pending.isEmpty)
+        try bench.finish()
+    }
+
     @Test("An edit made while its sample is on the way is sent afterwards") func editMeanwhile() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)

@@ -29,6 +29,22 @@ import Testing
         #expect(deleted == [samples[3].uuid, samples[11].uuid])
     }
 
+    @Test("A12: a page that is just full without deletions is not the last", arguments: [false, true])
+    func fullPages(limitCountsDeletions: Bool) async throws {
+        var options = SimulationOptions()
+        options.limitCountsDeletions = limitCountsDeletions
+        let bench = try await Bench(options)
+        for second in 0..<7 { try await bench.store.save([bench.sample(70, at: Double(second))]) }
+        var anchor: HKQueryAnchor?
+        var counts: [Int] = []
+        while counts.last != 0 {
+            let page = try await bench.changes(after: anchor, limit: 3)
+            counts.append(page.addedSamples.count)
+            anchor = page.newAnchor
+        }
+        #expect(counts == [3, 3, 1, 0])
+    }
+
     @Test("A13: an anchor can be archived and goes on where it stood")
     func anchorsArchive() async throws {
         let bench = try await Bench()

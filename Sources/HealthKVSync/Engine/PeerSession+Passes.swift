@@ -47,7 +47,7 @@ extension PeerSession {
                 if pulls.isLocked { try await noteAvailability(.locked) }
             }
             try await settleRetirement(after: pulls)
-            if request.pushes { report.pushed += try await push(request) }
+            if request.pushes { report.pushed += try await push(request, isBlind: isLocked || pulls.isLocked) }
             try await dropAcknowledged()
             if request.pulls, request.pushes { report.pulled += try await checkSome(isLocked || pulls.isLocked) }
             report.issue = try standingIssue(pulls.isLocked)

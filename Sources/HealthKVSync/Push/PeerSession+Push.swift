@@ -1,15 +1,15 @@
 import HealthKV
 
 extension PeerSession {
-    /// Sends what waits for the peer.
-    func push(_ request: PassRequest) async throws -> PushReport {
+    /// Sends what waits for the peer, which shows nothing while its device is locked.
+    func push(_ request: PassRequest, isBlind: Bool) async throws -> PushReport {
         var report = PushReport()
         if peer.traits.keepsRecords { report += try await pushFeed() }
         try await exportEarlier()
         var place: UInt64 = 0
         while true {
             try Task.checkCancellation()
-            let batch = try await nextBatch(after: place, request)
+            let batch = try await nextBatch(after: place, request, isBlind: isBlind)
             if !batch.items.isEmpty || !batch.idle.isEmpty { report += try await send(batch) }
             if batch.isAtEnd { break }
             place = batch.last
@@ -18,11 +18,13 @@ extension PeerSession {
         return report
     }
 
-    private func nextBatch(after place: UInt64, _ request: PassRequest) async throws -> PushBatch {
+    private func nextBatch(
+        after place: UInt64, _ request: PassRequest, isBlind: Bool
+    ) async throws -> PushBatch {
         let (name, plan) = (name, plan)
         let conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
-            limit: options.pushSize)
+            isBlind: isBlind, limit: options.pushSize)
         var batch = PushBatch(after: place)
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
         guard batch.idle.contains(where: { $0.kind == .delete }) else { return batch }

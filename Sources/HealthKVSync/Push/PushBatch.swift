@@ -23,6 +23,9 @@ struct PushBatch: Sendable {
         var isOfCommit: Bool
         /// Types of which nothing may be sent yet.
         var held: Set<SampleType>
+        /// Whether the peer shows nothing: what may have been sent before is not sent again then. The user may have deleted it there, which
+        /// the feed will tell.
+        var isBlind: Bool
         var limit: Int
     }
 
@@ -63,7 +66,7 @@ struct PushBatch: Sendable {
             items.append((operation, sent))
             return
         }
-        guard conditions.allows(sample.type) else { return }
+        guard conditions.allows(sample.type), !(conditions.isBlind && operation.isSent) else { return }
         let group = try sample.group.map { try txn.samples(group: $0) } ?? []
         sample.version = max(sample.version, operation.version)
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }

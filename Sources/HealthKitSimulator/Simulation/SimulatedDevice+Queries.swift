@@ -84,7 +84,8 @@ extension AnchoredAnswer {
         var end = Int64.max
         if countsDeletions {
             let places = (added.map(\.sequence) + deleted.map(\.sequence)).sorted()
-            if places.count > limit { end = places[limit - 1] }
+            // Each list ended where it was long enough by itself, so there may be more even of just so many.
+            if places.count >= limit { end = places[limit - 1] }
         } else {
             if added.count >= limit { end = added[limit - 1].sequence }
             if deleted.count >= limit { end = min(end, deleted[limit - 1].sequence) }

@@ -17,6 +17,8 @@ extension ReferenceModel {
     /// Entered by the user, then watch, then phone, then others.
     private func kind(_ sample: Sample) -> Int {
         if sample.isUserEntered { return 0 }
+        // Apps name the device that they run on; only what the system counts is the device's.
+        guard sample.source.bundle.isEmpty || sample.source.bundle.hasPrefix("com.apple.health") else { return 3 }
         let product = sample.source.product ?? ""
         return product.hasPrefix("Watch") ? 1 : product.hasPrefix("iPhone") ? 2 : 3
     }

@@ -45,13 +45,15 @@ import TestSupport
                 for day in 0..<5 { batch.append(Sample(.bodyMass, value, .kilogram, at: .day(day), source: source)) }
                 return batch
             }
-            let (first, second) = (Source(bundle: "a", name: "A"), Source(bundle: "b", name: "B"))
+            let (first, second) = (
+                Source(bundle: "com.apple.health.a", name: "A"), Source(bundle: "com.apple.health.b", name: "B")
+            )
             var both = weights(first, 70)
             for day in 0..<5 { both.append(Sample(.bodyMass, 71, .kilogram, at: .day(day), source: second)) }
             let batch = both
             try store.importBatch(batch)
             let shown = try store.read { try $0.samples(of: .bodyMass) }
-            let loser = shown[0].source.bundle == "a" ? second : first
+            let loser = shown[0].source.name == "A" ? second : first
             var watch = loser
             watch.product = "Watch7,1"
             try store.save(Sample(.stepCount, 1, .count, at: .day(0), source: watch))
