@@ -118,7 +118,7 @@ struct LifeRows {
             row.extras = SampleBatch.Extras()
             row.extras?.syncIdentifier = SampleID(using: &random).description
             row.extras?.version = 1
-            row.extras?.timeZone = place.zone
+            row.extras?.metadata["HKTimeZone"] = .string(place.zone)
         }
         return row
     }
@@ -138,7 +138,7 @@ struct LifeRows {
             extras.group = "app.log.\(meals)"
             extras.syncIdentifier = "app.log.\(meals).\(nutrient.name)"
             extras.version = 1
-            extras.timeZone = place.zone
+            extras.metadata["HKTimeZone"] = .string(place.zone)
             if nutrient.name == "energy" { extras.metadata["HKFoodType"] = .string("meal \(meals % 12)") }
             row.extras = extras
             return row

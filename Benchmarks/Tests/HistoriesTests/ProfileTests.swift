@@ -72,10 +72,16 @@ struct ProfileTests {
     func travel() {
         let samples = all(History(.life, samples: 300_000))
         let written = samples.filter { $0.origin == .authored }
-        #expect(written.allSatisfy { $0.timeZone != nil })
-        #expect(Set(written.compactMap(\.timeZone)).count == 4)
+        func zone(_ sample: Sample) -> String? {
+            if case .string(let zone)? = sample.metadata["HKTimeZone"] { zone } else { nil }
+        }
+        #expect(written.allSatisfy { zone($0) != nil })
+        #expect(Set(written.compactMap { zone($0) }).count == 4)
         func hours(_ zone: String) -> Set<Int64> {
-            Set(written.filter { $0.timeZone == zone }.map { $0.start.nanoseconds / 3_600_000_000_000 % 24 })
+            Set(
+                written.filter { sample in sample.metadata["HKTimeZone"] == .string(zone) }.map {
+                    $0.start.nanoseconds / 3_600_000_000_000 % 24
+                })
         }
         #expect(hours("Europe/London") != hours("America/New_York"))
         #expect(zip(samples, samples.dropFirst()).allSatisfy { $0.start <= $1.start })

@@ -136,6 +136,8 @@ final class Faults: Sendable {
         case (.dataWrite, .interrupted): right = []
         case (.dataWrite, _): right = [.poisoned, .storage, .full]
         case (.metaWrite, .interrupted): right = [.storage]
+        // The meta page of a copy, which is thrown away then, is in doubt for nobody.
+        case (.metaWrite, .noSpace): right = [.outcomeUnknown, .storage, .full]
         case (.metaWrite, _): right = [.outcomeUnknown, .storage]
         case (.sync, .noSpace): right = [.full, .storage]
         case (.sync, _): right = [.poisoned, .storage]
