@@ -67,12 +67,10 @@ extension WriteTransaction {
             let marks = try shadows(lane.type)
             if marks { try markShadows(lane, &merged.rows, chunk.bounds) }
             let bounds = chunk.bounds
-            if try chunk.exists && chunk.purged.isEmpty && beginTail(bounds, merged) {
-                if marks { try refreshShadows(lane, merged.contested(with: [], atEndsOf: bounds)) }
-                continue
+            if try !(chunk.exists && chunk.purged.isEmpty && beginTail(bounds, merged)) {
+                if chunk.exists { try endTail(&chunk.bounds, &merged) }
+                try write(chunk.bounds, merged.rows, exists: chunk.exists, growth: merged.growth)
             }
-            if chunk.exists { try endTail(&chunk.bounds, &merged) }
-            try write(chunk.bounds, merged.rows, exists: chunk.exists, growth: merged.growth)
             // Rivals at the ends of the chunk's span may stand in its neighbours.
             if marks { try refreshShadows(lane, merged.contested(with: chunk.purged, atEndsOf: bounds)) }
         }

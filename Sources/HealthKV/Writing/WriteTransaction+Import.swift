@@ -10,7 +10,7 @@ extension WriteTransaction {
     /// The sources of the batch's kinds become known in their order, which ranks them, also of kinds without rows.
     @discardableResult
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
-        guard !batch.isEmpty || !batch.kinds.isEmpty else { return ImportReport() }
+        guard !batch.kinds.isEmpty else { return ImportReport() }
         try batch.validate()
         return try whole { try $0.importValid(batch) }
     }
