@@ -107,6 +107,9 @@ private func decodeHot(_ bytes: [UInt8]) throws {
     try words.refill { column throws(FormatError) in try chunk.decodeFlags(into: &column) }
     try values.refill { column throws(FormatError) in try chunk.decodeValues(into: &column) }
     _ = try chunk.distinctRevisions()
-    let rows = try chunk.rows(startingIn: 0...Int64.max)
-    _ = try chunk.rows(rows, endingFrom: 1)
+    for stretch in [0...Int64.max, Int64.min...0, 1...1_000_000_000] {
+        let found = try chunk.find(startingIn: stretch)
+        precondition(found.rows.lowerBound >= 0 && found.rows.upperBound <= chunk.rows)
+        _ = try chunk.find(startingIn: stretch, endingFrom: 1)
+    }
 }

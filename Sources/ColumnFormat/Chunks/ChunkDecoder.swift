@@ -2,8 +2,8 @@ import HealthModel
 
 /// The two values of a chunk back to rows.
 public struct ChunkDecoder: ~Escapable {
-    private let hot: HotChunk
-    private let details: DetailsChunk
+    let hot: HotChunk
+    let details: DetailsChunk
 
     /// Joins the two values. They must own the same span, hold the same number of rows and come from one commit: both are
     /// always written together, so one that lags behind is a page that never reached the disk.
@@ -41,13 +41,6 @@ public struct ChunkDecoder: ~Escapable {
             last = point
         }
         return rows
-    }
-
-    /// One row, with no more decoded than it needs. The hot value must have been verified, as finding the row does.
-    public func row(at index: Int, _ resolver: some DerivedIDResolver) throws(FormatError) -> StoredRow {
-        guard index >= 0, index < hot.rows else { throw FormatError(.invalid, "row") }
-        var columns = try RowColumns(hot, details, index..<index + 1)
-        return try columns.row(index, hot, details, resolver)
     }
 }
 
@@ -116,12 +109,7 @@ private struct RowColumns {
         let cold = details.value.span
         var row = common
         row.start = starts.value(span, at: index)
-        let duration = durations.value(span, at: index)
-        // A duration of over 292 years wraps, and its end is right all the same.
-        row.end = duration == -1 ? Int64.max : row.start &+ duration
-        guard row.end >= row.start, Instant(nanoseconds: row.start).isRepresentable else {
-            throw FormatError(.invalid, "duration")
-        }
+        try row.setEnd(duration: durations.value(span, at: index))
         row.value = values.value(span, at: index)
         if let unit = units?.value(span, at: index) { row.setUnit(unit) }
         if let revision = revisions?.value(span, at: index) { row.setRevision(revision) }
@@ -135,10 +123,8 @@ private struct RowColumns {
         if let count = counts?.value(cold, at: index) { row.setCount(count) }
         if let multiplicity = multiplicities?.value(cold, at: index) { row.setMultiplicity(multiplicity) }
         if hasTexts { row.rare = try rareFields(index, cold) }
-        guard row.version >= 0, row.version < .max, row.count >= 1, row.multiplicity >= 0 else {
-            throw FormatError(.invalid, "version or count")
-        }
-        try setID(&row, ids.id(cold, at: index), hot.key.lane.type, resolver)
+        try row.checkCounts()
+        try row.setID(ids.id(cold, at: index), hot.key.lane.type, resolver)
         return row
     }
 
@@ -156,22 +142,6 @@ private struct RowColumns {
         content.payload = try bytes(payloads)
         content.original = try bytes(originals)
         return RareFields(content)
-    }
-
-    private func setID(
-        _ row: inout StoredRow, _ stored: SampleID?, _ type: UInt32, _ resolver: some DerivedIDResolver
-    ) throws(FormatError) {
-        if let stored {
-            row.id = stored
-            return
-        }
-        guard let prefix = resolver.derivedPrefix(type: type, revision: row.revision) else {
-            throw FormatError(.invalid, "name of a source")
-        }
-        row.flags.insert(.derivedID)
-        row.id = DerivedID.id(
-            prefix, start: row.start, end: row.end,
-            value: resolver.canonicalValue(row.value, unit: row.unit, type: type), multiplicity: Int(row.multiplicity))
     }
 }
 
@@ -239,22 +209,5 @@ private struct Values {
     @inline(__always)
     func value(_ span: RawSpan, at row: Int) -> Double {
         all.isEmpty ? column.value(span, at: row) : all[row]
-    }
-}
-
-/// Fields from the integers of their columns. What does not fit was never written, and damage is found by checksums.
-extension StoredRow {
-    fileprivate mutating func setUnit(_ number: Int64) { unit = UInt32(truncatingIfNeeded: number) }
-    fileprivate mutating func setRevision(_ number: Int64) { revision = UInt32(truncatingIfNeeded: number) }
-    fileprivate mutating func setClockReplica(_ number: Int64) { clockReplica = UInt32(truncatingIfNeeded: number) }
-    fileprivate mutating func setCommit(_ number: Int64) { commit = UInt64(bitPattern: number) }
-    fileprivate mutating func setOrdinal(_ number: Int64) { ordinal = UInt32(truncatingIfNeeded: number) }
-    fileprivate mutating func setDevice(_ number: Int64) { device = UInt32(truncatingIfNeeded: number) }
-    fileprivate mutating func setCount(_ number: Int64) { count = Int32(truncatingIfNeeded: number) }
-    fileprivate mutating func setMultiplicity(_ number: Int64) { multiplicity = Int32(truncatingIfNeeded: number) }
-
-    fileprivate mutating func setFlags(_ bits: Int64) throws(FormatError) {
-        flags = Flags(rawValue: UInt16(truncatingIfNeeded: bits))
-        guard Flags.known.isSuperset(of: flags) else { throw FormatError(.unknown, "flags") }
     }
 }

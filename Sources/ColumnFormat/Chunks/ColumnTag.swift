@@ -28,14 +28,30 @@ enum ColumnTag: UInt8 {
 
     /// A set of tags, which are all below 64.
     struct Mask {
-        private let bits: UInt64
+        private var bits: UInt64 = 0
 
+        init() {}
         init(_ tags: ClosedRange<UInt64>...) { bits = tags.joined().reduce(0) { $0 | 1 << $1 } }
 
         @inline(__always)
         func contains(_ tag: UInt8) -> Bool { tag < 64 && bits >> UInt64(tag) & 1 == 1 }
+
+        @inline(__always)
+        func isSuperset(of other: Mask) -> Bool { other.bits & ~bits == 0 }
+
+        /// Answers false for a tag that was in already, and for one that cannot be.
+        @inline(__always)
+        mutating func insert(_ tag: UInt8) -> Bool {
+            guard tag < 64, !contains(tag) else { return false }
+            bits |= 1 << UInt64(tag)
+            return true
+        }
     }
 
     static let hot = Mask(1...6)
     static let details = Mask(16...31)
+    /// What no chunk with rows lacks of the hot ones.
+    static let required = Mask(1...5)
+    /// Columns of strings.
+    static let texts = Mask(23...25, 28...31)
 }

@@ -125,30 +125,39 @@ public struct HotChunk: ~Escapable {
     }
 }
 
+/// Neighbouring rows of a chunk, and the start of the first: others are told from it by what lies between.
+public struct FoundRows: Sendable {
+    public let rows: Range<Int>
+    let start: Int64
+}
+
 extension HotChunk {
     /// The rows that start within a stretch of time. Only the column of starts is read; the body is verified.
-    public func rows(startingIn starts: ClosedRange<Int64>) throws(FormatError) -> Range<Int> {
+    public func find(startingIn starts: ClosedRange<Int64>) throws(FormatError) -> FoundRows {
         try verify()
-        guard rows > 0 else { return 0..<0 }
-        return try required(.start).rows(value.span, in: starts)
+        guard rows > 0 else { return FoundRows(rows: 0..<0, start: 0) }
+        let found = try required(.start).rows(value.span, in: starts)
+        return FoundRows(rows: found.range, start: found.first)
     }
 
-    /// Some rows without the first ones that end before an instant. The body must have been verified.
-    public func rows(_ range: Range<Int>, endingFrom instant: Int64) throws(FormatError) -> Range<Int> {
-        guard !range.isEmpty, range.lowerBound >= 0, range.upperBound <= rows else { return range }
+    /// The same without the first ones that end before an instant.
+    public func find(
+        startingIn starts: ClosedRange<Int64>, endingFrom instant: Int64
+    ) throws(FormatError) -> Range<Int> {
+        let found = try find(startingIn: starts)
+        guard !found.rows.isEmpty else { return found.rows }
         let starts = try required(.start)
         let durations = try required(.duration)
-        var row = range.lowerBound
-        var start = starts.value(value.span, at: row)
+        var (row, start) = (found.rows.lowerBound, found.start)
         while true {
             let duration = durations.value(value.span, at: row)
             // A negative duration stands for an open end.
             if duration < 0 || start &+ duration >= instant { break }
             row += 1
-            guard row < range.upperBound else { break }
+            guard row < found.rows.upperBound else { break }
             start = starts.step(value.span, from: row - 1, start, to: row)
         }
-        return row..<range.upperBound
+        return row..<found.rows.upperBound
     }
 }
 

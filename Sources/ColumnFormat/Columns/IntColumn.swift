@@ -115,7 +115,7 @@ public struct IntColumn: Sendable {
         case .offsets: return base &+ scale &* Int64(bitPattern: word(span, row))
         case .differences:
             if width == 0 && exceptions == 0 { return base &+ scale &* leastDifference &* Int64(row) }
-            return base &+ scale &* sumOfSteps(span, to: row)
+            return base &+ scale &* sumOfSteps(span, from: 0, to: row)
         }
     }
 }

@@ -92,13 +92,12 @@ enum BitPacking {
     static func forEach(
         _ span: RawSpan, offset: Int, width: Int, _ range: Range<Int>, _ body: (Int, UInt64) -> Void
     ) {
-        precondition(isValid(width: width) && range.lowerBound >= 0 && offset >= 0)
         guard width > 0 else {
             for index in range { body(index, 0) }
             return
         }
-        precondition(offset + byteCount(words: range.upperBound, width: width) + slack <= span.byteCount)
-        // Safe: the precondition above covers every load, the slack included.
+        check(span, offset: offset, width: width, range)
+        // Safe: the check above covers every load, the slack included.
         unsafe span.withUnsafeBytes { buffer in
             let base = unsafe buffer.baseAddress! + offset
             if width == 64 {
@@ -111,10 +110,64 @@ enum BitPacking {
             let mask = mask(width)
             var bit = range.lowerBound * width
             for index in range {
-                let word = UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: bit >> 3, as: UInt64.self))
-                body(index, word >> UInt64(truncatingIfNeeded: bit & 7) & mask)
+                body(index, unsafe load(base, bit) & mask)
                 bit &+= width
             }
         }
+    }
+
+    /// The sum of the words of `range`; what does not fit is cut off. A load shifted by up to seven bits holds 57 bits: where
+    /// four words or two fit in, one load serves them all.
+    static func sum(_ span: RawSpan, offset: Int, width: Int, _ range: Range<Int>) -> UInt64 {
+        guard width > 0 else { return 0 }
+        check(span, offset: offset, width: width, range)
+        // Safe: the check covers every load, the slack included.
+        return unsafe span.withUnsafeBytes { buffer in
+            let base = unsafe buffer.baseAddress! + offset
+            let (mask, step) = (mask(width), UInt64(truncatingIfNeeded: width))
+            var (sum, left, bit) = (UInt64(0), range.count, range.lowerBound * width)
+            if width == 64 {
+                for index in range {
+                    let word = unsafe base.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)
+                    sum &+= UInt64(littleEndian: word)
+                }
+                return sum
+            }
+            if width <= widest / 4 {
+                while left >= 4 {
+                    let words = unsafe load(base, bit)
+                    sum &+= (words & mask) &+ (words &>> step & mask)
+                    sum &+= (words &>> (2 &* step) & mask) &+ (words &>> (3 &* step) & mask)
+                    left &-= 4
+                    bit &+= 4 &* width
+                }
+            } else if width <= widest / 2 {
+                while left >= 2 {
+                    let words = unsafe load(base, bit)
+                    sum &+= (words & mask) &+ (words &>> step & mask)
+                    left &-= 2
+                    bit &+= 2 &* width
+                }
+            }
+            while left > 0 {
+                sum &+= unsafe load(base, bit) & mask
+                left &-= 1
+                bit &+= width
+            }
+            return sum
+        }
+    }
+
+    /// At least 57 bits from a bit on.
+    @inline(__always)
+    private static func load(_ base: UnsafeRawPointer, _ bit: Int) -> UInt64 {
+        UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: bit >> 3, as: UInt64.self))
+            >> UInt64(truncatingIfNeeded: bit & 7)
+    }
+
+    @inline(__always)
+    private static func check(_ span: RawSpan, offset: Int, width: Int, _ range: Range<Int>) {
+        precondition(isValid(width: width) && range.lowerBound >= 0 && offset >= 0)
+        precondition(offset + byteCount(words: range.upperBound, width: width) + slack <= span.byteCount)
     }
 }

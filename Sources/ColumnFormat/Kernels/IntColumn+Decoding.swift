@@ -45,8 +45,7 @@ extension IntColumn {
     private func forEachWord(_ span: RawSpan, _ range: Range<Int>, _ body: (Int, UInt64) -> Void) {
         let first = encoding == .differences ? 1 : 0
         var row = range.lowerBound
-        var index = 0
-        while index < exceptions, exceptionRow(span, index) < row { index += 1 }
+        var index = exceptions == 0 ? 0 : firstException(span, from: row)
         while row < range.upperBound {
             let next = index < exceptions ? min(exceptionRow(span, index), range.upperBound) : range.upperBound
             BitPacking.forEach(span, offset: packed, width: width, row - first..<next - first) { position, word in
@@ -70,24 +69,63 @@ extension IntColumn {
         span.load(exceptionWords + 8 * index, as: UInt64.self)
     }
 
-    /// The sum of the steps from the first row to `row`, in units of the scale.
-    func sumOfSteps(_ span: RawSpan, to row: Int) -> Int64 {
-        var sum = leastDifference &* Int64(row)
-        forEachWord(span, 1..<row + 1) { _, word in sum &+= Int64(bitPattern: word) }
-        return sum
+    /// The number of the first exception at `row` or behind it.
+    private func firstException(_ span: RawSpan, from row: Int) -> Int {
+        var (low, high) = (0, exceptions)
+        while low < high {
+            let middle = (low + high) / 2
+            if exceptionRow(span, middle) < row { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
-    /// The rows of an ascending column whose values lie in `values`.
-    func rows(_ span: RawSpan, in values: ClosedRange<Int64>) -> Range<Int> {
-        let (lower, upper) = (values.lowerBound, values.upperBound)
-        var before = 0
-        var through = 0
-        // Counting without branches is faster than stopping where the answer is known.
-        forEachValue(span) { _, value in
-            before &+= value < lower ? 1 : 0
-            through &+= value <= upper ? 1 : 0
+    /// The sum of the steps that lead from one row to a later one, in units of the scale. For differences only.
+    func sumOfSteps(_ span: RawSpan, from row: Int, to later: Int) -> Int64 {
+        // Exceptions are zero among the packed words.
+        var sum = BitPacking.sum(span, offset: packed, width: width, row..<later)
+        var index = exceptions == 0 ? 0 : firstException(span, from: row + 1)
+        while index < exceptions, exceptionRow(span, index) <= later {
+            sum &+= exceptionWord(span, index)
+            index += 1
         }
-        return before..<through
+        return leastDifference &* Int64(later - row) &+ Int64(bitPattern: sum)
+    }
+
+    /// The rows of an ascending column whose values lie in `values`, and what the first of them holds.
+    func rows(_ span: RawSpan, in values: ClosedRange<Int64>) -> (range: Range<Int>, first: Int64) {
+        guard rows > 0 else { return (0..<0, 0) }
+        let first = place(span, notBefore: values.lowerBound, from: (0, value(span, at: 0)))
+        guard values.upperBound < .max else { return (first.row..<rows, first.value) }
+        let end = place(span, notBefore: values.upperBound + 1, from: first)
+        return (first.row..<end.row, first.value)
+    }
+
+    private typealias Place = (row: Int, value: Int64)
+
+    /// The first place from `place` on whose value is not below `bound`; behind the last row where there is none.
+    private func place(_ span: RawSpan, notBefore bound: Int64, from place: Place) -> Place {
+        guard place.row < rows, place.value < bound else { return place }
+        guard encoding == .differences else {
+            var (low, high) = (place.row + 1, rows)
+            while low < high {
+                let middle = (low + high) / 2
+                if value(span, at: middle) < bound { low = middle + 1 } else { high = middle }
+            }
+            return (low, low < rows ? value(span, at: low) : bound)
+        }
+        var (row, value) = place
+        // Most rows are passed over in strides, whose sum takes less than looking at each row.
+        let stride = 32
+        while row + stride < rows {
+            let next = value &+ scale &* sumOfSteps(span, from: row, to: row + stride)
+            if next >= bound { break }
+            (row, value) = (row + stride, next)
+        }
+        while row + 1 < rows, value < bound {
+            value = step(span, from: row, value, to: row + 1)
+            row += 1
+        }
+        return value < bound ? (rows, value) : (row, value)
     }
 
     /// The different values of all rows, in no order.

@@ -149,7 +149,8 @@ public struct StoredValue: ~Escapable {
     /// The tag at a position of the directory.
     public func tag(_ index: Int) -> UInt8 { span.load(directory + 8 * index, as: UInt8.self) }
 
-    private func columnRange(_ index: Int) throws(FormatError) -> Range<Int> {
+    /// Where the column at a position of the directory lies in the whole value.
+    func columnRange(_ index: Int) throws(FormatError) -> Range<Int> {
         let from = body + Int(span.load(directory + 8 * index + 4, as: UInt32.self))
         let last = end - BitPacking.slack
         let to = index + 1 < columns ? body + Int(span.load(directory + 8 * index + 12, as: UInt32.self)) : last

@@ -50,8 +50,9 @@ extension Snapshot {
             prefetch(cursor.value)
             let value = try StoredValue(cursor.value, table: .identity, verified: context.verified)
             try value.expect(key: cursor.key)
-            try IdentityBlock(value).find(hash, into: &entries)
-            found = try cursor.next()
+            let block = try IdentityBlock(value)
+            try block.find(hash, into: &entries)
+            found = try block.lastHash <= hash && cursor.next()
         }
     }
 

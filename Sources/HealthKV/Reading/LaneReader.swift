@@ -77,7 +77,7 @@ struct LaneReader {
         follow = query.order == .ascending ? chunk.upper : chunk.key.lower
         guard try snapshot.mayHold(chunk, sources) else { return true }
         // A range read looks back as far as samples can reach: most that begin there end there too.
-        let rows = try chunk.rows(chunk.rows(startingIn: starts), endingFrom: query.range.from.nanoseconds)
+        let rows = try chunk.find(startingIn: starts, endingFrom: query.range.from.nanoseconds)
         try pick(rows, of: chunk, snapshot)
         return buffer.isEmpty
     }

@@ -44,21 +44,23 @@ extension Snapshot {
             let key = chunk.key.bytes
             guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
             prefetch(span, limit: 256)
-            let range = try chunk.rows(startingIn: starts)
-            if range.isEmpty { return true }
+            let near = try chunk.find(startingIn: starts)
+            if near.rows.isEmpty { return true }
             let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
-            guard let index = try details.row(of: id, in: range) else { return true }
-            found = try self.found(chunk, details, at: index)
+            guard let index = try details.row(of: id, in: near.rows) else { return true }
+            found = try self.found(chunk, details, at: index, of: near)
             return false
         }
         return found
     }
 
-    private func found(_ chunk: HotChunk, _ details: DetailsChunk, at index: Int) throws -> FoundRow {
+    private func found(
+        _ chunk: HotChunk, _ details: DetailsChunk, at index: Int, of near: FoundRows
+    ) throws -> FoundRow {
         _ = try type(chunk.key.lane.type)
         _ = try revision(chunk.revision(at: index))
         _ = try unit(chunk.unit(at: index))
-        let row = try ChunkDecoder(hot: chunk, details: details).row(at: index, context)
+        let row = try ChunkDecoder(hot: chunk, details: details).row(at: index, of: near, context)
         let isHidden = try !context.intents.isEmpty && hidden([row], chunk.key.lane)?(row) ?? false
         return FoundRow(lane: chunk.key.lane, row: row, isHidden: isHidden)
     }
@@ -75,15 +77,15 @@ extension Snapshot {
                 let lane = Lane(type: type, duration: duration)
                 try forEachChunk(lane, from: .at(start), to: .after(start)) { chunk in
                     guard chunk.rows > 0 else { return true }
-                    let range = try chunk.rows(startingIn: start...start)
-                    if range.isEmpty { return true }
+                    let near = try chunk.find(startingIn: start...start)
+                    if near.rows.isEmpty { return true }
                     let key = chunk.key.bytes
                     guard let span = try view.get(tables[.details], key) else {
                         throw damaged("a chunk has no details")
                     }
                     let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
-                    for index in range {
-                        let candidate = try self.found(chunk, details, at: index)
+                    for index in near.rows {
+                        let candidate = try self.found(chunk, details, at: index, of: near)
                         if candidate.row.id == id { found = candidate }
                     }
                     return found == nil
@@ -102,13 +104,13 @@ extension Snapshot {
             guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
             try forEachChunk(lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound)) { chunk in
                 guard chunk.rows > 0 else { return true }
-                let range = try chunk.rows(startingIn: hint.starts)
-                if range.isEmpty { return true }
+                let near = try chunk.find(startingIn: hint.starts)
+                if near.rows.isEmpty { return true }
                 let key = chunk.key.bytes
                 guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
                 let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
-                for index in try details.rows(with: bytes, kind, in: range) {
-                    let row = try self.found(chunk, details, at: index)
+                for index in try details.rows(with: bytes, kind, in: near.rows) {
+                    let row = try self.found(chunk, details, at: index, of: near)
                     found[row.row.id] = row
                 }
                 return true

@@ -114,8 +114,8 @@ extension WriteTransaction {
             while from < rows.count {
                 let part = rows[from..<min(rows.count, from + window)]
                 from += part.count
-                var made = try part.map { try row(batch, Int($0), plan, clock, lane) }
-                if made.contains(where: { $0.flags.contains(.derivedID) }) {
+                var made = try storedRows(part, of: batch, plan, clock)
+                if batch.derivesIDs || !plan.derived.isEmpty {
                     var known = try snapshot.known(lane, made)
                     for (number, row) in zip(part, made) where known.contains(row.point) {
                         // A version or clock of its own decides beside the content.
@@ -127,7 +127,9 @@ extension WriteTransaction {
                     report.unchanged += known.same.count
                     if !known.isEmpty { made.removeAll { known.contains($0.point) } }
                 }
-                for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
+                if !batch.extras.isEmpty {
+                    for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
+                }
                 try apply(lane, inserts: made)
                 if try hasQueues() { for row in made { try queue(row, lane.type, .save) } }
                 report.inserted += made.count
@@ -166,20 +168,31 @@ extension WriteTransaction {
         try addRuns(IdentityMerge.union(entries, others))
     }
 
-    private mutating func row(
-        _ batch: SampleBatch, _ index: Int, _ plan: ImportPlan, _ clock: ChangeClock, _ lane: Lane
-    ) throws -> StoredRow {
-        let kind = plan.kinds[Int(batch.kindOfRow[index])]
-        var row = StoredRow(
-            start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
-            unit: kind.unit, revision: kind.revision, flags: kind.flags, version: 1,
-            clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal()
-        )
-        if batch.derivesIDs || !plan.derived.isEmpty && plan.derived[index] { row.flags.insert(.derivedID) }
-        let rare = batch.extras.isEmpty ? nil : batch.extras[index]
-        let isAuthored = !row.flags.contains(.imported)
-        if isAuthored, rare?.syncIdentifier == nil { row.flags.insert(.syncIsID) }
-        guard let rare else { return row }
+    private mutating func storedRows(
+        _ part: ArraySlice<UInt32>, of batch: SampleBatch, _ plan: ImportPlan, _ clock: ChangeClock
+    ) throws -> [StoredRow] {
+        // What all rows of a kind share. Names of types and units stay behind: to count references to them takes longer than
+        // the rest of a row.
+        let heads = plan.kinds.map { kind in
+            let isAuthored = !kind.flags.contains(.imported)
+            return (kind.unit, kind.revision, isAuthored ? kind.flags.union(.syncIsID) : kind.flags)
+        }
+        var rows: [StoredRow] = []
+        rows.reserveCapacity(part.count)
+        for index in part.lazy.map(Int.init) {
+            let (unit, revision, flags) = heads[Int(batch.kindOfRow[index])]
+            var row = StoredRow(
+                start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
+                unit: unit, revision: revision, flags: flags, version: 1, clockTime: clock.time.nanoseconds,
+                clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal())
+            if batch.derivesIDs || !plan.derived.isEmpty && plan.derived[index] { row.flags.insert(.derivedID) }
+            if !batch.extras.isEmpty, let rare = batch.extras[index] { try set(rare, &row) }
+            rows.append(row)
+        }
+        return rows
+    }
+
+    private mutating func set(_ rare: SampleBatch.Extras, _ row: inout StoredRow) throws {
         row.version = max(1, rare.version)
         if let modified = rare.modified {
             witness(modified)
@@ -188,12 +201,13 @@ extension WriteTransaction {
         row.device = try number(of: rare.device)
         row.count = Int32(rare.count)
         row.multiplicity = Int32(rare.multiplicity)
-        let isOwnText = rare.syncIdentifier == row.id.description
-        if isOwnText { row.flags.insert(.syncIsID) }
         var content = RareFields.Content(rare)
-        content.syncIdentifier = isOwnText ? nil : rare.syncIdentifier
+        if let text = rare.syncIdentifier {
+            let isOwnText = text == row.id.description
+            if isOwnText { row.flags.insert(.syncIsID) } else { row.flags.remove(.syncIsID) }
+            content.syncIdentifier = isOwnText ? nil : text
+        }
         row.rare = RareFields(content)
-        return row
     }
 }
 
@@ -215,7 +229,8 @@ extension Snapshot {
         var known = KnownPoints()
         var index = 0
         try forEachChunk(lane, from: .at(first.start), to: .after(last.start)) { chunk in
-            guard chunk.rows > 0, try !chunk.rows(startingIn: first.start...last.start).isEmpty else { return true }
+            guard chunk.rows > 0 else { return true }
+            if try chunk.find(startingIn: first.start...last.start).rows.isEmpty { return true }
             let stored = try allRows(chunk)
             let hides = try hidden(stored, lane)
             for row in stored {

@@ -5,7 +5,7 @@ import TestSupport
 
 @Suite("Packed words")
 struct BitPackingTests {
-    @Test("SeededGenerator of every width come back, all of them, a range of them and one of them")
+    @Test("Words of every width come back, all of them, a range of them and one of them")
     func widths() {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed", seed)
@@ -24,6 +24,8 @@ struct BitPackingTests {
             }
             #expect(read == Array(words[from...]))
             #expect(BitPacking.word(at: from, width: width, bytes.rawBytes, 3) == words[from])
+            let sum = BitPacking.sum(bytes.rawBytes, offset: 3, width: width, from..<words.count)
+            #expect(sum == words[from...].reduce(0, &+))
         }
     }
 
@@ -70,9 +72,13 @@ struct IntColumnTests {
             #expect(Set(column.distinctValues(span)) == Set(values))
             let bounds = [values.randomElement(using: &generator)!, values.randomElement(using: &generator)! + 1]
                 .sorted()
-            let range = column.rows(span, in: bounds[0]...bounds[1])
-            #expect(range.lowerBound == values.count { $0 < bounds[0] })
-            #expect(range.upperBound == values.count { $0 <= bounds[1] })
+            let ends = [Int64.min, values[0] - 1, values[0], bounds[0], bounds[1], values[rows - 1], .max]
+            for (lower, upper) in ends.indices.flatMap({ index in ends[index...].map { (ends[index], $0) } }) {
+                let (range, first) = column.rows(span, in: lower...max(lower, upper))
+                #expect(range.lowerBound == values.count { $0 < lower })
+                #expect(range.upperBound == values.count { $0 <= upper })
+                #expect(range.lowerBound == rows || first == values[range.lowerBound])
+            }
         }
     }
 

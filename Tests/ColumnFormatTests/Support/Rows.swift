@@ -118,14 +118,17 @@ func readEverything(_ hot: [UInt8], _ details: [UInt8], _ key: ChunkKey) throws 
     _ = try (chunk.commonUnit(), chunk.commonRevision(), cold.commonCommit())
     if chunk.rows > 0 { _ = try chunk.distinctRevisions() }
     for row in rows.indices where rows.count < 20 || row % 97 == 0 {
-        guard try decoder.row(at: row, names).everything == rows[row].everything else {
-            throw FormatError(.invalid, "one row")
+        for stretch in [rows[row].start...rows[row].start, Int64.min...rows[row].start, rows[row].start...Int64.max] {
+            let found = try chunk.find(startingIn: stretch)
+            guard try decoder.row(at: row, of: found, names).everything == rows[row].everything else {
+                throw FormatError(.invalid, "one row")
+            }
         }
         let part = try decoder.rows(row..<min(rows.count, row + 3), names)
         guard part.map(\.everything) == rows[row..<min(rows.count, row + 3)].map(\.everything) else {
             throw FormatError(.invalid, "some rows")
         }
-        let starting = try chunk.rows(startingIn: rows[row].start...rows[row].start)
+        let starting = try chunk.find(startingIn: rows[row].start...rows[row].start).rows
         guard starting.contains(row) else { throw FormatError(.invalid, "rows by start") }
         let found = try cold.row(of: rows[row].id, in: starting)
         guard rows[row].flags.contains(.derivedID) || found == row else { throw FormatError(.invalid, "row by id") }

@@ -4,7 +4,7 @@ import Testing
 @testable import HealthKV
 
 /// Observation in the process: `changes(of:)`.
-@Suite(.timeLimit(.minutes(1))) struct ChangeSequenceTests {
+@Suite(.timeLimit(.minutes(30))) struct ChangeSequenceTests {
     private func steps(_ value: Double, _ day: Int) -> Sample { Sample(.stepCount, value, .count, at: .day(day)) }
     private func weight(_ value: Double, _ day: Int) -> Sample { Sample(.bodyMass, value, .kilogram, at: .day(day)) }
 
