@@ -146,11 +146,11 @@ private struct RowColumns {
 }
 
 /// A column of strings: all of them at once where many rows are read, one by one where few are.
-private enum Texts {
+enum Texts {
     case all([[UInt8]?])
     case single(TextColumn.Reader)
 
-    private static let few = 4
+    static let few = 4
 
     /// `nil` when no row has a string.
     init?(_ tag: ColumnTag, _ details: borrowing DetailsChunk, _ rows: Range<Int>) throws(FormatError) {

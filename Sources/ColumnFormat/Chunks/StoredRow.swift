@@ -40,6 +40,8 @@ public struct StoredRow: Sendable {
         static let known = Flags(rawValue: 0x0F)
     }
 
+    // Inlined: in a call the row would be copied once more.
+    @inlinable
     public init(
         start: Int64, end: Int64, id: SampleID, value: Double, unit: UInt32, revision: UInt32, flags: Flags,
         version: Int64, clockTime: Int64, clockReplica: UInt32, commit: UInt64, ordinal: UInt32

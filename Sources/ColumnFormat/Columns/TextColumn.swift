@@ -43,21 +43,33 @@ public enum TextColumn {
         /// The string of a row; `nil` where it has none.
         func text(_ span: RawSpan, at row: Int) throws(FormatError) -> [UInt8]? {
             let position = positions.value(span, at: row)
-            if position == 0 { return nil }
+            return position == 0 ? nil : span.extracting(try place(span, position)).copied()
+        }
+
+        /// Where the string at a position, counted from one, lies.
+        private func place(_ span: RawSpan, _ position: Int64) throws(FormatError) -> Range<Int> {
             guard position > 0, position <= distinct, let lengths else { throw FormatError(.invalid, "text position") }
-            var (offset, length, isSound) = (Int64(texts.lowerBound), Int64(0), true)
-            let limit = Int64(texts.count)
-            lengths.forEachValue(span) { index, value in
-                isSound = isSound && value >= 0 && value <= limit
-                if index < position - 1 { offset &+= value } else if index == position - 1 { length = value }
+            let index = Int(position) - 1
+            let (offset, length) = (lengths.sum(span, before: index), lengths.value(span, at: index))
+            guard offset >= 0, offset <= texts.count, length >= 0, length <= Int64(texts.count) - offset else {
+                throw FormatError(.invalid, "text length")
             }
-            guard isSound, offset + length <= texts.upperBound else { throw FormatError(.invalid, "text length") }
-            return span.extracting(Int(offset)..<Int(offset + length)).copied()
+            let start = texts.lowerBound + Int(offset)
+            return start..<start + Int(length)
         }
 
         /// The rows of a range that have exactly this string.
         func rows(_ span: RawSpan, with text: [UInt8], in range: Range<Int>) throws(FormatError) -> [Int] {
             guard let lengths else { return [] }
+            if range.count <= Texts.few {
+                var rows: [Int] = []
+                for row in range {
+                    let position = positions.value(span, at: row)
+                    guard position != 0 else { continue }
+                    if span.extracting(try place(span, position)).isEqual(to: text) { rows.append(row) }
+                }
+                return rows
+            }
             var (offset, isSound) = (Int64(texts.lowerBound), true)
             var candidates: [Int64] = []
             let (limit, end, wanted) = (Int64(texts.count), Int64(texts.upperBound), Int64(text.count))

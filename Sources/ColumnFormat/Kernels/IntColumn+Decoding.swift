@@ -91,6 +91,22 @@ extension IntColumn {
         return leastDifference &* Int64(later - row) &+ Int64(bitPattern: sum)
     }
 
+    /// The sum of the values before a row; what does not fit is cut off.
+    func sum(_ span: RawSpan, before row: Int) -> Int64 {
+        precondition(row >= 0 && row <= rows)
+        var sum: Int64 = 0
+        switch encoding {
+        case .constant: sum = base &* Int64(row)
+        case .offsets:
+            // Exceptions are zero among the packed words.
+            var words = BitPacking.sum(span, offset: packed, width: width, 0..<row)
+            for index in 0..<exceptions where exceptionRow(span, index) < row { words &+= exceptionWord(span, index) }
+            sum = base &* Int64(row) &+ scale &* Int64(bitPattern: words)
+        case .differences: forEachValue(span) { index, value in sum &+= index < row ? value : 0 }
+        }
+        return sum
+    }
+
     /// The rows of an ascending column whose values lie in `values`, and what the first of them holds.
     func rows(_ span: RawSpan, in values: ClosedRange<Int64>) -> (range: Range<Int>, first: Int64) {
         guard rows > 0 else { return (0..<0, 0) }

@@ -69,6 +69,8 @@ struct IntColumnTests {
             column.forEachValue(span) { _, value in decoded.append(value) }
             #expect(decoded == values)
             #expect((0..<rows).allSatisfy { column.value(span, at: $0) == values[$0] })
+            let row = Int.random(in: 0...rows, using: &generator)
+            #expect(column.sum(span, before: row) == values[..<row].reduce(0, &+))
             #expect(Set(column.distinctValues(span)) == Set(values))
             let bounds = [values.randomElement(using: &generator)!, values.randomElement(using: &generator)! + 1]
                 .sorted()

@@ -128,6 +128,16 @@ func readEverything(_ hot: [UInt8], _ details: [UInt8], _ key: ChunkKey) throws 
         guard part.map(\.everything) == rows[row..<min(rows.count, row + 3)].map(\.everything) else {
             throw FormatError(.invalid, "some rows")
         }
+        for (text, kind) in [
+            (rows[row].rare?.syncIdentifier, DetailsChunk.Text.syncIdentifier), (rows[row].rare?.group, .group),
+        ] {
+            guard let bytes = text.map({ Array($0.utf8) }) else { continue }
+            let here = try cold.rows(with: bytes, kind, in: row..<row + 1)
+            let near = try cold.rows(with: bytes, kind, in: row..<min(rows.count, row + 9))
+            guard here == [row], near.first == row, near == near.filter({ rows[$0].rare?.text(kind) == text }),
+                try cold.rows(with: bytes + [0], kind, in: row..<row + 1).isEmpty
+            else { throw FormatError(.invalid, "rows by text") }
+        }
         let starting = try chunk.find(startingIn: rows[row].start...rows[row].start).rows
         guard starting.contains(row) else { throw FormatError(.invalid, "rows by start") }
         let found = try cold.row(of: rows[row].id, in: starting)
@@ -147,4 +157,8 @@ func readEverything(_ hot: [UInt8], _ details: [UInt8], _ key: ChunkKey) throws 
         }
     }
     return rows
+}
+
+extension RareFields {
+    fileprivate func text(_ kind: DetailsChunk.Text) -> String? { kind == .group ? group : syncIdentifier }
 }
