@@ -67,6 +67,32 @@ struct ConflictTests {
         try bench.finish()
     }
 
+    @Test(
+        "C22: a restored store learns the deletion of a version that it forgot, and another store that has it loses it too"
+    )
+    func deletionAfterRestore() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        let other = try Bench.makeStore(bench.clock, app: "other")
+        let link = Bench.makeEngine(
+            bench.store, [SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)], bench.clock)
+        // The second version went to the peer and to the other store; ours was then put back to the first.
+        var second = try #require(try bench.store.read { try $0.sample(id: sample.id) })
+        (second.version, second.quantity.value) = (2, 73)
+        second.modified = second.modified.map { ChangeClock(time: $0.time + 1, replica: 7) }
+        let newer = second
+        try await other.write { _ = try $0.merge(newer) }
+        let there = bench.health.save(newer, app: "app")
+        bench.health.delete(there)
+        try await bench.sync()
+        #expect(try bench.weights.isEmpty)
+        #expect(try bench.store.read { try $0.deletedSample(id: sample.id)?.version } == 2)
+        try await link.enable("other")
+        for _ in 0..<2 { _ = try await link.sync("other") }
+        #expect(try bench.weights.isEmpty && bench.held.isEmpty)
+        #expect(try other.read { try $0.count(of: .bodyMass) } == 0)
+        try bench.finish()
+    }
+
     @Test("A merge that changes no content queues nothing for a peer that holds it") func sameContent() async throws {
         let (bench, sample) = try await Bench.withOneWeight()
         try bench.write { txn in

@@ -36,6 +36,7 @@ extension PageApplier {
 
     private mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let held = try held(deletion, in: &txn) else {
+            try raise(deletion, in: &txn)
             report.superseded += 1
             return
         }
@@ -73,6 +74,16 @@ extension PageApplier {
             let known = try txn.link(peer: peer, sample: sample.id)?.version ?? 0
             return version > known
         }
+    }
+
+    /// Several versions of one sample may have gone since we looked last, and the first that is told of takes the sample along. Its deletion covers
+    /// the greatest of them, which another store may still hold.
+    private func raise(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+        guard let text = deletion.syncIdentifier, let version = deletion.version,
+            try txn.samples(syncIdentifier: text).allSatisfy({ $0.type != feed || $0.source.identity != ownSource }),
+            let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource)
+        else { return }
+        try txn.raise(known, to: version)
     }
 
     /// The edit is sent again, as a version above the deleted one.
