@@ -2,21 +2,19 @@ import HealthKV
 
 /// A deletion names one version of a sample: it removes the sample only if that version is the one we know (SEMANTICS C22).
 extension PageApplier {
-    /// More deletions than this are not kept waiting for the end of the feed.
-    private static let deferredLimit = 10_000
-
     mutating func applyDeletions(_ page: PullPage, in txn: inout WriteTransaction) throws {
         for deletion in page.deletions {
-            if !page.isDrained, state.deferred.count < PageApplier.deferredLimit,
-                try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn)
-            {
+            if !page.isDrained, try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn) {
                 // Its replacement, or what it was condensed into, may stand on a later page.
                 state.deferred.append(DeferredDeletion(deletion))
+                if state.deferred.count >= blockSize { try putAside(in: &txn) }
             } else {
                 try apply(deletion, in: &txn)
             }
         }
         guard page.isDrained, !state.deferred.isEmpty else { return }
+        // Many of them are applied block by block, behind this page.
+        if state.blocks != nil { return try putAside(in: &txn) }
         let waiting = state.deferred
         state.deferred = []
         for deletion in waiting { try apply(deletion.deletion, in: &txn) }
@@ -34,7 +32,7 @@ extension PageApplier {
         return try txn.sample(id: deletion.peerID) != nil
     }
 
-    private mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+    mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let held = try held(deletion, in: &txn) else {
             try raise(deletion, in: &txn)
             report.superseded += 1
