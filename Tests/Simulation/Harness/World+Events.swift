@@ -101,6 +101,7 @@ extension World {
         _ = try await site.store.write { try $0.delete(id: id) }
         note("store\(site.number) deletes \(id) \(values[id] ?? 0)")
         ledger.delete(id, value: values[id] ?? 0)
+        forgetUnseen(id)
         count("delete")
     }
 
@@ -127,8 +128,16 @@ extension World {
         note("the user deletes \(sample.value) in Health")
         if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
             ledger.delete(id, value: Int(sample.value))
+            forgetUnseen(id)
         }
         count("deletion in Health")
+    }
+
+    /// Where the cloud has not brought a sample yet, its deletion will not be told either: who has it from a copy never hears.
+    private func forgetUnseen(_ id: SampleID) {
+        for (number, ids) in unseen where ids.contains(id) {
+            if !sites[number].holdsInHealth(id) { ledger.markUnknowable(id) }
+        }
     }
 
     // MARK: What goes wrong
@@ -219,6 +228,7 @@ extension World {
     /// Takes down what is held without a store, before that store goes.
     private func lose(_ site: Site, beside values: [SampleID: Int]) throws {
         (needsComparing, hasReplaced) = (true, true)
+        unseen[site.number] = nil
         var held = values.mapValues { Set([$0]) }
         var deleted: Set<SampleID> = []
         for other in sites {
@@ -270,6 +280,7 @@ extension World {
         try FileManager.default.removeItem(atPath: copy)
         forgetEngines()
         try await begin(to)
+        unseen[to.number] = to.health == nil ? [] : Set(values.keys.filter { !to.holdsInHealth($0) })
         note("store\(to.number) becomes a copy of store\(from.number)")
         count("clone")
     }
