@@ -93,6 +93,29 @@ struct ConflictTests {
         try bench.finish()
     }
 
+    @Test("C22: a store that forgot a sample learns its deletion all the same, and tells the one that still has it")
+    func deletionOfForgotten() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        let held = try #require(try bench.store.read { try $0.sample(id: sample.id) })
+        // A new store in the place of ours, on the same database, and another one that has what ours had.
+        let fresh = try Bench(.weightTracker, health: bench.health, clock: bench.clock)
+        let other = try Bench.makeStore(bench.clock, app: "other")
+        try await other.write { _ = try $0.merge(held) }
+        let there = try #require(bench.health.live.first?.sample.id)
+        bench.health.delete(there)
+        try await fresh.engine.enable(fresh.peer)
+        try await fresh.sync()
+        #expect(try fresh.store.read { try $0.deletedSample(id: sample.id)?.version } == held.version)
+        let link = Bench.makeEngine(
+            fresh.store, [SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)], fresh.clock)
+        try await link.enable("other")
+        for _ in 0..<2 { _ = try await link.sync("other") }
+        #expect(try fresh.weights.isEmpty)
+        #expect(try other.read { try $0.count(of: .bodyMass) } == 0)
+        #expect(fresh.held.isEmpty)
+        try fresh.finish()
+    }
+
     @Test("A merge that changes no content queues nothing for a peer that holds it") func sameContent() async throws {
         let (bench, sample) = try await Bench.withOneWeight()
         try bench.write { txn in

@@ -75,13 +75,22 @@ extension PageApplier {
     }
 
     /// Several versions of one sample may have gone since we looked last, and the first that is told of takes the sample along. Its deletion covers
-    /// the greatest of them, which another store may still hold.
+    /// the greatest of them, which another store may still hold. So does that of a sample which this store forgot, when it was put back or made
+    /// anew: what has the form of our identifiers was ours, or does no harm.
     private func raise(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let text = deletion.syncIdentifier, let version = deletion.version,
-            try txn.samples(syncIdentifier: text).allSatisfy({ $0.type != feed || $0.source.identity != ownSource }),
-            let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource)
+            try txn.samples(syncIdentifier: text).allSatisfy({ $0.type != feed || $0.source.identity != ownSource })
         else { return }
-        try txn.raise(known, to: version)
+        if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
+            return _ = try txn.raise(known, to: version)
+        }
+        guard let id = SampleID(text), id.description == text, try txn.samples(syncIdentifier: text).isEmpty,
+            try txn.sample(id: id) == nil, try txn.deletedSample(id: id) == nil
+        else { return }
+        let forgotten = DeletedSample(
+            id: id, type: feed, source: ownSource, syncIdentifier: text, version: 0,
+            modified: ChangeClock(time: .distantPast, replica: 0))
+        try txn.raise(forgotten, to: version)
     }
 
     /// The edit is sent again, as a version above the deleted one.
