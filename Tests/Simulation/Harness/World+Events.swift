@@ -100,7 +100,8 @@ extension World {
         let id = random.pick(known)
         _ = try await site.store.write { try $0.delete(id: id) }
         note("store\(site.number) deletes \(id) \(values[id] ?? 0)")
-        ledger.delete(id, value: values[id] ?? 0)
+        let version = try site.store.read { try $0.deletedSample(id: id)?.version } ?? 0
+        ledger.delete(id, value: values[id] ?? 0, version: version)
         forgetUnseen(id)
         count("delete")
     }
@@ -127,7 +128,7 @@ extension World {
         device.userDeletes(sample.uuid)
         note("the user deletes \(sample.value) in Health")
         if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
-            ledger.delete(id, value: Int(sample.value))
+            ledger.delete(id, value: Int(sample.value), version: Int64(sample.version ?? 0))
             forgetUnseen(id)
         }
         count("deletion in Health")
@@ -230,7 +231,7 @@ extension World {
         (needsComparing, hasReplaced) = (true, true)
         unseen[site.number] = nil
         var held = values.mapValues { Set([$0]) }
-        var deleted: Set<SampleID> = []
+        var deleted: [SampleID: Int64] = [:]
         for other in sites {
             for (_, sample) in other.healthValues() {
                 if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
@@ -240,7 +241,12 @@ extension World {
             guard other !== site else { continue }
             for (id, value) in try other.values() { held[id, default: []].insert(value) }
             let ids = ledger.ids
-            deleted.formUnion(try other.store.read { txn in try ids.filter { try txn.deletedSample(id: $0) != nil } })
+            try other.store.read { txn in
+                for id in ids {
+                    guard let known = try txn.deletedSample(id: id) else { continue }
+                    deleted[id] = max(deleted[id] ?? 0, known.version)
+                }
+            }
         }
         ledger.lose(held: held, deleted: deleted)
     }
