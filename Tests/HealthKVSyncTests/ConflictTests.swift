@@ -82,6 +82,7 @@ struct ConflictTests {
         let newer = second
         try await other.write { _ = try $0.merge(newer) }
         let there = bench.health.save(newer, app: "app")
+        bench.clock.advance(seconds: 1)
         bench.health.delete(there)
         try await bench.sync()
         #expect(try bench.weights.isEmpty)
@@ -102,6 +103,8 @@ struct ConflictTests {
         let other = try Bench.makeStore(bench.clock, app: "other")
         try await other.write { _ = try $0.merge(held) }
         let there = try #require(bench.health.live.first?.sample.id)
+        // Whoever deletes it does so after it was written.
+        bench.clock.advance(seconds: 1)
         bench.health.delete(there)
         try await fresh.engine.enable(fresh.peer)
         try await fresh.sync()
