@@ -11,6 +11,9 @@ let package = Package(
         .library(name: "HealthKV", targets: ["HealthKV"]),
         .library(name: "HealthKVSync", targets: ["HealthKVSync"]),
         .library(name: "HealthKitPeer", targets: ["HealthKitPeer"]),
+        // For the tests of apps and of peers that others write.
+        .library(name: "HealthKitSimulator", targets: ["HealthKitSimulator"]),
+        .library(name: "HealthKVPeerConformance", targets: ["HealthKVPeerConformance"]),
         .executable(name: "kvinspect", targets: ["kvinspect"]),
     ],
     traits: [
@@ -30,7 +33,9 @@ let package = Package(
             name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel"],
             swiftSettings: shared),
         .target(name: "HealthKVSync", dependencies: ["HealthKV"], swiftSettings: shared),
-        // HealthKit's rules in memory, where HealthKit is missing. No product holds it.
+        // What every peer must hold to; it needs no framework for tests.
+        .target(name: "HealthKVPeerConformance", dependencies: ["HealthKVSync"], swiftSettings: shared),
+        // HealthKit's rules in memory, where HealthKit is missing.
         .target(name: "HealthKitSimulator", swiftSettings: shared),
         .target(
             name: "HealthKitPeer",
@@ -54,10 +59,8 @@ let package = Package(
             path: "Examples/Diet", swiftSettings: shared),
         // What tests share. No product holds it, so whoever depends on this package does not build it.
         .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/Support", swiftSettings: shared),
-        // What every peer must hold to, and a peer in memory to try the engine with.
-        .target(
-            name: "PeerConformance", dependencies: ["HealthKVSync", "HealthKV"], path: "Tests/PeerConformance",
-            swiftSettings: shared),
+        // A peer in memory and a clock that stands still, to try the engine with.
+        .target(name: "SyncSupport", dependencies: ["HealthKVSync"], path: "Tests/SyncSupport", swiftSettings: shared),
         .executableTarget(
             name: "CrashHarness", dependencies: ["HealthKV", "ColumnFormat", "TestSupport"],
             path: "Tests/Crash/Harness",
@@ -87,10 +90,13 @@ let package = Package(
             swiftSettings: shared),
         .testTarget(
             name: "HealthKitPeerTests",
-            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "PeerConformance", "TestSupport"],
+            dependencies: [
+                "HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "HealthKVPeerConformance", "TestSupport",
+            ],
             swiftSettings: shared),
         .testTarget(
-            name: "HealthKVSyncTests", dependencies: ["HealthKVSync", "HealthKV", "PeerConformance", "TestSupport"],
+            name: "HealthKVSyncTests",
+            dependencies: ["HealthKVSync", "HealthKV", "HealthKVPeerConformance", "SyncSupport", "TestSupport"],
             swiftSettings: shared),
         .testTarget(
             name: "SeedAppTests",

@@ -1,5 +1,5 @@
 import HealthKVSync
-import PeerConformance
+import SyncSupport
 import Testing
 
 /// A store, a health database and an engine between them, on one clock.

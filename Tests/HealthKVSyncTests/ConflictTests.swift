@@ -1,4 +1,4 @@
-import PeerConformance
+import SyncSupport
 import Testing
 
 @testable import HealthKVSync
@@ -65,6 +65,58 @@ struct ConflictTests {
         #expect(bench.held.isEmpty)
         #expect(try bench.store.read { try $0.deletedSample(id: sample.id)?.version } == 2)
         try bench.finish()
+    }
+
+    @Test(
+        "C22: a restored store learns the deletion of a version that it forgot, and another store that has it loses it too"
+    )
+    func deletionAfterRestore() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        let other = try Bench.makeStore(bench.clock, app: "other")
+        let link = Bench.makeEngine(
+            bench.store, [SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)], bench.clock)
+        // The second version went to the peer and to the other store; ours was then put back to the first.
+        var second = try #require(try bench.store.read { try $0.sample(id: sample.id) })
+        (second.version, second.quantity.value) = (2, 73)
+        second.modified = second.modified.map { ChangeClock(time: $0.time + 1, replica: 7) }
+        let newer = second
+        try await other.write { _ = try $0.merge(newer) }
+        let there = bench.health.save(newer, app: "app")
+        bench.clock.advance(seconds: 1)
+        bench.health.delete(there)
+        try await bench.sync()
+        #expect(try bench.weights.isEmpty)
+        #expect(try bench.store.read { try $0.deletedSample(id: sample.id)?.version } == 2)
+        try await link.enable("other")
+        for _ in 0..<2 { _ = try await link.sync("other") }
+        #expect(try bench.weights.isEmpty && bench.held.isEmpty)
+        #expect(try other.read { try $0.count(of: .bodyMass) } == 0)
+        try bench.finish()
+    }
+
+    @Test("C22: a store that forgot a sample learns its deletion all the same, and tells the one that still has it")
+    func deletionOfForgotten() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        let held = try #require(try bench.store.read { try $0.sample(id: sample.id) })
+        // A new store in the place of ours, on the same database, and another one that has what ours had.
+        let fresh = try Bench(.weightTracker, health: bench.health, clock: bench.clock)
+        let other = try Bench.makeStore(bench.clock, app: "other")
+        try await other.write { _ = try $0.merge(held) }
+        let there = try #require(bench.health.live.first?.sample.id)
+        // Whoever deletes it does so after it was written.
+        bench.clock.advance(seconds: 1)
+        bench.health.delete(there)
+        try await fresh.engine.enable(fresh.peer)
+        try await fresh.sync()
+        #expect(try fresh.store.read { try $0.deletedSample(id: sample.id)?.version } == held.version)
+        let link = Bench.makeEngine(
+            fresh.store, [SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)], fresh.clock)
+        try await link.enable("other")
+        for _ in 0..<2 { _ = try await link.sync("other") }
+        #expect(try fresh.weights.isEmpty)
+        #expect(try other.read { try $0.count(of: .bodyMass) } == 0)
+        #expect(fresh.held.isEmpty)
+        try fresh.finish()
     }
 
     @Test("A merge that changes no content queues nothing for a peer that holds it") func sameContent() async throws {

@@ -1,70 +1,68 @@
+import HealthKVPeerConformance
 import HealthKVSync
-import PeerConformance
+import SyncSupport
 import Testing
 
 @Suite("Every peer holds to the rules")
 struct ConformanceTests {
     @Test("A health database in memory") func memory() async {
-        let violations = await PeerSuite.run {
-            let health = MemoryHealth()
-            return PeerTrial(MemoryHealthPeer(health)) { sample in
-                health.save(sample)
-            } writeOwn: { sample in
-                health.save(sample, app: "app")
-            } delete: { sample in
-                for entry in health.live where entry.sample.start == sample.start { health.delete(entry.sample.id) }
-            }
-        }
-        #expect(violations.isEmpty, "\(violations)")
+        let findings = await PeerConformance.run { ConformanceTests.trial(MemoryHealth()) { $0 } }
+        for finding in findings { Issue.record("\(finding)") }
     }
 
     @Test("Another store") func store() async throws {
-        let violations = await PeerSuite.run {
+        let findings = await PeerConformance.run {
             var options = SampleStore.Options()
             options.limits.skipsSync = true
             let other = try SampleStore.temporary(options: options)
             return PeerTrial(StorePeer(other, name: "other", as: "ours")) { sample in
                 try await other.write { _ = try $0.save(sample) }
+            } reopen: {
+                StorePeer(other, name: "other", as: "ours")
             } delete: { sample in
                 try await other.write { _ = try $0.delete(id: sample.id) }
             }
         }
-        #expect(violations.isEmpty, "\(violations)")
+        for finding in findings { Issue.record("\(finding)") }
     }
 
-    @Test("A peer that forgets versions is found out") func planted() async {
-        let violations = await PeerSuite.run {
+    @Test("A faulty peer is found out, by the rule that it breaks", arguments: PeerFault.allCases)
+    func planted(fault: PeerFault) async {
+        let findings = await PeerConformance.run {
             let health = MemoryHealth()
-            return PeerTrial(ForgetfulPeer(inner: MemoryHealthPeer(health))) { sample in
-                health.save(sample)
-            } delete: { sample in
-                for entry in health.live where entry.sample.start == sample.start { health.delete(entry.sample.id) }
-            }
+            return ConformanceTests.trial(health) { FaultyPeer(health: health, inner: $0, fault: fault) }
         }
-        #expect(violations.count >= 3, "\(violations)")
+        let broken = findings.map(\.rule.id)
+        #expect(broken.contains(fault.rule), "\(fault) breaks \(broken)")
     }
-}
 
-/// Saves everything as something new.
-private struct ForgetfulPeer: Peer {
-    let inner: MemoryHealthPeer
-    var name: String { inner.name }
-    var traits: PeerTraits { inner.traits }
+    @Test("Each rule is broken by some planted peer") func planned() {
+        let broken = Set(PeerFault.allCases.map(\.rule))
+        #expect(PeerConformance.rules.map(\.id).filter { !broken.contains($0) } == [])
+        #expect(broken.isSubset(of: PeerConformance.rules.map(\.id)))
+        #expect(Set(PeerConformance.rules.map(\.id)).count == PeerConformance.rules.count)
+    }
 
-    func availability() async -> PeerAvailability { await inner.availability() }
-    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {}
-    func authorization(of type: SampleType) async -> TypeAuthorization { .open }
-    func pull(_ request: PullRequest) async throws(PeerError) -> PullPage { try await inner.pull(request) }
-    func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
-        try await inner.enumerate(request)
+    @Test("A rule can be tried alone, and a trial that cannot be made is a finding of it") func single() async throws {
+        struct NoServer: Error {}
+        let rule = try #require(PeerConformance.rules.first { $0.id == "pages" })
+        #expect(await rule.finding { ConformanceTests.trial(MemoryHealth()) { $0 } } == nil)
+        let finding = try #require(await rule.finding { throw NoServer() })
+        #expect(finding.rule.id == "pages" && "\(finding)".contains("NoServer"))
     }
-    func push(_ operations: [PushOperation]) async -> [PushOutcome] {
-        await inner.push(
-            operations.map { operation in
-                guard case .save(var sample) = operation.kind else { return operation }
-                sample.syncIdentifier = SampleID().description
-                return PushOperation(sequence: operation.sequence, kind: .save(sample))
-            })
+
+    /// A database in memory on trial, its peer as it is or with something in between.
+    private static func trial(_ health: MemoryHealth, _ wrap: @escaping @Sendable (MemoryHealthPeer) -> any Peer)
+        -> PeerTrial
+    {
+        PeerTrial(wrap(MemoryHealthPeer(health))) { sample in
+            health.save(sample)
+        } writeOwn: { sample in
+            health.save(sample, app: "app")
+        } reopen: {
+            wrap(MemoryHealthPeer(health))
+        } delete: { sample in
+            for entry in health.live where entry.sample.start == sample.start { health.delete(entry.sample.id) }
+        }
     }
-    func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
 }

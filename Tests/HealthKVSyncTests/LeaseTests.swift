@@ -1,5 +1,5 @@
 import Foundation
-import PeerConformance
+import SyncSupport
 import Testing
 
 @testable import HealthKVSync

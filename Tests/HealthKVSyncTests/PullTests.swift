@@ -1,4 +1,4 @@
-import PeerConformance
+import SyncSupport
 import Synchronization
 import Testing
 

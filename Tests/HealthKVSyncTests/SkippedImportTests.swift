@@ -1,4 +1,4 @@
-import PeerConformance
+import SyncSupport
 import Testing
 
 @testable import HealthKVSync

@@ -1,4 +1,4 @@
-import PeerConformance
+import SyncSupport
 import TestSupport
 import Testing
 

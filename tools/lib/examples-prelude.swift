@@ -35,6 +35,25 @@ let backup: SampleStore = unspecified()
 let other: SampleStore = unspecified()
 let sample = Sample(.bodyMass, 72.4, .kilogram, at: now)
 
+/// A server for tests, and the peer that somebody wrote for it.
+final class TestServer: Sendable {
+    func write(_ sample: Sample) throws {}
+    func delete(at time: Instant) throws {}
+}
+
+struct ServerPeer: Peer {
+    init(_ server: TestServer) {}
+    var name: String { unspecified() }
+    var traits: PeerTraits { unspecified() }
+    func availability() async -> PeerAvailability { unspecified() }
+    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {}
+    func authorization(of type: SampleType) async -> TypeAuthorization { unspecified() }
+    func pull(_ request: PullRequest) async throws(PeerError) -> PullPage { unspecified() }
+    func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage { unspecified() }
+    func push(_ operations: [PushOperation]) async -> [PushOutcome] { unspecified() }
+    func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { unspecified() }
+}
+
 let environment: LMDB.Environment = unspecified()
 let table: LMDB.Table = unspecified()
 

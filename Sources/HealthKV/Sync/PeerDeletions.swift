@@ -65,6 +65,18 @@ extension WriteTransaction {
         }
     }
 
+    /// Raises the version of a deletion, because a peer tells that it deleted a greater one of which nothing was heard here: wherever that one
+    /// still is, it goes. Answers whether the deletion stood below it.
+    @discardableResult
+    public mutating func raise(_ deletion: DeletedSample, to version: Int64) throws -> Bool {
+        guard deletion.version < version else { return false }
+        witness(deletion.modified)
+        return try merge(
+            DeletedSample(
+                id: deletion.id, type: deletion.type, source: deletion.source,
+                syncIdentifier: deletion.syncIdentifier, version: version, modified: tick()))
+    }
+
     /// Removes a sample without a trace, as when its provider is disconnected: nothing is sent to peers, and a later pull may
     /// bring it again. Answers false when there is no such sample.
     @discardableResult

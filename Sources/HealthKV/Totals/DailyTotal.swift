@@ -47,6 +47,10 @@ public struct DailyTotal: Sendable, Hashable {
 public struct DailyTotalComparison: Sendable, Hashable {
     /// What the peer said.
     public let total: DailyTotal
+    /// The day, from its first instant to that of the next one; `nil` where the store cannot tell when it is.
+    public let range: TimeRange?
+    /// How many of the store's samples start on the day.
+    public let count: Int
     /// The merged sum of the day's samples, in the total's unit; `nil` where the store has no data of the day, or cannot tell when
     /// it is.
     public let own: Double?

@@ -121,18 +121,35 @@ extension SampleReading where Self: ~Copyable {
     }
 
     /// A peer's totals beside what the store's samples come to, so that a difference shows.
+    ///
+    /// ```swift
+    /// for day in try store.read({ try $0.compareTotals(of: .stepCount, peer: "HealthKit") }) {
+    ///     print(day.total.day, day.total.value ?? 0, day.own ?? 0, day.difference ?? 0)
+    /// }
+    /// ```
     public func compareTotals(of type: SampleType, peer: String) throws -> [DailyTotalComparison] {
         var comparisons: [DailyTotalComparison] = []
-        for total in try totals(of: type, peer: peer) {
-            var own: Statistics?
-            if let zone = TimeZone(identifier: total.zone), let day = CivilTime.day(total.day),
-                let bounds = LocalDay(day, in: zone).bounds
-            {
-                own = try statistics(of: type, from: bounds.from, to: bounds.to, unit: total.unit)
-            }
-            let sum = own?.hasData == true ? own?.sum ?? own?.average : nil
-            comparisons.append(DailyTotalComparison(total: total, own: sum))
-        }
+        try compareTotals(of: type, peer: peer) { comparisons.append($0) }
         return comparisons
+    }
+
+    /// Compares one day after another, of those that begin in a range. A day that the store cannot tell is compared whatever the range.
+    public func compareTotals(
+        of type: SampleType, peer: String, from: Instant = .distantPast, to: Instant = .distantFuture,
+        _ body: (DailyTotalComparison) throws -> Void
+    ) throws {
+        for total in try totals(of: type, peer: peer) {
+            guard let zone = TimeZone(identifier: total.zone), let day = CivilTime.day(total.day),
+                let bounds = LocalDay(day, in: zone).bounds
+            else {
+                try body(DailyTotalComparison(total: total, range: nil, count: 0, own: nil))
+                continue
+            }
+            guard bounds.from >= from, bounds.from < to else { continue }
+            let own = try statistics(of: type, from: bounds.from, to: bounds.to, unit: total.unit)
+            let sum = own.hasData ? own.sum ?? own.average : nil
+            let range = TimeRange(from: bounds.from, to: bounds.to)
+            try body(DailyTotalComparison(total: total, range: range, count: own.count, own: sum))
+        }
     }
 }

@@ -141,7 +141,10 @@ extension PeerSession {
         // Links tell which samples are another peer's, so they go last.
         let purged = try await update { txn, state in
             try txn.removePeer(name)
-            for type in state.types.keys { try txn.setCheckNote(CheckNote(), name, SampleType(type)) }
+            for (type, known) in state.types {
+                try txn.setCheckNote(CheckNote(), name, SampleType(type))
+                try txn.removeDeferred(known.blocks, name, SampleType(type))
+            }
             let (purged, notices) = (state.purged, state.notices)
             state = PeerState()
             state.notices = notices.filter { $0.code != .readingRevoked }

@@ -64,6 +64,8 @@ public struct SyncOptions: Sendable {
     package var checkPages = 8
     /// The most missing samples that a comparison remembers.
     package var missingLimit = 4_000
+    /// How many deletions that wait for the end of a feed are kept, and applied, together.
+    package var deferredBlock = 1_000
     /// For how long a push carries on a mass deletion before it goes without what that leaves.
     package var upkeepBudget: Duration = .seconds(5)
 }

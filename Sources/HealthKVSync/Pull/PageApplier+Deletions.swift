@@ -2,21 +2,19 @@ import HealthKV
 
 /// A deletion names one version of a sample: it removes the sample only if that version is the one we know (SEMANTICS C22).
 extension PageApplier {
-    /// More deletions than this are not kept waiting for the end of the feed.
-    private static let deferredLimit = 10_000
-
     mutating func applyDeletions(_ page: PullPage, in txn: inout WriteTransaction) throws {
         for deletion in page.deletions {
-            if !page.isDrained, state.deferred.count < PageApplier.deferredLimit,
-                try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn)
-            {
+            if !page.isDrained, try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn) {
                 // Its replacement, or what it was condensed into, may stand on a later page.
                 state.deferred.append(DeferredDeletion(deletion))
+                if state.deferred.count >= blockSize { try putAside(in: &txn) }
             } else {
                 try apply(deletion, in: &txn)
             }
         }
         guard page.isDrained, !state.deferred.isEmpty else { return }
+        // Many of them are applied block by block, behind this page.
+        if state.blocks != nil { return try putAside(in: &txn) }
         let waiting = state.deferred
         state.deferred = []
         for deletion in waiting { try apply(deletion.deletion, in: &txn) }
@@ -34,8 +32,9 @@ extension PageApplier {
         return try txn.sample(id: deletion.peerID) != nil
     }
 
-    private mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+    mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let held = try held(deletion, in: &txn) else {
+            try raise(deletion, in: &txn)
             report.superseded += 1
             return
         }
@@ -73,6 +72,25 @@ extension PageApplier {
             let known = try txn.link(peer: peer, sample: sample.id)?.version ?? 0
             return version > known
         }
+    }
+
+    /// Several versions of one sample may have gone since we looked last, and the first that is told of takes the sample along. Its deletion covers
+    /// the greatest of them, which another store may still hold. So does that of a sample which this store forgot, when it was put back or made
+    /// anew: what has the form of our identifiers was ours, or does no harm.
+    private func raise(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+        guard let text = deletion.syncIdentifier, let version = deletion.version,
+            try txn.samples(syncIdentifier: text).allSatisfy({ $0.type != feed || $0.source.identity != ownSource })
+        else { return }
+        if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
+            return _ = try txn.raise(known, to: version)
+        }
+        guard let id = SampleID(text), id.description == text, try txn.samples(syncIdentifier: text).isEmpty,
+            try txn.sample(id: id) == nil, try txn.deletedSample(id: id) == nil
+        else { return }
+        let forgotten = DeletedSample(
+            id: id, type: feed, source: ownSource, syncIdentifier: text, version: 0,
+            modified: ChangeClock(time: .distantPast, replica: 0))
+        try txn.raise(forgotten, to: version)
     }
 
     /// The edit is sent again, as a version above the deleted one.

@@ -16,6 +16,8 @@ struct PageApplier: Sendable {
     let ownSource: SourceIdentity
     /// The zone in whose days totals are kept.
     let zone: String
+    /// How many deletions that wait for the end of the feed are kept together.
+    let blockSize: Int
     var report = PullReport()
 
     /// Applies additions, then deletions (SEMANTICS C22), and what waited for the end of the feed.
@@ -29,10 +31,15 @@ struct PageApplier: Sendable {
             }
         }
         state.imported += report.imported
-        state.isDrained = page.isDrained
-        state.isMidway = !page.isDrained
-        state.midwaySince = page.isDrained ? nil : now
-        guard page.isDrained else { return }
+        note(isDrained: page.isDrained && state.blocks == nil)
+    }
+
+    /// Notes whether the feed was read to its end, and all that it said is applied.
+    mutating func note(isDrained: Bool) {
+        state.isDrained = isDrained
+        state.isMidway = !isDrained
+        state.midwaySince = isDrained ? nil : now
+        guard isDrained else { return }
         state.isAdopted = true
         if state.skipped != nil { state.isPastBaseline = true }
     }

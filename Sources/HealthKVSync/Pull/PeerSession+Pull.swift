@@ -112,7 +112,9 @@ extension PeerSession {
             try await holdLease()
             let page = try await pullPage(type)
             total += page.report
-            if page.isDrained, try await !beginRescanIfNeeded(type) { break }
+            guard page.isDrained else { continue }
+            total += try await applyDeferred(type)
+            if try await !beginRescanIfNeeded(type) { break }
         }
         try await pullTotals(type)
         return total
@@ -160,7 +162,7 @@ extension PeerSession {
     func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {
         PageApplier(
             peer: name, feed: type, traits: peer.traits, plan: plan, now: now, state: known,
-            ownSource: store.ownSource.identity, zone: options.zone)
+            ownSource: store.ownSource.identity, zone: options.zone, blockSize: options.deferredBlock)
     }
 
     /// The first sample of others, or the first after a long silence, may mean that more can be read than before.

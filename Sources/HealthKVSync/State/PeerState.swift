@@ -69,7 +69,7 @@ struct TypeState: Codable, Sendable, Equatable {
     var isPastBaseline: Bool?
     /// How far back the first import has come, the newest windows first.
     var windowsDone: Instant?
-    /// Deletions that wait for the end of the feed, where their replacement may stand.
+    /// Deletions that wait for the end of the feed, where their replacement may stand; the last of them where they are many.
     var deferred: [DeferredDeletion] = []
     var authorization: TypeAuthorization?
     /// Whose samples this peer brought.
@@ -98,6 +98,8 @@ struct TypeState: Codable, Sendable, Equatable {
     var checkDue: Instant?
     /// How many comparisons in a row showed no sample of others, while we hold some.
     var vanished: Int?
+    /// Where the deletions before ``deferred`` wait; `nil` while they are few.
+    var blocks: DeferredBlocks?
 
     /// Names the feed of the type: its predicate belongs to the anchor (SEMANTICS A13).
     var scope: String { horizon.map { "from:\($0.nanoseconds)" } ?? "" }
@@ -109,19 +111,6 @@ struct PullFailure: Codable, Sendable, Equatable {
     var count = 0
     /// `nil` when only the user can end it.
     var nextTry: Instant?
-}
-
-/// A deletion that may turn out to be half of a replacement.
-struct DeferredDeletion: Codable, Sendable, Equatable {
-    var peerID: SampleID
-    var syncIdentifier: String?
-    var version: Int64?
-
-    init(_ deletion: PulledDeletion) {
-        (peerID, syncIdentifier, version) = (deletion.peerID, deletion.syncIdentifier, deletion.version)
-    }
-
-    var deletion: PulledDeletion { PulledDeletion(peerID: peerID, syncIdentifier: syncIdentifier, version: version) }
 }
 
 /// Who syncs the store with a peer. Its token rises with each new holder: whoever lost it cannot commit any more.

@@ -139,8 +139,8 @@ public struct StorePeer: Peer {
                             let outcome = try txn.merge(sample)
                             return outcome == .older || outcome == .vetoed ? .superseded : .done()
                         case .delete(let deleted):
-                            try txn.merge(deleted)
-                            return .done()
+                            let isDeleted = try txn.merge(deleted) || txn.sample(id: deleted.id) == nil
+                            return isDeleted ? .done() : .superseded
                         }
                     }
                 }

@@ -15,6 +15,7 @@ extension SimulatedDevice {
 
     /// How the user answers a request.
     public enum Answer: Sendable {
+        /// Everything is allowed or denied, or the prompt is put away.
         case allow, deny, cancel
         /// Everything is allowed, but reading only from a date on.
         case allowSince(Date)

@@ -12,8 +12,11 @@ public final class SimulatedApp: Sendable {
     private static let standalone = SimulatedDevice().install(bundle: "app.standalone", name: "Standalone")
     static var running: SimulatedApp { current ?? standalone }
 
+    /// The device that it is installed on.
     public let device: SimulatedDevice
+    /// What it is.
     public let kind: Kind
+    /// What the store stamps on its samples.
     public let revision: HKSourceRevision
 
     private struct State {
@@ -30,10 +33,14 @@ public final class SimulatedApp: Sendable {
         self.revision = revision
     }
 
+    /// The key of Info.plist that reading needs.
     public static let readingKey = "NSHealthShareUsageDescription"
+    /// The key of Info.plist that writing needs.
     public static let writingKey = "NSHealthUpdateUsageDescription"
 
+    /// Its source, without the revision.
     public var source: HKSource { revision.source }
+    /// Its bundle identifier.
     public var bundle: String { revision.source.bundleIdentifier }
     /// A store as the app's code makes one.
     public var healthStore: HKHealthStore { HKHealthStore(self) }
@@ -53,6 +60,7 @@ public final class SimulatedApp: Sendable {
         device.deliver()
     }
 
+    /// The app goes to the back: it learns of changes by background delivery alone.
     public func enterBackground() { state.withLock { $0.isForeground = false } }
 
     /// The app ends, and with it its queries. Background deliveries stay enabled.

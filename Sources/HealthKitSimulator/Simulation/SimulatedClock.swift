@@ -14,6 +14,7 @@ public final class SimulatedClock: Sendable {
     /// A clock that stands at a date: 2026-01-01 UTC unless given.
     public init(_ now: Date = Date(timeIntervalSinceReferenceDate: 788_918_400)) { state = Mutex(State(now: now)) }
 
+    /// What time it is.
     public var now: Date { state.withLock { $0.now } }
 
     /// Lets time pass, and on the way runs what was to happen, in order.

@@ -61,14 +61,21 @@ extension SimulatedDevice {
 
 /// A sample as the device holds it, whoever may see it.
 public struct SimulatedSample: Sendable, Hashable {
+    /// What HealthKit calls it.
     public let uuid: UUID
+    /// When it starts.
     public let start: Date
+    /// When it ends.
     public let end: Date
     /// The value in the type's own unit, the number of a category's case, a workout's duration; the members of a correlation.
     public let value: Double
+    /// The bundle identifier of the app that wrote it.
     public let source: String
+    /// Its sync identifier.
     public let syncIdentifier: String?
+    /// Its sync version.
     public let version: Double?
+    /// The keys of its metadata.
     public let metadataKeys: Set<String>
 
     init(_ record: HealthRecord) {

@@ -2,6 +2,17 @@ import Foundation
 import Synchronization
 
 /// One device with its HealthKit. Its functions are the controls; apps see it through `HKHealthStore`.
+///
+/// ```swift
+/// import HealthKitPeer
+///
+/// let device = SimulatedDevice()
+/// let app = device.install(bundle: "com.example.app", name: "App")
+/// let watch = device.install(bundle: "com.apple.health.watch", name: "Watch", kind: .watch)
+/// let now = device.clock.now
+/// try watch.record("StepCount", 900, "count", from: now.addingTimeInterval(-600), to: now)
+/// let peer = HealthKitPeer(store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) })
+/// ```
 public final class SimulatedDevice: Sendable {
     struct State {
         var database = HealthDatabase()
@@ -18,9 +29,11 @@ public final class SimulatedDevice: Sendable {
         var priorities: [String: [String]] = [:]
     }
 
+    /// Its time, which stands still unless a test moves it.
     public let clock: SimulatedClock
     let state: Mutex<State>
 
+    /// A device with nothing on it. What Apple leaves open goes one way or the other by `options`.
     public init(clock: SimulatedClock = SimulatedClock(), options: SimulationOptions = SimulationOptions()) {
         self.clock = clock
         var state = State()
@@ -47,6 +60,7 @@ public final class SimulatedDevice: Sendable {
         return app
     }
 
+    /// Which way it goes what Apple leaves open.
     public var options: SimulationOptions {
         get { state.withLock { $0.database.options } }
         set { state.withLock { $0.database.options = newValue } }
@@ -57,6 +71,7 @@ public final class SimulatedDevice: Sendable {
 
     var isLocked: Bool { state.withLock { $0.isLocked } }
 
+    /// Queries answer again, and observers learn what changed.
     public func unlock() {
         state.withLock { $0.isLocked = false }
         deliver()

@@ -146,6 +146,22 @@ import Testing
         }
     }
 
+    @Test("C31: a name without a bundle makes no two samples one, whichever comes first, and no time counts twice")
+    func identityByName() throws {
+        for bundles in [["", "p"], ["p", ""], ["", "p", "q"], ["q", "", "p"]] {
+            try withStore { store in
+                for bundle in bundles {
+                    var sample = steps(100, 0, 100, Source(bundle: bundle, name: "Phone"))
+                    (sample.syncIdentifier, sample.origin) = ("walk", .imported)
+                    #expect(try store.save(sample) == .inserted)
+                }
+                #expect(try store.read { try $0.samples(syncIdentifier: "walk").count } == bundles.count)
+                let day = try store.read { try $0.statistics(of: .stepCount) }
+                #expect(day.sum == 100 && day.count == bundles.count)
+            }
+        }
+    }
+
     @Test("A21, D: days have 23 and 25 hours at clock changes, and a day that clocks skipped is none")
     func dayLengths() throws {
         func hours(_ zone: String, _ from: String, _ days: Int) -> [Double] {

@@ -11,6 +11,8 @@ struct Ledger {
         let kind: Kind
         /// The save that it was done to.
         let parent: Int?
+        /// The version that a deletion deleted: a tombstone below that is of another one.
+        var version: Int64 = 0
         /// Whether it may have been lost with a store that was removed or put back.
         var mayBeLost = false
     }
@@ -72,21 +74,22 @@ struct Ledger {
         entries[id]!.acts.append(Act(kind: .save(value), parent: act))
     }
 
-    mutating func delete(_ id: SampleID, value: Int) {
+    mutating func delete(_ id: SampleID, value: Int, version: Int64) {
         guard let parent = entries[id]?.act(of: value) else { return }
-        entries[id]!.acts.append(Act(kind: .delete, parent: parent))
+        entries[id]!.acts.append(Act(kind: .delete, parent: parent, version: version))
     }
 
     mutating func markUnknowable(_ id: SampleID) { entries[id]?.isUnknowable = true }
 
-    /// A store is gone, with all that is held nowhere else.
-    mutating func lose(held: [SampleID: Set<Int>], deleted: Set<SampleID>) {
+    /// A store is gone, with all that is held nowhere else; of what was deleted, the version that the other stores know is.
+    mutating func lose(held: [SampleID: Set<Int>], deleted: [SampleID: Int64]) {
         for id in ids {
             let entry = entries[id]!
             var safe: Set<Int> = []
             for value in held[id] ?? [] { if let act = entry.act(of: value) { safe.formUnion(entry.line(of: act)) } }
             for index in entry.acts.indices where !safe.contains(index) {
-                if entry.acts[index].kind == .delete, deleted.contains(id) { continue }
+                let act = entry.acts[index]
+                if act.kind == .delete, let version = deleted[id], version >= act.version { continue }
                 entries[id]!.acts[index].mayBeLost = true
             }
         }

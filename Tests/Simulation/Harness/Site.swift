@@ -140,6 +140,10 @@ final class Site {
         }
     }
 
+    func holdsInHealth(_ id: SampleID) -> Bool {
+        healthValues().contains { $0.sample.syncIdentifier.flatMap { SampleID($0) } == id }
+    }
+
     /// What HealthKit holds of others.
     func foreign() -> [SimulatedSample] {
         guard let health, let app else { return [] }

@@ -100,7 +100,9 @@ extension World {
         let id = random.pick(known)
         _ = try await site.store.write { try $0.delete(id: id) }
         note("store\(site.number) deletes \(id) \(values[id] ?? 0)")
-        ledger.delete(id, value: values[id] ?? 0)
+        let version = try site.store.read { try $0.deletedSample(id: id)?.version } ?? 0
+        ledger.delete(id, value: values[id] ?? 0, version: version)
+        forgetUnseen(id)
         count("delete")
     }
 
@@ -126,9 +128,17 @@ extension World {
         device.userDeletes(sample.uuid)
         note("the user deletes \(sample.value) in Health")
         if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
-            ledger.delete(id, value: Int(sample.value))
+            ledger.delete(id, value: Int(sample.value), version: Int64(sample.version ?? 0))
+            forgetUnseen(id)
         }
         count("deletion in Health")
+    }
+
+    /// Where the cloud has not brought a sample yet, its deletion will not be told either: who has it from a copy never hears.
+    private func forgetUnseen(_ id: SampleID) {
+        for (number, ids) in unseen where ids.contains(id) {
+            if !sites[number].holdsInHealth(id) { ledger.markUnknowable(id) }
+        }
     }
 
     // MARK: What goes wrong
@@ -219,8 +229,9 @@ extension World {
     /// Takes down what is held without a store, before that store goes.
     private func lose(_ site: Site, beside values: [SampleID: Int]) throws {
         (needsComparing, hasReplaced) = (true, true)
+        unseen[site.number] = nil
         var held = values.mapValues { Set([$0]) }
-        var deleted: Set<SampleID> = []
+        var deleted: [SampleID: Int64] = [:]
         for other in sites {
             for (_, sample) in other.healthValues() {
                 if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
@@ -230,7 +241,12 @@ extension World {
             guard other !== site else { continue }
             for (id, value) in try other.values() { held[id, default: []].insert(value) }
             let ids = ledger.ids
-            deleted.formUnion(try other.store.read { txn in try ids.filter { try txn.deletedSample(id: $0) != nil } })
+            try other.store.read { txn in
+                for id in ids {
+                    guard let known = try txn.deletedSample(id: id) else { continue }
+                    deleted[id] = max(deleted[id] ?? 0, known.version)
+                }
+            }
         }
         ledger.lose(held: held, deleted: deleted)
     }
@@ -270,6 +286,7 @@ extension World {
         try FileManager.default.removeItem(atPath: copy)
         forgetEngines()
         try await begin(to)
+        unseen[to.number] = to.health == nil ? [] : Set(values.keys.filter { !to.holdsInHealth($0) })
         note("store\(to.number) becomes a copy of store\(from.number)")
         count("clone")
     }

@@ -97,10 +97,15 @@ extension World {
     }
 
     private func content(of site: Site) throws -> [String] {
-        try site.store.read { txn in
+        let foreign = Set(sites.flatMap { $0.foreign() }.map { $0.uuid.uuidString.lowercased() })
+        let mayBePurged = counts["purge", default: 0] > 0
+        return try site.store.read { txn in
             try (Site.types + [.stepCount]).flatMap { type in
                 try txn.samples(of: type, includeShadowed: true).compactMap { sample in
                     if ledger.entries[sample.id]?.isUnknowable ?? false { return nil }
+                    // One part of the world may have heard of its deletion before that was purged, and the other not.
+                    let isGone = !foreign.contains(sample.id.description.lowercased())
+                    if sample.origin == .imported, mayBePurged, isGone { return nil }
                     return "\(sample.id) \(sample.start.nanoseconds) \(sample.quantity.value) \(sample.origin)"
                 }
             }

@@ -21,6 +21,8 @@ final class World {
     let equalVersionReplaces: Bool
     /// Whether a deletion may have gone unheard, because it was purged or nobody was there: then it takes comparing to find what is gone.
     var needsComparing = false
+    /// What a store has from a copy, with the name that the other one's HealthKit gave it, and what its own HealthKit had not seen by then.
+    var unseen: [Int: Set<SampleID>] = [:]
     /// Whether a store was removed, put back or copied.
     var hasReplaced = false
     var trace: [String] = []

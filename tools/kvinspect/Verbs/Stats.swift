@@ -14,7 +14,8 @@ enum StatsVerb: Verb {
         discussion:
             "Where several sources of a cumulative type measured the same time, the one with the highest priority counts; "
             + "a sample that crosses a border counts on both sides by its time. Weeks begin on Monday. What lies outside "
-            + "--from and --to is left out, also of the first and the last bucket.",
+            + "--from and --to is left out, also of the first and the last bucket. With --totals the days are those whose totals a "
+            + "peer gave, in the peer's time zone; --from and --to then pick the days that begin between them.",
         arguments: [.store],
         options: [
             .type,
@@ -29,7 +30,7 @@ enum StatsVerb: Verb {
             OptionDescription(
                 name: "priority", value: "sources",
                 help: "Names of sources joined by commas, the first wins; for this call."),
-            OptionDescription(name: "fill", help: "Also print buckets without data."),
+            OptionDescription(name: "fill", help: "Also print buckets without data."), totalsOption,
             OptionDescription(name: "unit", value: "unit", help: "Convert the values to this unit."),
             .format, .zone, .progress,
         ])
@@ -38,6 +39,7 @@ enum StatsVerb: Verb {
         key: "buckets", columns: ["start", "end", "count", "sum", "min", "max", "average", "unit"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        if arguments.flag(totalsOption.name) { return try runTotals(arguments, console) }
         let zone = try arguments.zone()
         var query = try query(arguments, zone)
         let store = try StoreAccess.openForReading(arguments.store)
@@ -83,12 +85,7 @@ enum StatsVerb: Verb {
             type, by: .every(1, unit), from: try arguments.bound("from", in: zone) ?? .distantPast,
             to: try arguments.bound("to", in: zone) ?? .distantFuture, calendar: calendar,
             fillsEmptyBuckets: arguments.flag("fill"))
-        query.unit = try arguments.convert("unit", reason: "Please provide the symbol of a unit, such as kg.") {
-            try? HealthUnit(symbol: $0)
-        }
-        if let unit = query.unit, let canonical = type.canonicalUnit, !unit.isCompatible(with: canonical) {
-            throw arguments.invalid("unit", reason: "Values of \(type) are measured in \(canonical).")
-        }
+        query.unit = try convertedUnit(arguments)
         if arguments.flag("unmerged") || arguments.text("priority") != nil {
             guard type.aggregation != .discrete else {
                 throw UsageError(
@@ -102,6 +99,18 @@ enum StatsVerb: Verb {
                 sources: arguments.flag("unmerged") ? .unmergedCountingOverlapsTwice : .merged)
         }
         return query
+    }
+
+    /// The unit that values are converted to, if any.
+    static func convertedUnit(_ arguments: ParsedArguments) throws -> HealthUnit? {
+        let unit = try arguments.convert("unit", reason: "Please provide the symbol of a unit, such as kg.") {
+            try? HealthUnit(symbol: $0)
+        }
+        let type = try arguments.type()
+        if let unit, let canonical = type.canonicalUnit, !unit.isCompatible(with: canonical) {
+            throw arguments.invalid("unit", reason: "Values of \(type) are measured in \(canonical).")
+        }
+        return unit
     }
 
     private static func setPriority(

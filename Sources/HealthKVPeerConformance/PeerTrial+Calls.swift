@@ -1,0 +1,65 @@
+import HealthKVSync
+
+// How the engine calls a peer: page by page, until nothing is left.
+extension PeerTrial {
+    /// What a feed told.
+    struct Pulled {
+        var additions: [PulledSample] = []
+        var deletions: [PulledDeletion] = []
+        var token: [UInt8]?
+    }
+
+    func feed(of type: SampleType = .bodyMass) -> SampleType { peer.traits.hasOneFeed ? .every : type }
+
+    /// Everything behind a token.
+    func pullAll(
+        _ type: SampleType = .bodyMass, since token: [UInt8]? = nil, from: Instant? = nil, limit: Int = 1_000
+    ) async throws -> Pulled {
+        var all = Pulled(token: token)
+        for _ in 0..<10_000 {
+            let page = try await peer.pull(
+                PullRequest(type: feed(of: type), token: all.token, from: from, limit: limit))
+            all.additions += page.additions
+            all.deletions += page.deletions
+            all.token = page.token ?? all.token
+            if page.isDrained { return all }
+        }
+        throw Violation("its feed has no end")
+    }
+
+    /// All live samples of a window, page by page.
+    func enumerateAll(
+        _ type: SampleType = .bodyMass, _ window: TimeRange = .all, limit: Int = 1_000
+    ) async throws -> [PulledSample] {
+        var all: [PulledSample] = []
+        var cursor: [UInt8]?
+        for _ in 0..<10_000 {
+            let page = try await peer.enumerate(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: limit))
+            all += page.samples
+            cursor = page.cursor
+            if cursor == nil { return all }
+        }
+        throw Violation("its enumeration has no end")
+    }
+
+    /// Pushes what is in order, one operation after another in one call, and demands that it comes to its end.
+    @discardableResult
+    func push(_ kinds: PushOperation.Kind...) async throws -> [PushOutcome] {
+        try await push(kinds.enumerated().map { PushOperation(sequence: UInt64($0), kind: $1) })
+    }
+
+    @discardableResult
+    func push(_ operations: [PushOperation]) async throws -> [PushOutcome] {
+        let outcomes = await peer.push(operations)
+        try demand(
+            outcomes.count == operations.count, "\(operations.count) operations have \(outcomes.count) outcomes")
+        for outcome in outcomes {
+            switch outcome {
+            case .done, .superseded: break
+            default: throw Violation("an operation that is in order ended as \(outcome)")
+            }
+        }
+        return outcomes
+    }
+}

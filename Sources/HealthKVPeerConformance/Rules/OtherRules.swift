@@ -1,0 +1,97 @@
+import HealthKVSync
+
+// Enumeration, digests, totals, calls.
+extension PeerConformance {
+    static let rest = [
+        PeerRule("enumeration", "an enumeration is whole, the latest first, within its window", enumeration),
+        PeerRule("equal-starts", "samples that start at once are all enumerated, however long the pages", equalStarts),
+        PeerRule("digests", "equal content has equal digests", digests),
+        PeerRule("types", "a peer that tells its types leaves none out", types),
+        PeerRule("totals", "totals are of the days that were asked for", totals),
+        PeerRule("wake-ups", "a change is called out", wakeUp),
+    ]
+
+    private static func enumeration(_ trial: PeerTrial) async throws {
+        for hour in 0..<10 { try await trial.write(PeerTrial.foreign(60, hour: hour)) }
+        for limit in [1, 3, 50] {
+            let starts = try await trial.enumerateAll(limit: limit).map(\.sample.start)
+            try demand(Set(starts).count == 10, "pages of \(limit) leave \(10 - Set(starts).count) of 10 samples out")
+            try demand(
+                zip(starts, starts.dropFirst()).allSatisfy { $0 >= $1 }, "pages of \(limit) have another order")
+        }
+        let (from, to) = (PeerTrial.time(2), PeerTrial.time(5))
+        let some = try await trial.enumerateAll(.bodyMass, TimeRange(from: from, to: to)).map(\.sample.start)
+        try demand(some.allSatisfy { $0 >= from && $0 < to }, "a window holds what starts outside")
+        try demand(some.count == 3, "a window of 3 samples has \(some.count)")
+    }
+
+    private static func equalStarts(_ trial: PeerTrial) async throws {
+        let samples = (0..<5).map { PeerTrial.weight(60 + Double($0), hour: 1) }
+        try await trial.push(samples.map { PushOperation(sequence: UInt64($0.quantity.value), kind: .save($0)) })
+        try await trial.push(.save(PeerTrial.weight(50, hour: 0)))
+        for limit in [1, 2, 3, 50] {
+            let ids = Set(try await trial.enumerateAll(limit: limit).map(\.peerID))
+            try demand(ids.count == 6, "pages of \(limit) have \(ids.count) of 6 samples")
+        }
+    }
+
+    private static func digests(_ trial: PeerTrial) async throws {
+        guard let empty = try await trial.peer.digest(of: .bodyMass, in: .all) else { return }
+        try demand(empty == SyncDigest(), "nothing has a digest of something")
+        var last = empty
+        for hour in 0..<3 {
+            try await trial.push(.save(PeerTrial.weight(72, hour: hour)))
+            var own = SyncDigest()
+            for pulled in try await trial.enumerateAll() { own.add(pulled.sample) }
+            let digest = try await trial.peer.digest(of: .bodyMass, in: .all)
+            try demand(digest == own, "it is not that of what is there")
+            try demand(digest != last, "it does not change with what is there")
+            last = own
+        }
+        let window = TimeRange(from: PeerTrial.time(1), to: PeerTrial.time(2))
+        try demand(try await trial.peer.digest(of: .bodyMass, in: window)?.count == 1, "it knows no window")
+    }
+
+    private static func types(_ trial: PeerTrial) async throws {
+        try await trial.push(.save(PeerTrial.weight(72, hour: 1)))
+        let types = try await trial.peer.types()
+        try demand(types.isEmpty || types.contains(.bodyMass), "it has a body mass and does not tell")
+    }
+
+    private static func totals(_ trial: PeerTrial) async throws {
+        guard trial.peer.traits.givesDailyTotals, trial.knowsSteps else { return }
+        let days = ["2026-01-13", "2026-01-14", "2026-01-15"]
+        let readings = try await trial.peer.dailyTotals(
+            DailyTotalRequest(type: .stepCount, days: days, zone: "Asia/Kathmandu"))
+        let named = readings.map(\.day)
+        try demand(Set(named).isSubset(of: days), "a day comes that nobody asked for")
+        try demand(Set(named).count == named.count, "a day comes twice")
+        try demand(readings.allSatisfy { $0.quantity?.value ?? 0 == 0 }, "a day without data has a total")
+    }
+
+    private static func wakeUp(_ trial: PeerTrial) async throws {
+        let called = try await withThrowingTaskGroup(of: Bool.self) { group in
+            let calls = trial.peer.wakeUps(for: [trial.feed()])
+            group.addTask {
+                for await call in calls {
+                    call.complete()
+                    return true
+                }
+                // It has nothing to tell; whether that is so, the other task finds out.
+                try await Task.sleep(for: .seconds(60))
+                return false
+            }
+            group.addTask {
+                // Some of them may come before anybody listens.
+                for hour in 0..<200 {
+                    try await trial.write(PeerTrial.foreign(72, hour: hour))
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                return false
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
+        }
+        try demand(called, "200 changes called nobody")
+    }
+}

@@ -1,0 +1,59 @@
+import HealthKVSync
+
+// Tokens are the engine's only place in a feed; the peer keeps none of its own.
+extension PeerConformance {
+    static let tokens = [
+        PeerRule("bad-token", "a token that is none expires", badToken),
+        PeerRule("same-token", "the same token gives the same again, as after a crash", sameToken),
+        PeerRule("acknowledged", "acknowledging a place forgets nothing that lies behind it", acknowledged),
+        PeerRule("reopened", "a token holds for the peer that the next process makes", reopened),
+    ]
+
+    private static func badToken(_ trial: PeerTrial) async throws {
+        do {
+            _ = try await trial.peer.pull(PullRequest(type: trial.feed(), token: [1, 2, 3]))
+        } catch {
+            return try demand(error.code == .tokenExpired, "it ends as \(error.code.rawValue)")
+        }
+        throw Violation("it is accepted")
+    }
+
+    private static func sameToken(_ trial: PeerTrial) async throws {
+        for hour in 0..<3 { try await trial.write(PeerTrial.foreign(60, hour: hour)) }
+        let start = try await trial.pullAll().token
+        for hour in 3..<8 { try await trial.write(PeerTrial.foreign(60, hour: hour)) }
+        let first = try await trial.pullAll(since: start, limit: 2).additions.map(\.peerID)
+        let again = try await trial.pullAll(since: start, limit: 2).additions.map(\.peerID)
+        try demand(first.count == 5, "\(first.count) of 5 samples come behind a token")
+        try demand(first == again, "the second time \(again.count) come")
+        let anew = try await trial.pullAll().additions.count
+        try demand(anew == 8, "who begins anew is given \(anew) of 8 samples")
+    }
+
+    private static func acknowledged(_ trial: PeerTrial) async throws {
+        let samples = (0..<4).map { PeerTrial.foreign(60, hour: $0) }
+        for sample in samples[..<2] { try await trial.write(sample) }
+        let first = try await trial.pullAll()
+        for sample in samples[2...] { try await trial.write(sample) }
+        try await trial.delete(samples[0])
+        if let token = first.token { await trial.peer.acknowledge(token, of: trial.feed()) }
+        let second = try await trial.pullAll(since: first.token)
+        try demand(second.additions.count == 2, "\(second.additions.count) of 2 additions are left")
+        try demand(second.deletions.count == 1, "the deletion is forgotten")
+        let anew = try await trial.pullAll().additions.count
+        try demand(anew == 3, "who begins anew is given \(anew) of 3 samples")
+    }
+
+    private static func reopened(_ trial: PeerTrial) async throws {
+        guard let reopen = trial.reopen else { return }
+        var trial = trial
+        try await trial.write(PeerTrial.foreign(60, hour: 1))
+        let first = try await trial.pullAll()
+        let name = trial.peer.name
+        trial.peer = try await reopen()
+        try demand(trial.peer.name == name, "it has another name")
+        try await trial.write(PeerTrial.foreign(60, hour: 2))
+        let starts = try await trial.pullAll(since: first.token).additions.map(\.sample.start)
+        try demand(starts == [PeerTrial.time(2)], "\(starts.count) samples come instead of the new one")
+    }
+}

@@ -1,0 +1,126 @@
+import SyncSupport
+import Synchronization
+import Testing
+
+@testable import HealthKVSync
+
+@Suite("Deletions that wait for the end of a feed")
+struct DeferredDeletionTests {
+    private static let plan = SyncPlan(types: [.stepCount: TypePlan(.pull)])
+
+    private func steps(_ count: Double, _ minutes: Range<Int>, _ bench: Bench) -> Sample {
+        let minute = 60 * Instant.nanosecondsPerSecond
+        return Sample(
+            .stepCount, count, .count, from: bench.time(0) + Int64(minutes.lowerBound) * minute,
+            to: bench.time(0) + Int64(minutes.upperBound) * minute, source: Source(name: "Phone"), origin: .imported)
+    }
+
+    /// The system condenses what is there into one sample that counts as much.
+    private func condense(_ ids: [SampleID], _ bench: Bench) {
+        for id in ids { bench.health.delete(id) }
+        bench.health.save(steps(Double(ids.count) * 10, 0..<ids.count, bench))
+    }
+
+    @Test("A27: however many they are, they are applied block by block once the feed is read, also across crashes")
+    func blocks() async throws {
+        let seen = Mutex<(steps: Int, sums: [Double])>((0, []))
+        let clock = ManualClock()
+        let store = try Bench.makeStore(clock)
+        let bench = try Bench(Self.plan, health: MemoryHealth(), clock: clock, store: store) { options in
+            (options.pageSize, options.deferredBlock) = (4, 3)
+            options.atStep = { reached in
+                guard reached == .pageCommitted else { return }
+                let sum = try store.read { try $0.samples(of: .stepCount).map(\.quantity.value).reduce(0, +) }
+                let isCrash = seen.withLock { seen in
+                    seen.sums.append(sum)
+                    seen.steps += 1
+                    return seen.steps % 3 == 0
+                }
+                if isCrash { throw CancellationError() }
+            }
+        }
+        let ids = (0..<22).map { bench.health.save(steps(10, $0..<$0 + 1, bench)) }
+        try await bench.engine.enable(bench.peer)
+        func syncToTheEnd() async throws -> Int {
+            for crashes in 0..<100 {
+                do {
+                    try await bench.sync()
+                    return crashes
+                } catch is CancellationError {}
+            }
+            return 100
+        }
+        _ = try await syncToTheEnd()
+        seen.withLock { $0 = (0, []) }
+        condense(ids, bench)
+        let crashes = try await syncToTheEnd()
+        let sums = seen.withLock { $0.sums }
+        // Six pages, of which the last has the sample and two deletions, and seven blocks of the other twenty deletions.
+        let course = sums.reduce(into: [Double]()) { if $0.last != $1 { $0.append($1) } }
+        #expect(crashes >= 4)
+        #expect(course == [220, 420, 390, 360, 330, 300, 270, 240, 220])
+        let state = try store.read { try $0.state(of: bench.peer)[.stepCount] }
+        #expect(state.isDrained && !state.isMidway && state.blocks == nil && state.deferred.isEmpty)
+        for block in 0..<7 {
+            let name = EngineNotes.deferred(bench.peer, .stepCount, block)
+            #expect(try store.read { try $0.syncNote(name) } == nil)
+        }
+        try bench.finish()
+    }
+
+    @Test("Until all of them are applied the type is held back, and disconnecting forgets them") func heldBack()
+        async throws
+    {
+        let left = Mutex(Int.max)
+        let bench = try Bench(Self.plan) { options in
+            (options.pageSize, options.deferredBlock) = (4, 3)
+            options.atStep = { reached in
+                guard reached == .pageCommitted else { return }
+                let isLast = left.withLock { left in
+                    left -= 1
+                    return left == 0
+                }
+                if isLast { throw CancellationError() }
+            }
+        }
+        let ids = (0..<12).map { bench.health.save(steps(10, $0..<$0 + 1, bench)) }
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        condense(ids, bench)
+        // Four pages, and the first of four blocks.
+        left.withLock { $0 = 5 }
+        await #expect(throws: CancellationError.self) { try await bench.sync() }
+        let held = try bench.store.read { try $0.state(of: bench.peer)[.stepCount] }
+        #expect(held.isMidway && !held.isDrained)
+        #expect(held.blocks == DeferredBlocks(first: 1, next: 4))
+        try await bench.engine.disconnect(bench.peer)
+        for block in 0..<(held.blocks?.next ?? 0) {
+            let name = EngineNotes.deferred(bench.peer, .stepCount, block)
+            #expect(try bench.store.read { try $0.syncNote(name) } == nil)
+        }
+        try bench.finish()
+    }
+
+    @Test("Any number of deletions make the engine's note of a peer no longer than a block") func many() async throws {
+        let longest = Mutex(0)
+        let clock = ManualClock()
+        let store = try Bench.makeStore(clock)
+        let bench = try Bench(Self.plan, health: MemoryHealth(), clock: clock, store: store) { options in
+            (options.pageSize, options.deferredBlock) = (50, 25)
+            options.atStep = { reached in
+                guard reached == .pageCommitted else { return }
+                let length = try store.read { try $0.syncNote(EngineNotes.state("health"))?.count ?? 0 }
+                longest.withLock { $0 = max($0, length) }
+            }
+        }
+        let ids = (0..<600).map { bench.health.save(steps(10, $0..<$0 + 1, bench)) }
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        condense(ids, bench)
+        try await bench.sync()
+        let held = try store.read { try $0.samples(of: .stepCount).map(\.quantity.value) }
+        #expect(held == [6_000])
+        #expect(longest.withLock { $0 } < 4_000, "\(longest.withLock { $0 }) bytes")
+        try bench.finish()
+    }
+}
