@@ -32,7 +32,7 @@ import Testing
         return sample
     }
 
-    @Test("A batch of rows with clocks comes to what their samples come to, merged one by one", arguments: 0..<8)
+    @Test("A batch of rows with clocks comes to what their samples come to, merged one by one", arguments: 0..<4)
     func batchIsMerge(part: Int) throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed, part: part)
