@@ -33,18 +33,18 @@ struct LineShapesTests {
             if batch.count == before { return .nothing }
             var sample = batch.sample(at: before)
             // Who names none gets another id each time.
-            if !String(decoding: line, as: UTF8.self).contains("\"id\"") { sample.id = .max }
+            if !String(decoding: line, as: UTF8.self).contains("\"id\":\"") { sample.id = .max }
             return .sample(sample)
         }
     }
 
-    @Test("Known shapes read as lines that are taken apart, and refuse the same for the same reason", arguments: 0..<6)
+    @Test("Known shapes read as lines that are taken apart, and refuse the same for the same reason", arguments: 0..<4)
     func sameOutcome(part: Int) {
         let seed = UInt64.random(in: 0 ... .max)
         var lines = HostileLines(random: SeededGenerator(seed: seed, part: part))
         var (quick, thorough) = (Reading(learns: true), Reading(learns: false))
         var refused = 0
-        for number in 0..<3_000 {
+        for number in 0..<1_500 {
             let line = lines.next()
             let isLast = number % 500 == 499
             let (one, other) = (quick.outcome(of: line, isLast: isLast), thorough.outcome(of: line, isLast: isLast))
@@ -53,20 +53,20 @@ struct LineShapesTests {
             if case .refused = one { refused += 1 }
         }
         // Else nothing was tried.
-        #expect(quick.reader.known > 300 && refused > 100, "seed \(seed), part \(part)")
+        #expect(quick.reader.known > 100 && refused > 100, "seed \(seed), part \(part)")
         #expect(thorough.reader.known == 0)
     }
 
     @Test("Lines that never have a shape again are learned no more after a while")
     func noShapes() {
         var reading = Reading(learns: true)
-        for number in 0..<5_000 {
+        for number in 0..<2_000 {
             let line =
                 #"{"id":"11111111-2222-4333-8444-555555555555","type":"stepCount","start":"2024-01-01T00:00:00Z","#
                 + #""value":1,"unit":"count","metadata":{"k":\#(number)}}"#
             _ = reading.outcome(of: Array(line.utf8), isLast: false)
         }
-        #expect(reading.batch.count == 5_000 && reading.reader.known == 0 && reading.reader.unknown == 5_000)
+        #expect(reading.batch.count == 2_000 && reading.reader.known == 0 && reading.reader.unknown == 2_000)
     }
 }
 
