@@ -104,7 +104,8 @@ let package = Package(
                 "HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport", "W8Trackr", "Walking", "Diet",
             ],
             swiftSettings: shared),
-        .testTarget(name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV"], swiftSettings: shared),
+        .testTarget(
+            name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV", "TestSupport"], swiftSettings: shared),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -69,6 +69,10 @@ public struct SampleBatch: Sendable {
     /// One id a row, or none at all: then identity is derived from content.
     public private(set) var ids: [SampleID] = []
 
+    /// The clock of each row, or none at all: those of rows that another store wrote and that have no ``extras``. A whole
+    /// history moves with its clocks, so they have a column of their own.
+    public private(set) var clocks: [ChangeClock?] = []
+
     /// The rare fields, by row.
     public private(set) var extras: [Int: Extras] = [:]
 
@@ -115,9 +119,15 @@ public struct SampleBatch: Sendable {
     }
 
     /// Adds a row with an id of its own. A batch has ids in all rows or in none.
-    public mutating func append(kind: Int, start: Instant, end: Instant, value: Double, id: SampleID) {
+    ///
+    /// - Parameter modified: the clock of a row that another store wrote: it is then merged, not saved as a change made here.
+    public mutating func append(
+        kind: Int, start: Instant, end: Instant, value: Double, id: SampleID, modified: ChangeClock? = nil
+    ) {
         precondition(ids.count == starts.count, "a batch has ids in all rows or in none")
         ids.append(id)
+        if modified != nil, clocks.isEmpty { clocks = Array(repeating: nil, count: count) }
+        if modified != nil || !clocks.isEmpty { clocks.append(modified) }
         appendRow(kind: kind, start: start, end: end, value: value)
     }
 
@@ -135,7 +145,6 @@ public struct SampleBatch: Sendable {
         var rare = Extras()
         rare.syncIdentifier = sample.syncIdentifier
         rare.version = sample.version
-        rare.modified = sample.modified
         rare.count = sample.count
         rare.multiplicity = sample.multiplicity
         rare.device = sample.device
@@ -145,8 +154,12 @@ public struct SampleBatch: Sendable {
             (rare.timeZone, rare.local) = (sample.timeZone, sample.local)
             (rare.workout, rare.original) = (sample.workout, sample.original)
         }
-        if rare != Extras() { extras[count] = rare }
-        append(kind: number, start: sample.start, end: sample.end, value: sample.quantity.value, id: sample.id)
+        let isRare = rare != Extras()
+        rare.modified = sample.modified
+        if isRare { extras[count] = rare }
+        append(
+            kind: number, start: sample.start, end: sample.end, value: sample.quantity.value, id: sample.id,
+            modified: isRare ? nil : sample.modified)
     }
 
     /// Sets the rare fields of a row.
@@ -162,6 +175,7 @@ public struct SampleBatch: Sendable {
         ends.removeAll(keepingCapacity: true)
         values.removeAll(keepingCapacity: true)
         ids.removeAll(keepingCapacity: true)
+        clocks.removeAll(keepingCapacity: true)
         extras.removeAll(keepingCapacity: true)
     }
 
@@ -171,6 +185,12 @@ public struct SampleBatch: Sendable {
         starts.append(start.nanoseconds)
         ends.append(end.nanoseconds)
         values.append(value)
+    }
+
+    /// The clock of a row that another store wrote.
+    public func modified(at row: Int) -> ChangeClock? {
+        if !extras.isEmpty, let clock = extras[row]?.modified { return clock }
+        return clocks.isEmpty ? nil : clocks[row]
     }
 
     /// The whole sample of a row.
@@ -184,7 +204,7 @@ public struct SampleBatch: Sendable {
             id: derivesIDs ? derivedID(row: row, multiplicity: rare.multiplicity) : ids[row],
             syncIdentifier: rare.syncIdentifier, version: rare.version, origin: kind.origin,
             isUserEntered: kind.isUserEntered, device: rare.device, metadata: rare.metadata, group: rare.group)
-        sample.modified = rare.modified
+        sample.modified = modified(at: row)
         sample.count = rare.count
         sample.multiplicity = rare.multiplicity
         sample.rare = SampleRareFields(

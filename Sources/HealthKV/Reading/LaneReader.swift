@@ -34,16 +34,27 @@ struct LaneReader {
         if bounds.from >= bounds.to || query.range.isEmpty { next = nil }
     }
 
-    /// The row that comes next; `nil` when there is none.
-    mutating func peek(_ snapshot: borrowing Snapshot) throws -> StoredRow? {
+    /// Where the row that comes next stands; `nil` when there is none.
+    mutating func peek(_ snapshot: borrowing Snapshot) throws -> Point? {
         while position >= buffer.count {
             guard rest != nil || next != nil else { return nil }
             try fill(snapshot)
         }
-        return buffer[position]
+        return buffer[position].point
     }
 
-    mutating func advance() { position += 1 }
+    /// Takes the row that comes next, and of those decoded behind it all that come before a row of another lane.
+    mutating func takeRun(before rival: Point?) -> ArraySlice<StoredRow> {
+        let first = position
+        position = buffer.count
+        if let rival, !comes(buffer[position - 1].point, before: rival) {
+            position = first + 1
+            while comes(buffer[position].point, before: rival) { position += 1 }
+        }
+        return buffer[first..<position]
+    }
+
+    private func comes(_ point: Point, before other: Point) -> Bool { (point < other) == (query.order == .ascending) }
 
     private mutating func fill(_ snapshot: borrowing Snapshot) throws {
         buffer = []
@@ -89,7 +100,12 @@ struct LaneReader {
             let part = query.order == .ascending ? left.prefix(step) : left.suffix(step)
             left = query.order == .ascending ? part.upperBound..<left.upperBound : left.lowerBound..<part.lowerBound
             step = min(4 * step, ChunkEncoder.rowLimit)
-            for row in try snapshot.visibleRows(chunk, part) where query.picks(row) {
+            let rows = try snapshot.visibleRows(chunk, part)
+            if sources == nil, rows.indices.allSatisfy({ query.picks(rows[$0]) }) {
+                buffer = rows
+                continue
+            }
+            for row in rows where query.picks(row) {
                 if let sources, !sources.contains(try snapshot.revision(row.revision).sourceNumber) { continue }
                 buffer.append(row)
             }
@@ -111,6 +127,17 @@ extension Snapshot {
     func forEachRow(
         of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil, _ body: (StoredRow) throws -> Bool
     ) throws {
+        try forEachRun(of: type, query, skippingDamage: log) { rows in
+            for row in rows { guard try body(row) else { return false } }
+            return true
+        }
+    }
+
+    /// Calls `body` with the picked rows of a type in the total order, some at a time, until it answers false.
+    func forEachRun(
+        of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil,
+        _ body: (ArraySlice<StoredRow>) throws -> Bool
+    ) throws {
         guard !query.range.isEmpty else { return }
         let sources = try query.sourceNumbers ?? query.source.map { try numbers(meantBy: $0) }
         if sources?.isEmpty == true { return }
@@ -118,15 +145,23 @@ extension Snapshot {
             LaneReader(Lane(type: type, duration: $0), query, sources: sources, log)
         }
         while true {
-            var best: (index: Int, row: StoredRow)?
+            // The lane whose row comes next, and the row that comes next of all others.
+            var best: (index: Int, point: Point)?
+            var rival: Point?
             for index in readers.indices {
-                guard let row = try readers[index].peek(self) else { continue }
-                if let found = best, (found.row.point < row.point) == (query.order == .ascending) { continue }
-                best = (index, row)
+                guard let point = try readers[index].peek(self) else { continue }
+                guard let found = best else {
+                    best = (index, point)
+                    continue
+                }
+                let isBehind = (found.point < point) == (query.order == .ascending)
+                let loser = isBehind ? point : found.point
+                if !isBehind { best = (index, point) }
+                if let known = rival, (known < loser) == (query.order == .ascending) { continue }
+                rival = loser
             }
             guard let best else { return }
-            readers[best.index].advance()
-            guard try body(best.row) else { return }
+            guard try body(readers[best.index].takeRun(before: rival)) else { return }
         }
     }
 }

@@ -58,6 +58,9 @@ struct ImportPlan {
 }
 
 extension SampleBatch {
+    /// Whether a row brings more than its columns say, or a clock that decides beside its content.
+    func saysMore(_ row: Int) -> Bool { extras[row] != nil || !clocks.isEmpty && clocks[row] != nil }
+
     /// Checks what every row must fulfil, naming the first that does not.
     func validate() throws {
         for kind in kinds {

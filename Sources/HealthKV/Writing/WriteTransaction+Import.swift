@@ -75,8 +75,8 @@ extension WriteTransaction {
             if id == plan.ids[row] { continue }
             let hash = IdentityEntry.hash(IdentityHash.of(syncIdentifier: text, key))
             plan.hashes.append(HashedRow(hash: hash, row: UInt32(row)))
-            // The text of another sample's id may lead to that sample without an entry of its own.
-            if id != nil { plan.careful[row] = true }
+            // The text of another sample's id has that id's hash. One that follows from content stands in no index.
+            if let id, DerivedID.isDerived(id) { plan.careful[row] = true }
         }
         HashedRow.sort(&plan.hashes)
         if batch.derivesIDs { plan.numberTwins(batch) } else { plan.markDerived(batch) }
@@ -119,7 +119,7 @@ extension WriteTransaction {
                     var known = try snapshot.known(lane, made)
                     for (number, row) in zip(part, made) where known.contains(row.point) {
                         // A version or clock of its own decides beside the content.
-                        if batch.extras[Int(number)] != nil, known.same.remove(row.point) != nil {
+                        if batch.saysMore(Int(number)), known.same.remove(row.point) != nil {
                             known.other.insert(row.point)
                         }
                         if known.other.contains(row.point) { plan.careful[Int(number)] = true }
@@ -186,7 +186,12 @@ extension WriteTransaction {
                 unit: unit, revision: revision, flags: flags, version: 1, clockTime: clock.time.nanoseconds,
                 clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal())
             if batch.derivesIDs || !plan.derived.isEmpty && plan.derived[index] { row.flags.insert(.derivedID) }
-            if !batch.extras.isEmpty, let rare = batch.extras[index] { try set(rare, &row) }
+            let rare = batch.extras.isEmpty ? nil : batch.extras[index]
+            if let modified = rare?.modified ?? (batch.clocks.isEmpty ? nil : batch.clocks[index]) {
+                witness(modified)
+                (row.clockTime, row.clockReplica) = (modified.time.nanoseconds, modified.replica)
+            }
+            if let rare { try set(rare, &row) }
             rows.append(row)
         }
         return rows
@@ -194,10 +199,6 @@ extension WriteTransaction {
 
     private mutating func set(_ rare: SampleBatch.Extras, _ row: inout StoredRow) throws {
         row.version = max(1, rare.version)
-        if let modified = rare.modified {
-            witness(modified)
-            (row.clockTime, row.clockReplica) = (modified.time.nanoseconds, modified.replica)
-        }
         row.device = try number(of: rare.device)
         row.count = Int32(rare.count)
         row.multiplicity = Int32(rare.multiplicity)

@@ -8,7 +8,7 @@ extension WriteTransaction {
     func settleUnchanged(_ batch: SampleBatch, _ plan: inout ImportPlan, _ report: inout ImportReport) throws {
         guard plan.careful.count(where: { $0 }) > 256 else { return }
         var candidates = plan
-        candidates.careful = plan.careful.indices.map { !plan.careful[$0] || batch.extras[$0] != nil }
+        candidates.careful = plan.careful.indices.map { !plan.careful[$0] || batch.saysMore($0) }
         for (lane, rows) in candidates.lanes(batch) {
             var index = 0
             guard let first = rows.first, let last = rows.last else { continue }

@@ -87,6 +87,8 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     /// Advances the clock past one that was read, so that later local changes win. A clock more than a day ahead does not
     /// pull ours along: the record keeps it as received.
     mutating func witness(_ clock: ChangeClock) {
+        // Most of a history has clocks that were seen before; asking for the time costs more than all else here.
+        guard clock.time.nanoseconds > state.header.clock else { return }
         let limit = environment.now() + DurationClass.day.longest
         if clock.time <= limit { state.header.clock = max(state.header.clock, clock.time.nanoseconds) }
     }

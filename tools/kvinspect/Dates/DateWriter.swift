@@ -9,34 +9,76 @@ struct DateWriter {
 
     /// Appends an instant. An open end is ``DateText/openEnd``, in whatever zone.
     mutating func append(_ instant: Instant, in zone: Zone, to bytes: inout [UInt8]) {
-        if instant == .distantFuture { return bytes.append(contentsOf: DateText.openEnd.utf8) }
-        if instant == .distantPast { return bytes.append(contentsOf: Instant.distantPastText.utf8) }
+        if DateWriter.appendUnknown(instant, to: &bytes) { return }
         let (whole, nanoseconds) = DateWriter.split(instant)
         // ISO 8601 has no seconds in the distance, local mean time of former centuries has.
         let offset = zone.offset(at: whole) / 60 * 60
-        let local = whole + offset
-        let day = local >= 0 ? local / 86_400 : (local - 86_399) / 86_400
-        if day != self.day { setDay(day) }
-        let time = local - day * 86_400
-        set(time / 3600, at: 11)
-        set(time / 60 % 60, at: 14)
-        set(time % 60, at: 17)
-        bytes.append(contentsOf: text)
-        if nanoseconds != 0 { DateWriter.appendFraction(nanoseconds, to: &bytes) }
+        append(local: whole + offset, nanoseconds, to: &bytes)
         DateWriter.appendOffset(offset, to: &bytes)
     }
 
-    private mutating func setDay(_ day: Int) {
+    /// The same in UTC, for which no zone has to be asked.
+    mutating func append(utc instant: Instant, to bytes: inout [UInt8]) {
+        if DateWriter.appendUnknown(instant, to: &bytes) { return }
+        let (whole, nanoseconds) = DateWriter.split(instant)
+        append(local: whole, nanoseconds, to: &bytes)
+        bytes.append(0x5A)
+    }
+
+    /// Writes a whole second in UTC over the 20 bytes of another one; false, and nothing is written, where it takes more.
+    mutating func write(utc instant: Instant, into text: inout MutableSpan<UInt8>, at start: Int) -> Bool {
+        let (whole, nanoseconds) = DateWriter.split(instant)
+        guard nanoseconds == 0, instant != .distantFuture, instant != .distantPast else { return false }
+        let day = setDay(ofLocal: whole)
+        let written = self.text.span
+        for index in 0..<11 { text[start + index] = written[index] }
+        DateWriter.setTime(whole - day * 86_400, &text, at: start)
+        return true
+    }
+
+    /// Appends what stands for an end or a beginning that is not known; false for other instants.
+    private static func appendUnknown(_ instant: Instant, to bytes: inout [UInt8]) -> Bool {
+        if instant == .distantFuture {
+            bytes.append(contentsOf: DateText.openEnd.utf8)
+        } else if instant == .distantPast {
+            bytes.append(contentsOf: Instant.distantPastText.utf8)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    private mutating func append(local: Int, _ nanoseconds: Int, to bytes: inout [UInt8]) {
+        let day = setDay(ofLocal: local)
+        var span = text.mutableSpan
+        DateWriter.setTime(local - day * 86_400, &span, at: 0)
+        bytes.append(contentsOf: text)
+        if nanoseconds != 0 { DateWriter.appendFraction(nanoseconds, to: &bytes) }
+    }
+
+    /// Writes hours, minutes and seconds into the date that begins at a place.
+    private static func setTime(_ seconds: Int, _ text: inout MutableSpan<UInt8>, at start: Int) {
+        set(seconds / 3600, &text, at: start + 11)
+        set(seconds / 60 % 60, &text, at: start + 14)
+        set(seconds % 60, &text, at: start + 17)
+    }
+
+    /// Writes the day of some seconds since 1970, and answers its number.
+    private mutating func setDay(ofLocal local: Int) -> Int {
+        let day = local >= 0 ? local / 86_400 : (local - 86_399) / 86_400
+        if day == self.day { return day }
         self.day = day
         let date = CivilDate(daysSince1970: day)
-        set(date.year / 100, at: 0)
-        set(date.year % 100, at: 2)
-        set(date.month, at: 5)
-        set(date.day, at: 8)
+        var span = text.mutableSpan
+        DateWriter.set(date.year / 100, &span, at: 0)
+        DateWriter.set(date.year % 100, &span, at: 2)
+        DateWriter.set(date.month, &span, at: 5)
+        DateWriter.set(date.day, &span, at: 8)
+        return day
     }
 
     /// Two digits.
-    private mutating func set(_ number: Int, at index: Int) {
+    private static func set(_ number: Int, _ text: inout MutableSpan<UInt8>, at index: Int) {
         text[index] = UInt8(truncatingIfNeeded: 0x30 + number / 10)
         text[index + 1] = UInt8(truncatingIfNeeded: 0x30 + number % 10)
     }

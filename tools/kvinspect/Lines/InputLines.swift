@@ -17,11 +17,20 @@ struct InputLines {
 
     init(_ pieces: InputPieces) { self.pieces = pieces }
 
+    /// Takes the next line if `body` knows it, which gets what lies in the buffer and answers how long the line is, without its end.
+    mutating func takeKnown(_ body: (Span<UInt8>) -> Int?) -> Bool {
+        guard let length = body(buffer.span.extracting(start...)) else { return false }
+        bytesRead += length + 1
+        start += length + 1
+        number += 1
+        return true
+    }
+
     /// Hands the next line, without its end, to `body`; `nil` when there is none.
     mutating func next<Result>(_ body: (Span<UInt8>) throws -> Result) throws -> Result? {
         var searched = start
         while true {
-            if let newline = buffer[searched...].firstIndex(of: 0x0A) {
+            if let newline = InputLines.newline(in: buffer.span, from: searched) {
                 return try give(start..<newline, next: newline + 1, body)
             }
             if isAtEnd { return start == buffer.count ? nil : try give(start..<buffer.count, next: buffer.count, body) }
@@ -31,6 +40,23 @@ struct InputLines {
             searched = buffer.count - start
             try fill()
         }
+    }
+
+    /// Looks at sixteen bytes at a time, without a branch for each.
+    private static func newline(in bytes: Span<UInt8>, from start: Int) -> Int? {
+        var index = start
+        while index + 16 <= bytes.count {
+            let block = bytes.extracting(index..<index + 16)
+            var count: UInt8 = 0
+            for offset in 0..<16 { count &+= block[offset] == 0x0A ? 1 : 0 }
+            if count > 0 { break }
+            index += 16
+        }
+        while index < bytes.count {
+            if bytes[index] == 0x0A { return index }
+            index += 1
+        }
+        return nil
     }
 
     private mutating func give<Result>(

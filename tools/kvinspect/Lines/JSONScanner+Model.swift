@@ -11,30 +11,10 @@ extension JSONScanner {
     @_lifetime(self: copy self)
     mutating func sampleID() throws(JSONError) -> SampleID {
         let text = try rawString()
-        var words: (high: UInt64, low: UInt64) = (0, 0)
-        var isWrong = text.count != 36
-        for index in 0..<min(text.count, 36) {
-            let byte = bytes[text.lowerBound + index]
-            if index == 8 || index == 13 || index == 18 || index == 23 {
-                if byte != 0x2D { isWrong = true }
-                continue
-            }
-            let digit = JSONScanner.hexDigits[Int(byte)]
-            if digit > 15 { isWrong = true }
-            if index < 18 {
-                words.high = words.high << 4 | UInt64(digit)
-            } else {
-                words.low = words.low << 4 | UInt64(digit)
-            }
+        guard text.count == IDText.blank.count, let id = IDText.id(in: bytes, at: text.lowerBound) else {
+            throw JSONError(ModelError.malformedIdentifier)
         }
-        let id = SampleID(high: words.high, low: words.low)
-        if isWrong || id == .zero { throw JSONError(ModelError.malformedIdentifier) }
         return id
-    }
-
-    /// The value of a hexadecimal digit by its byte; 255 for what is none.
-    private static let hexDigits: [UInt8] = (0...255).map { byte in
-        Character(Unicode.Scalar(byte as UInt8)).hexDigitValue.map { UInt8($0) } ?? 255
     }
 
     @_lifetime(self: copy self)

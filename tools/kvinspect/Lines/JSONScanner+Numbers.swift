@@ -21,7 +21,8 @@ extension JSONScanner {
     mutating func double() throws(JSONError) -> Double {
         if peek() == 0x7B { return try bits() }
         let range = try rawNumber()
-        if let number = decimal(in: range) { return number }
+        var start = range.lowerBound
+        if let number = ShortDecimal.number(bytes, &start) { return number }
         var text: [UInt8] = []
         for index in range { text.append(bytes[index]) }
         guard let number = Double(String(decoding: text, as: UTF8.self)), number.isFinite else {
@@ -61,33 +62,6 @@ extension JSONScanner {
         }
         try expect(0x7D, or: form)
         return Double(bitPattern: pattern)
-    }
-
-    private static let powersOfTen: [Double] = [
-        1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-        1e20,
-        1e21, 1e22,
-    ]
-
-    /// A number of few digits without an exponent. Digits and power of ten are both exact doubles, so one division rounds right.
-    private func decimal(in range: Range<Int>) -> Double? {
-        var whole: UInt64 = 0
-        var decimals = 0
-        var seenPoint = false
-        let isNegative = bytes[range.lowerBound] == 0x2D
-        for index in range.lowerBound + (isNegative ? 1 : 0)..<range.upperBound {
-            let byte = bytes[index]
-            if byte == 0x2E {
-                seenPoint = true
-                continue
-            }
-            guard JSONScanner.isDigit(byte), whole < 1 << 49 else { return nil }
-            whole = whole * 10 + UInt64(byte - 0x30)
-            if seenPoint { decimals += 1 }
-        }
-        guard decimals <= 22, whole < 1 << 53 else { return nil }
-        let number = Double(whole) / JSONScanner.powersOfTen[decimals]
-        return isNegative ? -number : number
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }

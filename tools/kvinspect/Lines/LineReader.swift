@@ -6,6 +6,8 @@ struct LineReader {
     private static let defaultSource = Source(name: "kvinspect")
     /// Far more texts than real histories have. Beyond, caches and kinds begin anew.
     private static let cacheLimit = 4096
+    /// Lines whose shape is learned before any was met again.
+    private static let unknownLines = 512
 
     let zone: Zone
     private var finder = LineFieldFinder()
@@ -22,7 +24,20 @@ struct LineReader {
     /// Which of the types are categories; most files have none.
     private var categories: Set<Int> = []
 
-    init(zone: Zone) { self.zone = zone }
+    /// Whether lines are compared with those before them.
+    private let learns: Bool
+    private var shapes = LineShapes()
+    private var tokens = LineTokenReader()
+    /// What of the line that was read last differs between lines of its shape.
+    private var spots: [LineShapes.Spot] = []
+    /// Lines whose shape was known, and others.
+    private(set) var known = 0
+    private(set) var unknown = 0
+
+    init(zone: Zone, learns: Bool = true) {
+        self.zone = zone
+        self.learns = learns
+    }
 
     /// Whether a fresh reader and a fresh batch should take over, before ever new texts fill the memory.
     func isFull(_ batch: SampleBatch) -> Bool {
@@ -81,13 +96,51 @@ struct LineReader {
         try scanner.end()
         if let state = row.state { states.append(state) }
         if let head = row.head, row.isHead { return try take(head, &batch) }
-        if !row.isState { try append(row, to: &batch) }
+        if row.isState { return }
+        try append(row, to: &batch)
+        if learns, row.head == nil { learn(line, row, batch) }
+    }
+
+    /// Reads the line that some input begins with, up to the end of the line, if it has the shape of one before it, and answers its
+    /// length. Where it has not, or is not as simple, `nil` and nothing is done.
+    mutating func readKnown(_ input: Span<UInt8>, into batch: inout SampleBatch) -> Int? {
+        var values = LineValues()
+        guard let (shape, length) = shapes.shape(of: input, &tokens, &values) else { return nil }
+        let meaning = shapes.meanings[shape]
+        let end = values.end ?? values.start
+        guard values.start <= end, !meaning.isCategory || Int32(exactly: values.value) != nil else { return nil }
+        batch.append(
+            kind: meaning.kind, start: values.start, end: end, value: values.value, id: values.id ?? SampleID(),
+            modified: values.modified.map { ChangeClock(time: $0, replica: values.replica) })
+        known += 1
+        guard meaning.hasExtras else { return length }
+        var extras = shapes.extras[shape]
+        if let text = values.syncIdentifier { extras.syncIdentifier = text }
+        if let text = values.group { extras.group = text }
+        batch.setExtras(extras, row: batch.count - 1)
+        return length
+    }
+
+    /// Remembers the shape of the line that was read last, unless few lines so far had a shape that was known.
+    private mutating func learn(_ line: Span<UInt8>, _ row: Row, _ batch: SampleBatch) {
+        unknown += 1
+        guard unknown < LineReader.unknownLines + known / 4, let kind = batch.kindOfRow.last else { return }
+        var values = LineValues()
+        for spot in spots {
+            let end = tokens.read(spot.token, in: line, at: spot.range.lowerBound, into: &values)
+            guard end == spot.range.upperBound else { return }
+        }
+        let hasExtras = row.hasExtras && row.extras != SampleBatch.Extras()
+        let meaning = LineShapes.Meaning(
+            kind: Int(kind), isCategory: categories.contains(row.kind.type), hasExtras: hasExtras)
+        shapes.learn(line, spots, meaning, row.extras)
     }
 
     private mutating func readFields(_ scanner: inout JSONScanner) throws(JSONError) -> Row {
         var row = Row()
         var seen: UInt32 = 0
         var index = 0
+        spots.removeAll(keepingCapacity: true)
         try scanner.beginObject()
         while let key = try scanner.nextKey(isFirst: index == 0) {
             guard let field = finder.field(scanner.bytes.extracting(key), at: index) else {
@@ -98,11 +151,16 @@ struct LineReader {
             seen |= bit
             index += 1
             if scanner.null() { continue }
+            let isText = scanner.peek() == 0x22
+            let start = scanner.position
             do {
                 try read(field, into: &row, &scanner)
             } catch {
                 throw JSONError(reason: "\(field.name): \(error.reason)")
             }
+            guard let token = LineToken(field) else { continue }
+            let inner = isText ? start + 1..<scanner.position - 1 : start..<scanner.position
+            spots.append(LineShapes.Spot(token: token, range: inner))
         }
         row.isHead = row.head != nil && index == 1
         if row.isState, index > 1 { throw JSONError(reason: "state stands with other fields") }
@@ -172,20 +230,16 @@ struct LineReader {
         if categories.contains(row.kind.type), Int32(exactly: value) == nil {
             throw JSONError(reason: "value: a category's is a whole number")
         }
-        guard row.hasExtras || row.modified != nil else {
-            batch.append(kind: kind, start: start, end: end, value: value, id: row.id ?? SampleID())
-            return
-        }
-        var extras = row.extras
+        var clock: ChangeClock?
         if let modified = row.modified {
             guard let replica = UInt32(exactly: row.replica) else {
                 throw JSONError(ModelError.numberOutOfRange(field: "replica"))
             }
-            extras.modified = ChangeClock(time: modified, replica: replica)
+            clock = ChangeClock(time: modified, replica: replica)
         }
-        if row.hasExtras { try LineReader.validate(extras, row.kind, types.values[row.kind.type]) }
-        batch.append(kind: kind, start: start, end: end, value: value, id: row.id ?? SampleID())
-        batch.setExtras(extras, row: batch.count - 1)
+        if row.hasExtras { try LineReader.validate(row.extras, row.kind, types.values[row.kind.type]) }
+        batch.append(kind: kind, start: start, end: end, value: value, id: row.id ?? SampleID(), modified: clock)
+        if row.hasExtras, row.extras != SampleBatch.Extras() { batch.setExtras(row.extras, row: batch.count - 1) }
     }
 
     /// Makes sources known in the order of the dumped store, since a store ranks them by the order in which it meets them, and

@@ -26,6 +26,11 @@ final class Console {
     let width: Int
 
     func write(_ bytes: [UInt8]) throws {
+        if bytes.count >= Console.pieceBytes {
+            try flush()
+            if progressBar != nil { clearBar() }
+            return try output.send(bytes)
+        }
         buffer.append(contentsOf: bytes)
         if buffer.count >= Console.pieceBytes { try flush() }
     }

@@ -69,8 +69,8 @@ struct JSONWriter: JSONSink {
     mutating func double(_ number: Double) {
         guard number.isFinite else { return bits(of: number) }
         separate()
-        if let whole = Int64(exactly: number), whole.magnitude < 1 << 53, whole != 0 || number.sign == .plus {
-            appendDigits(whole)
+        if number.magnitude < 0x1p53, Double(Int64(number)) == number, number != 0 || number.sign == .plus {
+            appendDigits(Int64(number))
         } else if !appendThousandths(number) {
             bytes.append(contentsOf: number.description.utf8)
         }
@@ -94,18 +94,13 @@ struct JSONWriter: JSONSink {
     mutating func id(_ id: SampleID) {
         separate()
         bytes.append(0x22)
-        for position in 0..<16 {
-            if position == 4 || position == 6 || position == 8 || position == 10 { bytes.append(0x2D) }
-            let word = position < 8 ? id.high : id.low
-            let byte = UInt8(truncatingIfNeeded: word >> UInt64((7 - position % 8) * 8))
-            bytes.append(JSONWriter.capital(byte >> 4))
-            bytes.append(JSONWriter.capital(byte & 15))
-        }
+        let start = bytes.count
+        bytes.append(contentsOf: IDText.blank)
+        var span = bytes.mutableSpan
+        IDText.write(id, into: &span, at: start)
         bytes.append(0x22)
         needsComma = true
     }
-
-    private static func capital(_ digit: UInt8) -> UInt8 { digit < 10 ? 0x30 + digit : 0x37 + digit }
 
     mutating func source(_ source: Source) {
         if let known = sources.first(where: { $0.source == source }) { return raw(known.json) }
@@ -124,6 +119,26 @@ struct JSONWriter: JSONSink {
         separate()
         bytes.append(contentsOf: json)
         needsComma = true
+    }
+
+    /// Bytes of an object that are written already, and whether what comes behind them needs a comma.
+    mutating func piece(_ json: some Collection<UInt8>, needsComma: Bool) {
+        bytes.append(contentsOf: json)
+        self.needsComma = needsComma
+    }
+
+    /// The comma that may have to stand before the next piece.
+    mutating func beginPieces() { separate() }
+
+    /// A date in UTC without quotes, as a piece.
+    mutating func datePiece(_ instant: Instant) { dates.append(utc: instant, to: &bytes) }
+
+    /// What `write` writes into an object that is open and not empty.
+    static func piece(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.needsComma = true
+        write(&writer)
+        return writer.bytes
     }
 
     mutating func newline() {
@@ -175,9 +190,11 @@ struct JSONWriter: JSONSink {
     /// Writes a number of up to three decimals; answers false for others. Numbers of at most fifteen digits are all different
     /// doubles, so what reads back as the same one is the shortest text, without a search for it.
     private mutating func appendThousandths(_ number: Double) -> Bool {
-        let scaled = (number.magnitude * 1_000).rounded()
-        guard scaled > 0, scaled < 1e15, scaled / 1_000 == number.magnitude else { return false }
-        let (whole, rest) = UInt64(scaled).quotientAndRemainder(dividingBy: 1_000)
+        let product = number.magnitude * 1_000 + 0.5
+        guard product < 1e15 else { return false }
+        let scaled = UInt64(product)
+        guard scaled > 0, Double(scaled) / 1_000 == number.magnitude else { return false }
+        let (whole, rest) = scaled.quotientAndRemainder(dividingBy: 1_000)
         if number < 0 { bytes.append(0x2D) }
         appendDigits(Int64(whole))
         bytes.append(0x2E)
@@ -190,13 +207,22 @@ struct JSONWriter: JSONSink {
     private mutating func appendDigits(_ number: Int64) {
         if number < 0 { bytes.append(0x2D) }
         var rest = number.magnitude
-        let start = bytes.count
-        repeat {
-            bytes.append(UInt8(truncatingIfNeeded: 0x30 + rest % 10))
+        if rest < 10 { return bytes.append(UInt8(truncatingIfNeeded: 0x30 + rest)) }
+        var count = 1
+        var limit: UInt64 = 10
+        while rest >= limit, count < 19 {
+            count += 1
+            limit *= 10
+        }
+        bytes.append(contentsOf: JSONWriter.zeros[..<count])
+        var span = bytes.mutableSpan
+        for place in 1...count {
+            span[span.count - place] = UInt8(truncatingIfNeeded: 0x30 + rest % 10)
             rest /= 10
-        } while rest > 0
-        bytes[start...].reverse()
+        }
     }
+
+    private static let zeros = [UInt8](repeating: 0x30, count: 19)
 
     private mutating func quote(_ text: String) {
         bytes.append(0x22)

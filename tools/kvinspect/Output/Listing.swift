@@ -10,6 +10,9 @@ struct Listing {
         var tableColumns: [String]?
     }
 
+    /// How much is written at once: enough that calls of the system do not count.
+    private static let drainBytes = 1 << 16
+
     private let console: Console
     private let format: OutputFormat
     private let shape: Shape
@@ -75,6 +78,14 @@ struct Listing {
         }
     }
 
+    /// Appends a record that `write` writes, where only JSON can have been asked for. It writes nothing when it throws.
+    mutating func appendJSON(_ write: (inout JSONWriter) throws -> Void) throws {
+        try write(&writer)
+        count += 1
+        if format == .jsonl { writer.newline() }
+        if writer.bytes.count >= Listing.drainBytes { try drain() }
+    }
+
     private mutating func append(_ write: (inout JSONWriter) -> Void, tree: () -> JSONValue) throws {
         count += 1
         switch format {
@@ -86,7 +97,7 @@ struct Listing {
         case .table:
             for line in table.append(row(tree(), shape.tableColumns ?? shape.columns)) { try console.print(line) }
         }
-        if writer.bytes.count >= 1 << 15 { try drain() }
+        if writer.bytes.count >= Listing.drainBytes { try drain() }
     }
 
     /// Ends the list. `trailer` follows it in the envelope.

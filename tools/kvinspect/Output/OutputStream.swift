@@ -15,7 +15,7 @@ struct OutputStream {
     /// Writes all of it.
     func send(_ bytes: [UInt8]) throws {
         do {
-            try handle.write(contentsOf: Data(bytes))
+            try handle.write(contentsOf: bytes)
         } catch {
             let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
             if cause?.domain == NSPOSIXErrorDomain, cause?.code == Int(EPIPE) { throw OutputClosed() }

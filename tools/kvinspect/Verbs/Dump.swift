@@ -66,9 +66,19 @@ enum DumpVerb: Verb {
         var heads = try DumpHead.parts(of: transaction)
         // What one line does not hold stands before the first sample.
         while heads.count > 1 { try listing.append(HeadLine(head: heads.removeFirst())) }
-        let lost = try transaction.forEachLiveSample(skippingDamage: skippingDamage) { sample in
-            try listing.append(SampleLine(sample: sample, head: heads.popLast()))
-            try progress.advance()
+        var lost: [DamagedRange] = []
+        for type in try transaction.liveTypes() {
+            var lines = DumpLineWriter(type)
+            lost += try transaction.forEachStored(of: type, skippingDamage: skippingDamage) { samples, whole in
+                for index in samples.indices {
+                    if let head = heads.popLast() {
+                        try listing.append(SampleLine(sample: whole(index), head: head))
+                    } else {
+                        try listing.appendJSON { try lines.write(samples[index], to: &$0) { try whole(index) } }
+                    }
+                }
+                try progress.advance(by: samples.indices.count)
+            }
         }
         if let head = heads.first, !head.isEmpty { try listing.append(HeadLine(head: head)) }
         return lost

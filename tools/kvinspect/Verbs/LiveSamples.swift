@@ -9,8 +9,7 @@ extension SampleReading where Self: ~Copyable {
         skippingDamage: Bool = false, _ body: (Sample) throws -> Void
     ) throws -> [DamagedRange] {
         var lost: [DamagedRange] = []
-        // Only the names are wanted: what of a type cannot be read is met, or not, on the way.
-        for type in try types(onDamage: { _, _ in }).map(\.type).sorted() {
+        for type in try liveTypes() {
             func take(_ sample: Sample) throws -> Bool {
                 try body(sample)
                 return true
@@ -23,4 +22,7 @@ extension SampleReading where Self: ~Copyable {
         }
         return lost
     }
+
+    /// The types in the order of `dump` and `hash`. Only the names are wanted: what of a type cannot be read is met, or not, on the way.
+    func liveTypes() throws -> [SampleType] { try types(onDamage: { _, _ in }).map(\.type).sorted() }
 }

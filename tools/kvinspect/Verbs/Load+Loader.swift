@@ -108,6 +108,7 @@ struct Loader {
 
     private mutating func readLine(skipBad: Bool) throws -> Bool {
         if input.number + 1 < firstLine { return try input.next { _ in } != nil }
+        if input.takeKnown({ reader.readKnown($0, into: &batch) }) { return true }
         do {
             return try input.next { try reader.read($0, into: &batch) } != nil
         } catch let error as JSONError where skipBad {

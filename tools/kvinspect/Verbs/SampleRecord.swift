@@ -71,7 +71,7 @@ struct SampleRecord: JSONRecord {
         if sample.isShadowed, !isLossless { sink.field("shadowed", true) }
         if sample.count != 1 { sink.field("count", Int64(sample.count)) }
         if sample.multiplicity != 0, !isListed { sink.field("multiplicity", Int64(sample.multiplicity)) }
-        if let device = sample.device { write(device, to: &sink) }
+        if let device = sample.device { SampleRecord.write(device, to: &sink) }
         if !sample.metadata.isEmpty { write(sample.metadata, "metadata", to: &sink) }
         sink.field("group", optional: sample.group)
         sink.field("timeZone", optional: sample.timeZone)
@@ -110,7 +110,7 @@ struct SampleRecord: JSONRecord {
         sink.endObject()
     }
 
-    private func write(_ device: Device, to sink: inout some JSONSink) {
+    static func write(_ device: Device, to sink: inout some JSONSink) {
         sink.key("device")
         sink.beginObject()
         for (name, text) in zip(DeviceFields.names, device.fields) { sink.field(name, optional: text) }

@@ -1,0 +1,85 @@
+import ColumnFormat
+import HealthModel
+
+/// A sample with its names as numbers, for what passes over whole histories: in one transaction equal numbers mean equal names, so
+/// whoever prints or copies them need look at each name only once.
+package struct StoredSample {
+    package let id: SampleID
+    package let start: Instant
+    package let end: Instant
+    package let value: Double
+    package let unit: UInt32
+    package let source: UInt32
+    /// 0 where there is none.
+    package let device: UInt32
+    package let version: Int64
+    package let modified: ChangeClock
+    package let count: Int32
+    package let multiplicity: Int32
+    package let isImported: Bool
+    package let isUserEntered: Bool
+    /// Whether the sync identifier is the text of the id.
+    package let isSyncedByID: Bool
+    package let rare: Rare?
+
+    /// What few samples have.
+    package struct Rare {
+        fileprivate let fields: RareFields
+
+        package var syncIdentifier: String? { fields.content.syncIdentifier }
+        package var group: String? { fields.content.group }
+        package var timeZone: String? { fields.content.timeZone }
+        /// Metadata as it is stored: equal bytes are equal metadata.
+        package var metadata: [UInt8]? { fields.content.metadata }
+        /// Whether there are local values, a workout or an original besides.
+        package var hasMore: Bool {
+            fields.content.local != nil || fields.content.payload != nil || fields.content.original != nil
+        }
+    }
+
+    fileprivate init(_ row: borrowing StoredRow) {
+        id = row.id
+        start = Instant(nanoseconds: row.start)
+        end = Instant(nanoseconds: row.end)
+        value = row.value
+        unit = row.unit
+        source = row.revision
+        device = row.device
+        version = row.version
+        modified = ChangeClock(time: Instant(nanoseconds: row.clockTime), replica: row.clockReplica)
+        count = row.count
+        multiplicity = row.multiplicity
+        isImported = row.flags.contains(.imported)
+        isUserEntered = row.flags.contains(.userEntered)
+        isSyncedByID = row.flags.contains(.syncIsID)
+        rare = row.rare.map { Rare(fields: $0) }
+    }
+}
+
+/// Some samples of a type that follow each other.
+package struct StoredSamples {
+    fileprivate let rows: ArraySlice<StoredRow>
+
+    package var indices: Range<Int> { rows.indices }
+    package subscript(index: Int) -> StoredSample { StoredSample(rows.span[index - rows.startIndex]) }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Calls `body` with all samples of a type, shadowed ones too, ordered by start, end and id, some at a time, and with what makes
+    /// a whole sample of the one at an index.
+    ///
+    /// - Parameter skippingDamage: passes over what is damaged, and answers what that was.
+    package func forEachStored(
+        of type: SampleType, skippingDamage: Bool,
+        _ body: (StoredSamples, _ whole: (Int) throws -> Sample) throws -> Void
+    ) throws -> [DamagedRange] {
+        guard let number = try snapshot.number(of: type) else { return [] }
+        let snapshot = snapshot
+        let log = skippingDamage ? DamageLog() : nil
+        try snapshot.forEachRun(of: number, SampleQuery(includeShadowed: true), skippingDamage: log) { rows in
+            try body(StoredSamples(rows: rows)) { try snapshot.sample(rows[$0], number) }
+            return true
+        }
+        return log?.ranges(of: type) ?? []
+    }
+}
