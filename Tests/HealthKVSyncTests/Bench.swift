@@ -62,6 +62,17 @@ struct Bench {
 
     var peer: String { "health" }
 
+    /// The commit at which the store comes to rest: on a busy machine what was begun may take a while.
+    func restingCommit() async throws -> UInt64 {
+        var (commit, rests) = (try store.info().commit, 0)
+        for _ in 0..<600 where rests < 10 {
+            try await Task.sleep(for: .milliseconds(50))
+            let now = try store.info().commit
+            (commit, rests) = (now, now == commit ? rests + 1 : 0)
+        }
+        return commit
+    }
+
     /// An app that starts anew on the same store.
     func restarted(_ plan: SyncPlan = .weightTracker) throws -> Bench {
         try Bench(plan, health: health, clock: clock, store: store)

@@ -32,8 +32,8 @@ struct EngineTests {
         bench.engine.start()
         _ = try bench.save(72)
         try await until("the push") { try bench.held == [72] && bench.pending.isEmpty }
-        try await Task.sleep(for: .milliseconds(50))
-        let (pulls, pushes, commit) = (bench.health.pulls, bench.health.pushes, try bench.store.info().commit)
+        let commit = try await bench.restingCommit()
+        let (pulls, pushes) = (bench.health.pulls, bench.health.pushes)
         try await Task.sleep(for: .milliseconds(200))
         #expect(bench.health.pulls == pulls && bench.health.pushes == pushes)
         #expect(try bench.store.info().commit == commit)

@@ -18,7 +18,7 @@ struct RunningTests {
         _ = try bench.save(72)
         try await until("the issue") { try bench.status().issue?.code == .unavailable }
         try await until("the timer") { !bench.clock.sleepers.isEmpty }
-        let commit = try bench.store.info().commit
+        let commit = try await bench.restingCommit()
         try await Task.sleep(for: .milliseconds(200))
         #expect(try bench.store.info().commit == commit)
         #expect(bench.clock.sleepers.allSatisfy { $0 > bench.clock.now + .seconds(1_000) })
