@@ -34,6 +34,8 @@ public struct StoreError: Error, Sendable {
         public static let readOnly = Code(rawValue: "readOnly")
         /// A sample or batch that the model refuses.
         public static let invalidSample = Code(rawValue: "invalidSample")
+        /// An edit gives a sample a sync identifier that another sample of its type and source has.
+        public static let identifierTaken = Code(rawValue: "identifierTaken")
         /// The change token is older than what the store still knows, or belongs to another store.
         public static let tokenExpired = Code(rawValue: "tokenExpired")
         /// The map cannot grow to hold what was to be written.
@@ -112,6 +114,7 @@ extension StoreError: CustomStringConvertible {
         case .nested: "Finish the outer call first, and use its transaction inside."
         case .readOnly: "Open the store without the read-only option."
         case .invalidSample: "Correct what is named; nothing was stored."
+        case .identifierTaken: "Edit the sample that has it, or delete that one first. Nothing was stored."
         case .tokenExpired: "Read all samples once and continue from the current token."
         case .full: "Free space, or open the store with a greater map size. Nothing was stored."
         case .mixedUnits: "Read the samples one by one, each in its own unit."

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the tools share: finding and installing what is missing, and naming and timing steps. To be sourced
-# by a script that has set `root` to the checkout. Written for bash 3.2, which is what macOS has.
+# What the tools share: finding and installing what is missing, and building. To be sourced by a script that has set
+# `root` to the checkout. Written for bash 3.2, which is what macOS has.
 
 EX_UNAVAILABLE=69
 missing=()  # packages of this system's package manager that have to be installed
@@ -129,19 +129,26 @@ can_become_root() {  # without a password, or with one that somebody at a termin
     command -v sudo >/dev/null && { sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ]; }; }
 }
 
-# step NAME COMMAND...: a heading, the command, its time. The first one that fails ends the script under its name.
-steps_done=0
-step() {
-    local name=$1 began=$SECONDS code=0
-    shift
-    printf '\n== %s\n' "$name"
-    "$@" || code=$?
-    if [ "$code" -ne 0 ]; then
-        printf '\nFailed: %s (exit %d after %s)\n' "$name" "$code" "$(duration $((SECONDS - began)))"
-        exit "$code"
+# swift_in PACKAGE COMMAND ARGUMENTS...: `swift COMMAND` in a package. Below tools/test, which names a folder, all packages are built
+# there and alike, so that nothing is built twice: the library is the same in each. Warnings are errors there and not in the manifest,
+# where they would be errors for whoever depends on this package.
+swift_in() {
+    local package=$1 command=$2
+    shift 2
+    if [ -n "${HEALTHKV_TEST_BUILD:-}" ]; then
+        set -- --scratch-path "$HEALTHKV_TEST_BUILD" --disable-index-store -Xswiftc -warnings-as-errors -Xswiftc -enable-testing "$@"
     fi
-    steps_done=$((steps_done + 1))
-    printf -- '-- %s: %s\n' "$name" "$(duration $((SECONDS - began)))"
+    swift "$command" --package-path "$package" "$@"
+}
+
+# release PACKAGE PRODUCT...: builds programs and sets `programs` to their folder. tools/test says when it has just built them.
+release() {
+    local package=$1 product
+    shift
+    programs=${HEALTHKV_TEST_BUILD:-}/release
+    if [ -n "${HEALTHKV_JUST_BUILT:-}" ]; then return; fi
+    for product in "$@"; do swift_in "$package" build -c release --product "$product" >&2 || return; done
+    programs=$(swift_in "$package" build -c release --show-bin-path)
 }
 
 duration() {

@@ -97,9 +97,14 @@ extension Snapshot {
     }
 
     /// The rows that have a text, byte for byte, among those that hints lead to.
-    func findAll(_ kind: DetailsChunk.Text, _ text: String, among hints: [IdentityEntry]) throws -> [FoundRow] {
+    ///
+    /// - Parameter id: finds the row with this id as well if the text of its id is its sync identifier.
+    func findAll(
+        _ kind: DetailsChunk.Text, _ text: String, orID id: SampleID? = nil, among hints: [IdentityEntry]
+    ) throws -> [FoundRow] {
+        if hints.isEmpty { return [] }
         let bytes = Array(text.utf8)
-        var found: [SampleID: FoundRow] = [:]
+        var found: [FoundRow] = []
         for hint in unique(hints) {
             guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
             try forEachChunk(lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound)) { chunk in
@@ -110,21 +115,35 @@ extension Snapshot {
                 guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
                 let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
                 for index in try details.rows(with: bytes, kind, in: near.rows) {
+                    found.append(try self.found(chunk, details, at: index, of: near))
+                }
+                if let id, let index = try details.row(of: id, in: near.rows) {
                     let row = try self.found(chunk, details, at: index, of: near)
-                    found[row.row.id] = row
+                    if row.row.flags.contains(.syncIsID) { found.append(row) }
                 }
                 return true
             }
         }
-        return found.values.sorted { ($0.lane, $0.row.point) < ($1.lane, $1.row.point) }
+        guard found.count > 1 else { return found }
+        found.sort { ($0.lane, $0.row.point) < ($1.lane, $1.row.point) }
+        // Hints that overlap lead to a row twice.
+        var last: SampleID?
+        return found.filter { row in
+            defer { last = row.row.id }
+            return row.row.id != last
+        }
     }
 
     /// The rows with a sync identifier, whatever their type and source.
     func find(syncIdentifier text: String) throws -> [FoundRow] {
-        let hints = try hints(IdentityHash.of(syncIdentifier: text, header.hashKey))
-        var found = try findAll(.syncIdentifier, text, among: hints)
-        // The default sync identifier is the text of the id, which needs no entry of its own.
-        if let id = SampleID(canonical: text), let row = try find(id), row.row.flags.contains(.syncIsID) {
+        // The default sync identifier is the text of the id, which has the id's hash and needs no entry of its own.
+        let id = SampleID(canonical: text)
+        let hash = id.map { IdentityHash.of($0, header.hashKey) }
+        let hints = try hints(hash ?? IdentityHash.of(syncIdentifier: text, header.hashKey))
+        var found = try findAll(.syncIdentifier, text, orID: id, among: hints)
+        if let id, DerivedID.isDerived(id), let row = try findDerived(id), row.row.flags.contains(.syncIsID),
+            !found.contains(where: { $0.row.id == id })
+        {
             found.append(row)
         }
         return found

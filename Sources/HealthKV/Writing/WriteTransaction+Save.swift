@@ -12,7 +12,8 @@ extension WriteTransaction {
     /// ``SaveOutcome/vetoed`` where the sample was deleted. A caller whose data must not be lost in silence looks at the outcome: read
     /// the sample and save the change on top of it, or give it a new id. A sample with the version 0 is never older. To edit
     /// what was imported use ``overlay(id:_:)``: what is saved over an import counts as the next version of the import, and a later
-    /// pull may replace it.
+    /// pull may replace it. An edit that would take the sync identifier of another sample is refused
+    /// (``StoreError/Code/identifierTaken``), since a peer would take the two for one.
     ///
     /// ```swift
     /// let outcome = try store.write { txn in
@@ -114,6 +115,7 @@ extension WriteTransaction {
         {
             return try replaceBeneath(found, old, original, by: sample)
         }
+        if rule == .local { try refuseTakenIdentifier(of: sample, insteadOf: old, found) }
         var sample = sample
         sample.id = old.id
         sample.origin = old.origin
@@ -148,6 +150,22 @@ extension WriteTransaction {
         // A peer that holds the content is not told of another clock: that would be a greater version of the same there.
         try replaceRow(found, by: row, type: type, isSameContent: isEqual && rule == .merge)
         return .replaced
+    }
+
+    /// Of what was written here no two samples have one sync identifier within type and source: a peer would keep one of them. What
+    /// stores made apart is merged all the same, and what a peer holds twice is taken as it is.
+    private mutating func refuseTakenIdentifier(
+        of sample: Sample, insteadOf old: Sample, _ found: FoundRow
+    ) throws {
+        guard old.origin == .authored else { return }
+        let held = old.syncIdentifier ?? old.id.description
+        let text = sample.syncIdentifier ?? held
+        if text == held, sample.type == old.type, sample.source.identity == old.source.identity { return }
+        let others = try snapshot.find(syncIdentifier: text).filter { $0.row.id != old.id }
+        guard try live(others, sample) != nil else { return }
+        throw StoreError(
+            .identifierTaken, path: environment.path,
+            "The edit of sample \(old.id) takes the sync identifier of another sample of its type and source")
     }
 
     /// What versions of one sample may differ in, in the canonical form.

@@ -90,7 +90,8 @@ extension ModelRun {
         return ids.isEmpty ? nil : model.live[random.pick(ids)]
     }
 
-    /// What two live samples with one sync identifier of a type and source would mean is not defined: no operation asks.
+    /// No operation asks for two live samples with one sync identifier of a type and source: an edit is refused that would make them
+    /// (`SaveTests`), and what stores that made them apart show of them is not defined.
     func withoutCollision(_ sample: Sample, in model: ReferenceModel? = nil) -> Sample {
         let model = model ?? self.model
         var sample = sample

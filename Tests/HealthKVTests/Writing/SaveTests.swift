@@ -81,6 +81,44 @@ import Testing
         }
     }
 
+    @Test("An edit cannot take the sync identifier of another sample, nor is stored what comes with it")
+    func takenIdentifier() throws {
+        try withStore { store throws in
+            let first = weight(70, sync: "a")
+            let second = weight(80, sync: "b")
+            let third = weight(90)
+            try store.write { txn in _ = try txn.save([first, second, third]) }
+            func refused(_ sample: Sample) throws {
+                let before = try store.read { try $0.count() }
+                let error = #expect(throws: StoreError.self) { try store.write { try $0.save([weight(60), sample]) } }
+                #expect(error?.code == .identifierTaken)
+                #expect(try store.read { try $0.count() } == before)
+            }
+            var taken = second
+            taken.syncIdentifier = "a"
+            try refused(taken)
+            // The text of an id is the sync identifier of whoever was given none.
+            taken.syncIdentifier = third.id.description
+            try refused(taken)
+            // By another type or source a sample comes to one who has the same there.
+            let height = Sample(
+                .height, 1.8, .meter, from: .day(1), to: .day(1), source: app, syncIdentifier: "b", version: 0)
+            try store.save(height)
+            var moved = second
+            moved.type = .height
+            moved.quantity = Quantity(1.7, .meter)
+            try refused(moved)
+            // Its own identifier it keeps, and one that nobody has any more it may take.
+            var edit = second
+            edit.quantity.value = 81
+            #expect(try store.save(edit) == .replaced)
+            try store.write { _ = try $0.delete(id: first.id) }
+            edit.syncIdentifier = "a"
+            #expect(try store.save(edit) == .replaced)
+            #expect(try store.read { try $0.samples(syncIdentifier: "a").map(\.id) } == [second.id])
+        }
+    }
+
     @Test("A meal goes with all its nutrients") func groups() throws {
         try withStore { store throws in
             let types: [SampleType] = [.dietaryProtein, .dietaryFiber, .dietarySugar]

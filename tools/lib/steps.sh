@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# Named and timed steps, one after the other or beside each other. To be sourced after setup.sh.
+
+steps=$(mktemp -d "${TMPDIR:-/tmp}/healthkv-steps.XXXXXX")
+lane=    # the name of the lane that this process is
+lanes=() # their processes
+
+# step NAME COMMAND...: a heading, the command, its time. The first one that fails ends the script under its name.
+step() {
+    if [ -z "$lane" ]; then
+        run_step "$@"
+        return
+    fi
+    # What runs beside others speaks when it has ended, and whole.
+    local code=0
+    (run_step "$@") >"$steps/$lane" 2>&1 </dev/null || code=$?
+    until mkdir "$steps/speaking" 2>/dev/null; do sleep 0.1; done
+    cat "$steps/$lane"
+    rmdir "$steps/speaking"
+    if [ $code -ne 0 ]; then exit $code; fi
+}
+
+run_step() {
+    local name=$1 began=$SECONDS code=0
+    shift
+    printf '\n== %s\n' "$name"
+    "$@" || code=$?
+    if [ "$code" -ne 0 ]; then
+        printf '\nFailed: %s (exit %d after %s)\n' "$name" "$code" "$(duration $((SECONDS - began)))"
+        exit "$code"
+    fi
+    echo "$name" >>"$steps/done"
+    printf -- '-- %s: %s\n' "$name" "$(duration $((SECONDS - began)))"
+}
+
+steps_done() { wc -l <"$steps/done" | tr -d ' '; }
+
+# beside FUNCTION: runs its steps in a process of their own, beside what follows.
+beside() {
+    set -m # a process group of its own, which can be ended whole
+    (
+        set +m
+        trap - EXIT
+        lane=$1
+        "$1"
+    ) &
+    set +m
+    lanes+=($!)
+}
+
+# Waits for what was begun with beside. Where one has failed the script ends, and the others with it.
+together() {
+    local process code=0
+    for process in ${lanes[@]+"${lanes[@]}"}; do
+        wait "$process" || code=$?
+        if [ $code -ne 0 ]; then exit $code; fi
+    done
+    lanes=()
+}
+
+end_steps() {
+    local process
+    for process in ${lanes[@]+"${lanes[@]}"}; do kill -- "-$process" 2>/dev/null || true; done
+    rm -rf "$steps"
+}
+trap end_steps EXIT
