@@ -136,7 +136,7 @@ swift_in() {
     local package=$1 command=$2
     shift 2
     if [ -n "${HEALTHKV_TEST_BUILD:-}" ]; then
-        set -- --scratch-path "$HEALTHKV_TEST_BUILD" --disable-index-store -Xswiftc -warnings-as-errors -Xswiftc -enable-testing "$@"
+        set -- --scratch-path "$HEALTHKV_TEST_BUILD" -Xswiftc -warnings-as-errors -Xswiftc -enable-testing "$@"
     fi
     swift "$command" --package-path "$package" "$@"
 }

@@ -62,7 +62,7 @@ extension SampleReading where Self: ~Copyable {
 
 extension WriteTransaction {
     /// Runs `body` so that what it changes counts as received from a peer: it is queued for all others, not for that one. A peer that
-    /// follows the feed has seen it too, unless something that it has not seen stands before it.
+    /// follows the feed has seen it too, unless something that it has not seen stands before it, or a change got a greater version here.
     ///
     /// ```swift
     /// try store.write { txn in
@@ -77,8 +77,11 @@ extension WriteTransaction {
         defer { environment.sender = outer }
         let follower = try followerThatHasSeenAll(peer)
         let before = state.ordinal
+        let outerNews = state.isNewsToSender
+        state.isNewsToSender = false
+        defer { state.isNewsToSender = outerNews }
         let result = try body(&self)
-        if let follower, state.ordinal > before {
+        if let follower, state.ordinal > before, !state.isNewsToSender {
             try acknowledge(
                 peer: follower,
                 ChangeToken(
@@ -100,16 +103,18 @@ extension WriteTransaction {
         return isBehind ? nil : name
     }
 
-    /// Queues a saved row for the peers that want it; one whose content is as it was for those only that never heard of it.
+    /// Queues a saved row for the peers that want it; one whose content is as it was for those only that never heard of it. The
+    /// peer that a change came from is told of it only where the store made more of it than was brought.
     mutating func queue(
-        _ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false
+        _ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false,
+        isNewsToSender: Bool = false
     ) throws {
         let queues = try queues()
         if queues.isEmpty { return }
         // What was once sent is taken back whoever wrote it; what never was has no link, and nothing is queued for it.
         let isOwn = try !row.flags.contains(.imported) && (kind == .delete || isOfOwnSource(row))
         let type = try snapshot.type(type)
-        for peer in queues where peer.name != environment.sender {
+        for peer in queues where isNewsToSender || peer.name != environment.sender {
             guard peer.queue?.takes(type, isOwn: isOwn) ?? false else { continue }
             if isSameContent {
                 let isKnown = try link(peer: peer.name, sample: row.id) != nil

@@ -100,7 +100,18 @@ extension PageApplier {
         let version = max(held.version, waiting?.version ?? 0)
         if let waiting { try txn.removePending(waiting) }
         if let link = try txn.link(peer: peer, sample: held.id) { try txn.removeLink(link) }
-        try txn.enqueue(PendingOperation(peer: peer, kind: .save, sample: held.id, version: version + 1))
+        try send(held, as: version + 1, in: &txn)
         report.conflicts += 1
+    }
+
+    /// Sends what is held as a greater version, which it then has here and for other stores too: else they would let another edit,
+    /// which this one has overcome at the peer, win against it.
+    mutating func send(_ held: Sample, as version: Int64, in txn: inout WriteTransaction) throws {
+        if version > held.version {
+            var raised = held
+            raised.version = version
+            try txn.merge(raised)
+        }
+        try txn.enqueue(PendingOperation(peer: peer, kind: .save, sample: held.id, version: version))
     }
 }

@@ -66,8 +66,7 @@ extension PageApplier {
             guard version < ours, !pulled.isSameContent(as: held), plan.plan(of: held.type)?.pushes ?? false else {
                 return
             }
-            try txn.enqueue(PendingOperation(peer: peer, kind: .save, sample: held.id, version: ours))
-            return
+            return try send(held, as: ours, in: &txn)
         }
         // What an earlier installation sent, or a copy of this store, need not be sent again.
         let isKnown = link != nil && !pulled.isSameContent(as: held)
@@ -85,8 +84,7 @@ extension PageApplier {
         report.conflicts += 1
         try setLink(held.id, addition, in: &txn)
         guard plan.plan(of: held.type)?.pushes ?? false else { return }
-        let version = max(1, addition.sample.version) + 1
-        try txn.enqueue(PendingOperation(peer: peer, kind: .save, sample: held.id, version: version))
+        try send(held, as: max(1, addition.sample.version) + 1, in: &txn)
     }
 
     /// The same app edited the sample elsewhere.
