@@ -307,6 +307,46 @@ struct PeerQueueTests {
         }
     }
 
+    @Test("C25: other content than was sent gets a greater version, here too, and whoever brought it is told of that")
+    func raisedVersions() throws {
+        try withStore { store throws in
+            try register(store, "health", nil)
+            let first = Sample(.bodyMass, 72, .kilogram, at: .day(1))
+            let id = first.id
+            try store.write { txn in
+                try txn.setPeer(RegisteredPeer(name: "tablet", registered: .day(0), lastSeen: .day(0)))
+                try txn.save(first)
+                // Apple Health holds it under this version.
+                try txn.setLink(PeerLink(peer: "health", sample: id, peerID: SampleID(), version: 4))
+                for operation in try txn.pending(for: "health") { try txn.removePending(operation) }
+            }
+            let sample = try #require(try store.read { try $0.sample(id: id) })
+            func bring(_ value: Double, version: Int64) throws -> (version: Int64?, sent: [Int64], isTold: Bool) {
+                var theirs = sample
+                theirs.quantity.value = value
+                theirs.version = version
+                theirs.modified = ChangeClock(time: .day(9), replica: 1)
+                let brought = theirs
+                try store.write { txn in
+                    try txn.acknowledge(peer: "tablet", txn.currentToken)
+                    try txn.receiving(from: "tablet") { _ = try $0.merge(brought) }
+                }
+                return try store.read { txn in
+                    let unseen = try txn.changes(since: txn.peer("tablet")?.acknowledged).changes
+                    return (
+                        try txn.sample(id: id)?.version, try pending(store, "health").map(\.version), !unseen.isEmpty
+                    )
+                }
+            }
+            // What wins against the store's version, though not against what was sent.
+            let raised = try bring(73, version: 2)
+            #expect(raised.version == 5 && raised.sent == [5] && raised.isTold)
+            // A version above that is taken as it is.
+            let taken = try bring(74, version: 9)
+            #expect(taken.version == 9 && taken.sent == [9] && !taken.isTold)
+        }
+    }
+
     @Test("C25: what another app wrote is not queued for a peer that takes only this app's entries") func otherApps()
         throws
     {

@@ -64,7 +64,7 @@ final class Site {
                 store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) }, deadline: {})
             peers.append(
                 SyncPeer(
-                    WirePeer(inner: peer, wire: wire, store: store, lock: { health?.lock() }, plant: mistake),
+                    WirePeer(inner: peer, wire: wire, lock: { health?.lock() }, plant: mistake),
                     plan: Site.plan))
         }
         for other in links {

@@ -34,7 +34,6 @@ final class Wire: Sendable {
         var crash: (step: SyncStep, left: Int)?
         var hasCrashed = false
         var met: [String: Int] = [:]
-        var raised: Set<SampleID> = []
     }
 
     private let state = Mutex(State())
@@ -55,10 +54,6 @@ final class Wire: Sendable {
             if whole { (state.fault, state.crash) = (nil, nil) }
         }
     }
-
-    /// Samples that were sent with a version above the store's own: only its links know that.
-    var raised: Set<SampleID> { state.withLock { $0.raised } }
-    func noteRaised(_ ids: Set<SampleID>) { state.withLock { $0.raised.formUnion(ids) } }
 
     /// Counts a call, and answers the fault that it meets.
     func next(_ possible: Set<WireFault>) -> WireFault? {
@@ -94,8 +89,6 @@ final class Wire: Sendable {
 struct WirePeer: Peer {
     let inner: any Peer
     let wire: Wire
-    /// The store whose operations cross the wire, where the peer has versions of its own.
-    var store: SampleStore?
     /// Locks the device behind the peer, where there is one.
     let lock: @Sendable () -> Void
     var plant: PlantedMistake?
@@ -135,7 +128,6 @@ struct WirePeer: Peer {
 
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         await plant?.beforePush(operations, name)
-        noteRaised(operations)
         switch wire.next([.lost, .answerLost, .doubled, .crashBefore, .crashAfter]) {
         case .lost: return operations.map { _ in .failed(reason: "the wire lost the call") }
         case .answerLost:
@@ -152,16 +144,6 @@ struct WirePeer: Peer {
         default: break
         }
         return await inner.push(operations)
-    }
-
-    private func noteRaised(_ operations: [PushOperation]) {
-        let sent = operations.compactMap { operation in
-            if case .save(let sample) = operation.kind { (sample.id, sample.version) } else { nil }
-        }
-        let raised = try? store?.read { txn in
-            try sent.filter { id, version in try txn.sample(id: id).map { $0.version < version } ?? false }.map(\.0)
-        }
-        wire.noteRaised(Set(raised ?? []))
     }
 
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }

@@ -228,7 +228,7 @@ extension World {
 
     /// Takes down what is held without a store, before that store goes.
     private func lose(_ site: Site, beside values: [SampleID: Int]) throws {
-        (needsComparing, hasReplaced) = (true, true)
+        needsComparing = true
         unseen[site.number] = nil
         var held = values.mapValues { Set([$0]) }
         var deleted: [SampleID: Int64] = [:]

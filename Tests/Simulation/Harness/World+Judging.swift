@@ -66,15 +66,7 @@ extension World {
             found += try health(of: site)
         }
         found += try differences()
-        let raised = sites.reduce(into: Set<SampleID>()) { $0.formUnion($1.wire.raised) }
-        for id in ledger.ids {
-            // A store that is gone took with it what the version stood for that HealthKit holds. All must agree, but on what is open.
-            if hasReplaced, raised.contains(id) {
-                count("not judged")
-            } else {
-                found += try fate(of: id)
-            }
-        }
+        for id in ledger.ids { found += try fate(of: id) }
         return found
     }
 

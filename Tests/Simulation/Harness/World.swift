@@ -23,8 +23,6 @@ final class World {
     var needsComparing = false
     /// What a store has from a copy, with the name that the other one's HealthKit gave it, and what its own HealthKit had not seen by then.
     var unseen: [Int: Set<SampleID>] = [:]
-    /// Whether a store was removed, put back or copied.
-    var hasReplaced = false
     var trace: [String] = []
     /// The sample whose state is noted with everything that happens.
     var watched: SampleID?
