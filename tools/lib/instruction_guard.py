@@ -9,6 +9,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import guard_plants
+
 TOLERANCE = 0.05
 # What the system brings: its memcpy chooses by the processor and changes with each patch of the system, so it is not counted.
 SYSTEM_OBJECTS = re.compile(r"/(ld-linux|ld-musl|libc|libm|libpthread|libdl|librt|vgpreload_)[^/]*$")
@@ -132,7 +134,7 @@ def compare(guard, file, swift, counts):
                 print(f"    {line}")
     if worse:
         print(f"guard: more instructions than before: {', '.join(worse)}")
-    return 1 if worse else 0
+    return worse
 
 
 def self_test(counts):
@@ -150,12 +152,22 @@ def self_test(counts):
 
 def main():
     program, file, swift, *options = sys.argv[1:]
+    if found := list(guard_plants.complaints()):
+        print(*found, sep="\n")
+        sys.exit(1)
+    if "--plant" in options:
+        program = guard_plants.build()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as scratch:
         guard = Guard(program, scratch)
         counts = guard.measure(planted="--self-test" in options)
         if "--update" in options:
             return update(Path(file), swift, counts)
-        code = compare(guard, Path(file), swift, counts)
+        worse = compare(guard, Path(file), swift, counts)
+        if "--plant" in options:
+            found = list(guard_plants.missed(worse))
+            print(*found, f"guard --plant: {len(guard_plants.PLANTS)} plants, {len(found)} paths not caught", sep="\n")
+            sys.exit(1 if found else 0)
+        code = 1 if worse else 0
         if "--self-test" in options:
             code |= self_test(counts)
         sys.exit(code)

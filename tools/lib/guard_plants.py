@@ -1,0 +1,56 @@
+"""Slow-downs in the library's own hot paths, which the guard must catch: a copy of the tree with them is built and counted."""
+import shutil
+import subprocess
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PLACE = ROOT / ".build" / "guard"
+
+# What is done worse, and the hot paths that must be caught by it.
+Plant = namedtuple("Plant", "what path old new caught")
+
+PLANTS = [
+    Plant("each read verifies its blocks anew", "Sources/ColumnFormat/Records/StoredValue.swift",
+          "            if verified?.contains(address + UInt(from)) == true { continue }\n", "",
+          ["read_all", "fold_all", "lookup_uuid", "range_day"]),
+    Plant("the details of a chunk are encoded twice", "Sources/HealthKV/Writing/WriteTransaction+Chunks.swift",
+          "            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit))\n",
+          "            [1, 2].map { _ in encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit) }[1])\n",
+          ["import", "import_small_batches", "durable_write"]),
+]
+
+
+def complaints():
+    for plant in PLANTS:
+        count = (ROOT / plant.path).read_text().count(plant.old)
+        if count != 1:
+            yield f"the text to replace stands {count} times in {plant.path} ({plant.what})"
+
+
+def build():
+    """The program of the hot paths, with every plant."""
+    tree = PLACE / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout
+    for name in listed.split("\0"):
+        if name and (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tree / name)
+    for plant in PLANTS:
+        file = tree / plant.path
+        file.write_text(file.read_text().replace(plant.old, plant.new))
+    options = ["-c", "release", "--package-path", str(tree / "Benchmarks"), "--scratch-path", str(PLACE / "build")]
+    if subprocess.run(["swift", "build", *options, "--product", "HotPaths"], stdout=sys.stderr).returncode:
+        sys.exit("guard: the copy with the plants does not build")
+    return PLACE / "build" / "release" / "HotPaths"
+
+
+def missed(worse):
+    """What the guard did not complain of, in words."""
+    for plant in PLANTS:
+        for path in plant.caught:
+            if path not in worse:
+                yield f"{path}: {plant.what}, and that would not be caught"
