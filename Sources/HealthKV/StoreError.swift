@@ -150,6 +150,12 @@ extension StoreError {
             underlying: cause)
     }
 
+    /// Whether an error of any layer says that what stands in the file is damaged.
+    static func isDamage(_ error: any Error) -> Bool { (wrap(error, path: "") as? StoreError)?.code == .damaged }
+
+    /// Whether an error of any layer says that there is no room for what was to be written.
+    static func isFull(_ error: any Error) -> Bool { (wrap(error, path: "") as? StoreError)?.code == .full }
+
     /// Any error of the layers below as an error of the store.
     static func wrap(_ error: any Error, path: String) -> any Error {
         switch error {

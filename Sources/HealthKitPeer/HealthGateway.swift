@@ -22,12 +22,12 @@ protocol HealthGateway: Sendable {
     func deleteEmpty(_ type: SampleType, at instants: Set<Instant>) async throws(GatewayError)
     /// The sums of local days, merged over all sources; days without data are left out.
     func dailyTotals(of type: SampleType, days: LocalDays) async throws(GatewayError) -> [DayReading]
-    /// Calls `news` when types may have changed, until the answered closure is called.
+    /// Calls `news` when a type may have changed, until the answered closure is called, or until `failed` is: then it is told of nothing
+    /// more.
     func observe(
-        _ types: Set<SampleType>,
-        news: @escaping @Sendable (Set<SampleType>, _ done: @escaping @Sendable () -> Void) -> Void
-    )
-        -> @Sendable () -> Void
+        _ type: SampleType, news: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void,
+        failed: @escaping @Sendable (GatewayError) -> Void
+    ) -> @Sendable () -> Void
     /// Lets the system wake the app for a type.
     func enableWaking(for type: SampleType) async throws(GatewayError)
     /// Lets the system no longer wake the app for a type.

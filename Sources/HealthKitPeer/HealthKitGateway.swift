@@ -206,15 +206,19 @@ struct HealthKitGateway: HealthGateway {
     }
 
     func observe(
-        _ types: Set<SampleType>, news: @escaping @Sendable (Set<SampleType>, @escaping @Sendable () -> Void) -> Void
+        _ type: SampleType, news: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        failed: @escaping @Sendable (GatewayError) -> Void
     ) -> @Sendable () -> Void {
-        let known = types.compactMap { try? healthType($0) }
+        guard let healthType = try? healthType(type) else { return {} }
         let query = HKObserverQuery(
-            queryDescriptors: known.map { HKQueryDescriptor(sampleType: $0, predicate: nil) }
-        ) { _, changed, completion, error in
-            guard error == nil else { return completion() }
+            queryDescriptors: [HKQueryDescriptor(sampleType: healthType, predicate: nil)]
+        ) { _, _, completion, error in
+            if let error {
+                completion()
+                return failed(GatewayError(error))
+            }
             let completion = ObserverCompletion(call: completion)
-            news(changed.map { Set($0.map { SampleType($0.identifier) }) } ?? types) { completion.call() }
+            news { completion.call() }
         }
         store.execute(query)
         return { [store] in store.stop(query) }
@@ -322,12 +326,17 @@ extension HealthKitPeer {
     ///   - hasInfoKey: Tells whether the app's Info.plist has a key.
     ///   - deadline: Returns when a wake-up must be answered, whether or not its work is done. HealthKit stops waking an app that
     ///     does not answer.
+    ///   - pause: Returns when a type whose observer failed, that many times in a row, is to be observed again.
     public init(
         store: HKHealthStore = HKHealthStore(), source: HKSource = .default(),
         hasInfoKey: @escaping @Sendable (String) -> Bool = { Bundle.main.object(forInfoDictionaryKey: $0) != nil },
-        deadline: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(20)) }
+        deadline: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(20)) },
+        pause: @escaping @Sendable (_ failures: Int) async -> Void = { failures in
+            try? await Task.sleep(for: .seconds(min(3_600, 60 << min(failures - 1, 6))))
+        }
     ) {
         self.init(
-            gateway: HealthKitGateway(store: store, source: source), hasInfoKey: hasInfoKey, deadline: deadline)
+            gateway: HealthKitGateway(store: store, source: source), hasInfoKey: hasInfoKey, deadline: deadline,
+            pause: pause)
     }
 }

@@ -18,14 +18,16 @@ public struct HealthKitPeer: Peer {
     let gateway: any HealthGateway
     let hasInfoKey: @Sendable (String) -> Bool
     private let deadline: @Sendable () async -> Void
+    private let pause: @Sendable (Int) async -> Void
 
     init(
         gateway: any HealthGateway, hasInfoKey: @escaping @Sendable (String) -> Bool,
-        deadline: @escaping @Sendable () async -> Void
+        deadline: @escaping @Sendable () async -> Void, pause: @escaping @Sendable (Int) async -> Void
     ) {
         self.gateway = gateway
         self.hasInfoKey = hasInfoKey
         self.deadline = deadline
+        self.pause = pause
     }
 
     /// Whether there is health data here that may be used; while the device is locked it can be written only.
@@ -113,7 +115,8 @@ public struct HealthKitPeer: Peer {
         }
     }
 
-    /// Wake-ups of observers. Each is answered when its work is committed, or at the deadline.
+    /// Wake-ups of observers, one for each type, so that one that fails silences no other. Each call is answered when its work is committed,
+    /// or at the deadline.
     public func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> {
         let (stream, continuation) = AsyncStream.makeStream(of: WakeUp.self)
         // HealthKit takes no query for nothing.
@@ -122,20 +125,21 @@ public struct HealthKitPeer: Peer {
             return stream
         }
         let (gateway, deadline) = (gateway, deadline)
-        let stop = gateway.observe(types) { changed, done in
+        let observers = TypeObservers(gateway: gateway, pause: pause) { type, done in
             let once = OnlyOnce(done)
-            continuation.yield(WakeUp(changed) { once.call() })
+            continuation.yield(WakeUp([type]) { once.call() })
             Task {
                 await deadline()
                 once.call()
             }
         }
+        for type in types.sorted() { observers.begin(type) }
         let waking = Task {
             for type in types where type.kind != .correlation { try? await gateway.enableWaking(for: type) }
         }
         continuation.onTermination = { _ in
             waking.cancel()
-            stop()
+            observers.end()
         }
         return stream
     }

@@ -4,6 +4,10 @@ public enum ModelError: Error, Hashable, Sendable {
     case instantOutOfRange
     /// A text that is no date.
     case malformedDate
+    /// A text that is no day `YYYY-MM-DD` of the calendar.
+    case malformedDay(field: String)
+    /// A name that no time zone has.
+    case unknownTimeZone
     /// The start lies after the end.
     case startAfterEnd
     /// Two units of different dimensions were to be converted into each other.
@@ -39,6 +43,8 @@ extension ModelError: CustomStringConvertible {
             "The text is no UUID of a sample. One has 32 hexadecimal digits in groups of 8-4-4-4-12, not all of them zero."
         case .malformedDate:
             "The text is no date. Write it as 2024-05-31T08:00:00.5Z, with at most nine decimals."
+        case .malformedDay(let field): "The text of \(field) is no day of the calendar. Write it as 2024-05-31."
+        case .unknownTimeZone: "The time zone is not known. Write a name such as Europe/Berlin or UTC."
         case .durationMissing: "A workout whose end is not known needs a duration. Pass how long it has lasted."
         case .unknownActivity: "The kind of workout is not known. Write a name such as running, or HealthKit's number."
         case .malformedText(let field): "The text of \(field) is empty or longer than 65,535 bytes of UTF-8."

@@ -14,7 +14,7 @@ extension Sample {
             guard origin == .imported else { throw .misplacedField("original") }
             try Sample.validate(span: original.start, original.end)
             try Sample.validate(original.metadata)
-            guard original.version >= 1, original.version <= Sample.versionLimit else {
+            guard original.version >= 1, original.version < Sample.versionLimit else {
                 throw .numberOutOfRange(field: "original version")
             }
             try Sample.validate(original.quantity, in: type.canonicalUnit)

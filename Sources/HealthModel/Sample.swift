@@ -97,8 +97,11 @@ public struct Sample: Hashable, Sendable, Identifiable {
     /// The longest text that a field may hold, in bytes of UTF-8.
     public static let textLimit = 65_535
 
-    /// The greatest version: far enough from overflow that any number of edits can follow.
+    /// The versions of samples are below this. A deletion with it hides a sample for good.
     public static let versionLimit = Int64.max / 2
+
+    /// The version of an edit: one more, up to the greatest there is, where times alone decide.
+    package static func version(after version: Int64) -> Int64 { min(version, versionLimit - 2) + 1 }
 
     /// The most bytes that the texts of a sample's metadata may take together.
     public static let metadataLimit = 1 << 20
@@ -108,7 +111,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
         guard start.isRepresentable, end.isRepresentable || isOpenEnded else { throw .instantOutOfRange }
         guard start <= end else { throw .startAfterEnd }
         guard id != .zero else { throw .malformedIdentifier }
-        guard version >= 0, version <= Sample.versionLimit else { throw .numberOutOfRange(field: "version") }
+        guard version >= 0, version < Sample.versionLimit else { throw .numberOutOfRange(field: "version") }
         guard count >= 1, count <= Int(Int32.max) else { throw .numberOutOfRange(field: "count") }
         guard multiplicity >= 0, multiplicity <= Int(Int32.max) else { throw .numberOutOfRange(field: "multiplicity") }
         if let unit = type.canonicalUnit, !unit.isCompatible(with: quantity.unit) {

@@ -11,7 +11,8 @@ import CLMDB
 extension Environment {
     /// Copies one snapshot to `data.mdb` in a folder that exists and has none, and waits until it is on the disk. What
     /// is left of a copy that failed is removed. A compacting copy omits free pages and whatever deleted entries left in
-    /// others, and numbers transactions from 1; the other waits for the writer to end.
+    /// others, and numbers transactions from 1; where the file has pages that nobody owns it fails with `.corrupted`. The
+    /// other waits for the writer to end.
     ///
     /// - Parameter progress: called now and then with the bytes copied so far. Answer false to stop: then the copy fails
     ///   with `.cancelled`.
@@ -27,7 +28,7 @@ extension Environment {
             var failure: (code: Int32, operation: StaticString)?
             let code = progress.map { watchedCopy(to: descriptor, compacting, $0) } ?? copy(to: descriptor, compacting)
             if code != MDB_SUCCESS {
-                failure = (code, "mdb_env_copyfd2")
+                failure = (meaning(of: code, compacting), "mdb_env_copyfd2")
             } else if !isFlushed(descriptor) {
                 failure = (errno, "fsync")
             }
@@ -46,6 +47,11 @@ extension Environment {
             }
             try flush(folder: folder)
         }
+    }
+
+    /// A compacting copy that finds other pages than the meta page counts calls that incompatible.
+    private func meaning(of code: Int32, _ compacting: Bool) -> Int32 {
+        compacting && code == MDB_INCOMPATIBLE ? MDB_CORRUPTED : code
     }
 
     /// LMDB gives up a copy when a signal interrupts one of its writes; such a copy begins again, a few times.

@@ -29,18 +29,23 @@ func compareKeys(
     return leftRange.count - rightRange.count
 }
 
-/// A set of page numbers below a limit.
+/// A set of page numbers. It takes memory for what is in it, not for the greatest of them: a sparse file may have any size.
 struct PageSet {
-    private var words: [UInt64]
+    /// Pages that one block has bits for.
+    private static let blockPages: UInt64 = 4_096
 
-    init(limit: UInt64) { words = [UInt64](repeating: 0, count: Int(limit / 64 + 1)) }
+    private static let noPages = [UInt64](repeating: 0, count: Int(blockPages / 64))
 
-    /// Adds a page below the limit; answers false when it was there.
+    private var blocks: [UInt64: [UInt64]] = [:]
+
+    /// Adds a page; answers false when it was there.
     mutating func insert(_ page: UInt64) -> Bool {
-        let (word, bit) = (Int(page / 64), UInt64(1) << (page % 64))
-        defer { words[word] |= bit }
-        return words[word] & bit == 0
+        let word = Int(page % PageSet.blockPages / 64)
+        return PageSet.set(1 << (page % 64), in: &blocks[page / PageSet.blockPages, default: PageSet.noPages][word])
     }
 
-    func contains(_ page: UInt64) -> Bool { words[Int(page / 64)] & 1 << (page % 64) != 0 }
+    private static func set(_ bit: UInt64, in word: inout UInt64) -> Bool {
+        defer { word |= bit }
+        return word & bit == 0
+    }
 }

@@ -21,11 +21,15 @@ public final class PageFile: Sendable {
 
     private let storage: Storage
 
-    /// Opens a file for reading.
+    /// Opens a file for reading; throws ``PageFileError/noFile`` for a folder, a pipe or a device.
     public init(path: String) throws(PageFileError) {
-        // unsafe: C reads the path during the call only.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        // A pipe would let the call wait for whoever writes to it. unsafe: C reads the path during the call only.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .system(errno) }
+        guard let status = try? PageFile.status(descriptor), status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw .noFile
+        }
         storage = .descriptor(descriptor)
     }
 
@@ -106,6 +110,8 @@ public enum PageFileError: Error, Hashable, Sendable {
     case ended
     /// The system refused, with this `errno`.
     case system(Int32)
+    /// What was to be opened is a folder, a pipe or a device.
+    case noFile
 
     public static let noSuchFile = PageFileError.system(ENOENT)
 
@@ -117,6 +123,7 @@ extension PageFileError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .ended: "the file ends before it"
+        case .noFile: "it is no file"
         // unsafe: C answers a string that lives on, and it is copied at once.
         case .system(let code): unsafe "it cannot be read: \(String(cString: strerror(code))) (errno \(code))"
         }

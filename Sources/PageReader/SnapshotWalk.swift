@@ -68,7 +68,7 @@ public struct SnapshotWalk {
     let file: PageFile
     let options: Options
     let filePages: UInt64
-    var visited: PageSet
+    var visited = PageSet()
     private var buffers: [[UInt8]] = []
     private var scratch: [UInt32] = []
 
@@ -83,8 +83,6 @@ public struct SnapshotWalk {
         var size: UInt64 = 0
         do { size = try file.size() } catch { failure = error }
         filePages = size / UInt64(max(1, meta.pageSize))
-        // A sparse file may claim any size.
-        visited = PageSet(limit: min(filePages, meta.lastPage &+ 1))
         // A meta page that is out of bounds is no base to walk from.
         if meta.version != 1 || meta.complaint != nil {
             add(.metaInvalid, UInt64(meta.index), nil, meta.complaint ?? "the version is unknown")
@@ -336,12 +334,13 @@ extension SnapshotWalk {
             return false
         }
         guard case .overflow(let first) = entry.place else { return true }
-        let needed = UInt64((NodePage.header + max(1, entry.valueSize) - 1) / meta.pageSize + 1)
+        let needed = self.pages(for: entry.valueSize)
         var run = needed
         if readsHeaders(of: name), first >= 2, first < filePages {
             guard let pages = overflowRun(at: first, name) else { return false }
-            guard pages >= needed else {
-                add(.overflowPages, first, name, "the pages of a value are too few")
+            guard pages >= needed, pages <= self.pages(for: Int(UInt32.max)) else {
+                let complaint = pages < needed ? "too few" : "more than any value needs"
+                add(.overflowPages, first, name, "the pages of a value are \(complaint)")
                 return false
             }
             run = pages
@@ -349,6 +348,10 @@ extension SnapshotWalk {
         guard claim(first, count: run, name) else { return false }
         count.overflowPages += run
         return true
+    }
+
+    private func pages(for valueSize: Int) -> UInt64 {
+        UInt64((NodePage.header + max(1, valueSize) - 1) / meta.pageSize + 1)
     }
 
     /// How many pages the first one says belong to it.

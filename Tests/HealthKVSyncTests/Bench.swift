@@ -62,6 +62,9 @@ struct Bench {
 
     var peer: String { "health" }
 
+    /// What a sync commits that finds nothing, of an engine that does not run: it takes the lease and gives it back.
+    static let commitsOfLease: UInt64 = 2
+
     /// The commit at which the store comes to rest: on a busy machine what was begun may take a while.
     func restingCommit() async throws -> UInt64 {
         var (commit, rests) = (try store.info().commit, 0)

@@ -215,6 +215,7 @@ struct EngineTests {
         try await bench.engine.enable(bench.peer)
         _ = try bench.save(72)
         try await bench.sync()
+        try await bench.engine.session("health").holdLease()
         let widget = Bench.makeEngine(
             bench.store, [SyncPeer(MemoryHealthPeer(bench.health), plan: .weightTracker)], bench.clock
         ) { $0.holder = "widget" }

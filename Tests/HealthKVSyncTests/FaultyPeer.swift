@@ -42,6 +42,9 @@ final class FaultyPeer: Peer {
         fault == .countsOtherDays
             ? [DayReading(day: "1999-12-31", quantity: nil)] : try await inner.dailyTotals(request)
     }
+    func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
+        fault == .callsAllForgotten ? Set(samples.map(\.id)) : nil
+    }
     func acknowledge(_ token: [UInt8], of type: SampleType) async { memory.withLock { $0.acknowledged = true } }
 
     // MARK: Reading

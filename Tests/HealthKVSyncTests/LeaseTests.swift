@@ -19,6 +19,7 @@ struct LeaseTests {
         let bench = try Bench { $0.holder = nil }
         try await bench.engine.enable(bench.peer)
         _ = try bench.save(72)
+        try await bench.engine.session("health").holdLease()
         do {
             let first = engine(bench)
             await #expect(throws: SyncIssue.self) { try await first.enable(bench.peer) }
@@ -27,10 +28,29 @@ struct LeaseTests {
             #expect(bench.held == [72])
             await bench.engine.stop()
             #expect(try await first.sync()["health"]?.issue == nil)
+            try await first.session("health").holdLease()
             #expect(try await bench.sync().issue?.code == .busyElsewhere)
             withExtendedLifetime(first) {}
         }
         #expect(try await bench.sync().issue == nil)
+        try bench.finish()
+    }
+
+    @Test("An engine that does not run gives the lease back with its last work, and one that runs keeps it")
+    func idleEngine() async throws {
+        let bench = try Bench { $0.holder = nil }
+        try await bench.engine.enable(bench.peer)
+        let widget = engine(bench)
+        #expect(try await widget.sync()["health"]?.issue == nil)
+        #expect(try await bench.sync().issue == nil)
+        #expect(try await widget.sync()["health"]?.issue == nil)
+        bench.engine.start()
+        _ = try bench.save(72)
+        try await until("the push") { try bench.held == [72] && bench.pending.isEmpty }
+        try await bench.sync()
+        #expect(try await widget.sync()["health"]?.issue?.code == .busyElsewhere)
+        await bench.engine.stop()
+        #expect(try await widget.sync()["health"]?.issue == nil)
         try bench.finish()
     }
 

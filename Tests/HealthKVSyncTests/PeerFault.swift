@@ -8,6 +8,7 @@ enum PeerFault: String, CaseIterable, Sendable {
     case forgetsVersions, mixesIdentifiersOfTypes, takesIdentifiersOfOthers, believesIDs
     case dropsPushedDeletions, obeysLateDeletions, buriesForGood, leavesUnnamedBehind
     case listsEarliestFirst, cutsEqualStarts, digestsNothing, deniesTypes, countsOtherDays, staysSilent
+    case callsAllForgotten
 
     var rule: String {
         switch self {
@@ -44,6 +45,7 @@ enum PeerFault: String, CaseIterable, Sendable {
         case .deniesTypes: "types"
         case .countsOtherDays: "totals"
         case .staysSilent: "wake-ups"
+        case .callsAllForgotten: "forgotten"
         }
     }
 }

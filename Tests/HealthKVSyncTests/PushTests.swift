@@ -192,6 +192,68 @@ struct PushTests {
         try bench.finish()
     }
 
+    @Test("What is deleted or given up before it is marked as sent is not sent", arguments: [false, true])
+    func deletedMeanwhile(isDiscarded: Bool) async throws {
+        let clock = ManualClock()
+        let store = try Bench.makeStore(clock)
+        let id = SampleID()
+        let bench = try Bench(.weightTracker, health: MemoryHealth(), clock: clock, store: store) { options in
+            options.atStep = { step in
+                guard step == .pushCollected else { return }
+                try store.write { txn in
+                    guard let waiting = try txn.pending(peer: "health", sample: id) else { return }
+                    if isDiscarded { try txn.removePending(waiting) } else { _ = try txn.delete(id: id) }
+                }
+            }
+        }
+        try await bench.engine.enable(bench.peer)
+        _ = try bench.save(72, id: id)
+        try await bench.sync()
+        #expect(bench.held.isEmpty && bench.health.pushes == 0)
+        #expect(try bench.pending.isEmpty && bench.store.read { try $0.link(peer: "health", sample: id) } == nil)
+        try bench.finish()
+    }
+
+    @Test("What was written at one time before the sync was enabled is sent too, however much it is") func together()
+        async throws
+    {
+        let bench = try Bench()
+        let samples = (0..<1_010).map { Sample(.bodyMass, 70 + Double($0) / 100, .kilogram, at: bench.time(1)) }
+        try bench.write { _ = try $0.save(samples) }
+        _ = try bench.save(60, hour: 2)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(bench.health.live.count == 1_011)
+        try bench.finish()
+    }
+
+    @Test(
+        "What is refused for good keeps no tombstones, and a deletion that waits keeps its own",
+        arguments: [false, true])
+    func acknowledged(hasWaiting: Bool) async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let bad = try bench.save(72)
+        let (first, second) = (try bench.save(73, hour: 1), try bench.save(74, hour: 2))
+        bench.health.set(refusal: { operation in
+            switch operation.kind {
+            case .save(let sample): sample.id == bad.id ? .refused(reason: "no") : nil
+            case .delete(let deleted): deleted.id == first.id && hasWaiting ? .failed(reason: "busy") : nil
+            }
+        })
+        try await bench.sync()
+        try bench.write { _ = try $0.delete(id: first.id) }
+        let before = try bench.store.info().commit
+        try bench.write { _ = try $0.delete(id: second.id) }
+        let after = try bench.store.info().commit
+        bench.clock.advance(seconds: 90_000)
+        try await bench.sync()
+        #expect(try bench.pending.count == (hasWaiting ? 2 : 1))
+        let seen = try #require(try bench.store.read { try $0.peer("health") }?.acknowledged)
+        #expect(hasWaiting ? seen.commit < before : seen.commit >= after)
+        try bench.finish()
+    }
+
     @Test("An edit made while its sample is on the way is sent afterwards") func editMeanwhile() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)

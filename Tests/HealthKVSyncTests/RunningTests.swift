@@ -1,4 +1,5 @@
 import SyncSupport
+import Synchronization
 import Testing
 
 @testable import HealthKVSync
@@ -37,7 +38,7 @@ struct RunningTests {
         try await bench.sync()
         let commit = try bench.store.info().commit
         try await bench.sync()
-        #expect(try bench.store.info().commit == commit)
+        #expect(try bench.store.info().commit == commit + Bench.commitsOfLease)
         try bench.finish()
     }
 
@@ -65,7 +66,7 @@ struct RunningTests {
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
         bench.clock.advance(seconds: 3_590)
-        try await bench.engine.session("health").inTurn { try await $0.holdLease() }
+        try await bench.engine.session("health").holdLease()
         bench.clock.advance(seconds: 20)
         let widget = Bench.makeEngine(
             bench.store, [SyncPeer(MemoryHealthPeer(bench.health), plan: .dietApp)], bench.clock
@@ -73,6 +74,57 @@ struct RunningTests {
         #expect(try await widget.sync()["health"]?.issue?.code == .busyElsewhere)
         let expires = try #require(try bench.store.read { try $0.lease(of: "health") }?.expires)
         #expect(try #require(try nextDue(widget)) >= expires)
+        try bench.finish()
+    }
+
+    @Test(
+        "What could not be read while another engine held the lease is read when that ends, though nothing calls again",
+        arguments: [false, true])
+    func refusedPull(expires: Bool) async throws {
+        let bench = try Bench { $0.holder = "app" }
+        try await bench.engine.enable(bench.peer)
+        let widget = Bench.makeEngine(
+            bench.store, [SyncPeer(MemoryHealthPeer(bench.health), plan: .weightTracker)], bench.clock
+        ) { $0.holder = "widget" }
+        try await widget.session("health").holdLease()
+        bench.engine.start()
+        try await until("the listening") { bench.health.watchers == 1 }
+        bench.health.save(bench.scale(80, hour: 2))
+        try await until("the call back") { bench.health.completed == 1 }
+        try await until("the timer") { !bench.clock.sleepers.isEmpty }
+        #expect(try bench.weights.isEmpty)
+        if expires {
+            bench.clock.advance(seconds: 61)
+        } else {
+            try await widget.session("health").releaseLease()
+        }
+        try await until("the pull") { try bench.weights == [80] }
+        try await until("the rest") { bench.clock.sleepers.isEmpty }
+        await bench.engine.stop()
+        withExtendedLifetime(widget) {}
+        try bench.finish()
+    }
+
+    @Test(
+        "An error that neither the peer nor the engine made stands in the status, and what it ended is tried again",
+        arguments: [StoreError.Code.full, .damaged])
+    func otherError(_ code: StoreError.Code) async throws {
+        let (expected, delay): (SyncIssue.Code, Int) = code == .full ? (.delayed, 2) : (.invalid, 3_600)
+        let fails = Mutex(true)
+        let bench = try Bench { options in
+            options.atStep = { _ in
+                if fails.withLock({ $0 }) { throw StoreError(code, path: "", "as planned") }
+            }
+        }
+        try await bench.engine.enable(bench.peer)
+        bench.health.save(bench.scale(80, hour: 2))
+        #expect(try await bench.sync().issue?.code == expected)
+        #expect(try bench.status().issue?.code == expected)
+        #expect(try nextDue(bench.engine) == bench.clock.now + .seconds(delay))
+        fails.withLock { $0 = false }
+        bench.clock.advance(seconds: delay)
+        _ = try await bench.engine.session("health").inTurn { try await $0.pass(PassRequest(types: [])) }
+        #expect(try bench.weights == [80] && bench.status().issue == nil)
         try bench.finish()
     }
 
@@ -206,6 +258,7 @@ struct RunningTests {
         #expect(try await bench.sync().issue == nil)
         bench.clock.advance(seconds: 61)
         _ = try await widget.sync()
+        try await widget.session("health").holdLease()
         await #expect(throws: SyncIssue.self) { try await bench.engine.authorize(bench.peer) }
         // Whoever holds it, switching off is done at once.
         try await bench.engine.disable(bench.peer)

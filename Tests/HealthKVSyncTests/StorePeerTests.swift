@@ -76,9 +76,11 @@ struct StorePeerTests {
         try await ring.settle()
         #expect(try ring.digests().count == 1)
         #expect(try ring.stores[0].read { try $0.count() } == 60)
+        // Upkeep would commit while it is quiet.
+        for store in ring.stores { while try store.maintain() {} }
         let commits = try ring.stores.map { try $0.info().commit }
         _ = try await ring.engines[0].sync()
-        #expect(try ring.stores.map { try $0.info().commit } == commits)
+        #expect(try ring.stores.map { try $0.info().commit } == [commits[0] + Bench.commitsOfLease, commits[1]])
         try ring.finish()
     }
 

@@ -120,6 +120,35 @@ import Testing
         #expect(bench.device.uncompletedCalls == 0)
     }
 
+    @Test(
+        "A type that cannot be observed silences no other, and is observed again unless the user must be asked first",
+        arguments: [HKError.Code.unknownError, .errorAuthorizationNotDetermined])
+    func failedObserver(_ code: HKError.Code) async throws {
+        var options = SimulationOptions()
+        options.observerFiresAtStart = false
+        let bench = try await PeerBench(options)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let app = bench.app
+        let peer = HealthKitPeer(
+            store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) }, deadline: {},
+            pause: { _ in for await _ in gate {} })
+        bench.device.fail(.observe, code: code)
+        // Body mass comes first, and fails.
+        var wakeUps = peer.wakeUps(for: [.bodyMass, .stepCount]).makeAsyncIterator()
+        try bench.watch.record("StepCount", 5, "count", from: bench.clock.now)
+        #expect(await wakeUps.next()?.types == [.stepCount])
+        #expect(bench.device.count(of: .observe) == 2)
+        open.finish()
+        if code == .unknownError {
+            while bench.device.count(of: .observe) < 3 { await Task.yield() }
+            try bench.watch.record("BodyMass", 70, "kg", from: bench.clock.now)
+            #expect(await wakeUps.next()?.types == [.bodyMass])
+        } else {
+            for _ in 0..<100 { await Task.yield() }
+            #expect(bench.device.count(of: .observe) == 2)
+        }
+    }
+
     @Test("A15: at the deadline HealthKit is called back whether or not the work is done")
     func deadline() async throws {
         let bench = try await PeerBench()

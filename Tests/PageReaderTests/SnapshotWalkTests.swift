@@ -1,6 +1,8 @@
-import PageReader
+import LMDB
 import TestSupport
 import Testing
+
+@testable import PageReader
 
 @Suite("Walking a snapshot")
 struct SnapshotWalkTests {
@@ -161,6 +163,43 @@ struct SnapshotWalkTests {
         var long = sample.bytes
         long[list + 2] = 1
         #expect(SampleFile.kinds(long).contains(.freeList))
+    }
+
+    @Test("A long list of free pages is read whole, piece by piece")
+    func longFreeList() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment(folder: folder.path, options: .init(mapSize: 128 << 20, scratch: true))
+        for isRemoved in [false, true] {
+            var transaction = try environment.beginWrite()
+            let table = try environment.openTable(named: "values", in: &transaction)
+            for number in 0..<40 as Range<UInt8> {
+                if isRemoved {
+                    try transaction.delete(table, [number])
+                } else {
+                    try transaction.put(table, [number], [UInt8](repeating: number, count: 1 << 20))
+                }
+            }
+            try transaction.commit()
+        }
+        let free = try freePages(environment)
+        environment.close()
+        let file = try PageFile(path: folder.path + "/data.mdb")
+        let walk = SnapshotWalk(file, try #require(MetaPages(file).newest))
+        #expect(walk.findings == [] && walk.freePages == UInt64(free) && free > 8_192)
+    }
+
+    private func freePages(_ environment: Environment) throws -> Int {
+        let transaction = try environment.beginRead()
+        return try transaction.view.freeStatistics().freePages
+    }
+
+    @Test("A set of pages takes memory for what is in it, whatever the numbers are")
+    func pageSet() {
+        var set = PageSet()
+        for page in [0, 63, 64, 4_095, 4_096, 1 << 40, .max] as [UInt64] {
+            let (isNew, isNewAgain) = (set.insert(page), set.insert(page))
+            #expect(isNew && !isNewAgain, "\(page)")
+        }
     }
 
     @Test("A long value whose first page is none is found when the pages are asked")

@@ -13,6 +13,7 @@
 enum KVInspect {
     static func main() {
         Interruption.installHandlers()
+        WatchedProcess.join()
         let console = Console(environment: ProcessInfo.processInfo.environment)
         exit(Tool(console: console).run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }

@@ -18,10 +18,10 @@ struct PageInspection {
         let file: PageFile
         do {
             file = try PageFile(path: folder + "/data.mdb")
+        } catch  where error == .noSuchFile {
+            throw StoreError(.noStore, path: folder, "data.mdb cannot be opened", underlying: error)
         } catch {
-            throw StoreError(
-                error == .noSuchFile ? .noStore : .storage, path: folder, "data.mdb cannot be opened", underlying: error
-            )
+            throw StoreError.unopened(folder, error)
         }
         var inspection = try PageInspection(file, folder, limit: limit)
         for _ in 1..<PageInspection.attempts where !inspection.isSound && inspection.hasMoved {
@@ -38,7 +38,7 @@ struct PageInspection {
         } catch  where error == .noSuchFile {
             return nil
         } catch {
-            throw StoreError(.storage, path: folder, "data.mdb cannot be opened", underlying: error)
+            throw StoreError.unopened(folder, error)
         }
         let metas = MetaPages(file)
         if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }

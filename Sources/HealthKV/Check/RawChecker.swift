@@ -30,16 +30,17 @@ struct RawChecker: ~Copyable {
         }
     }
 
-    /// Looks at all that the newest snapshot leads to.
-    mutating func run(_ inspection: PageInspection) {
+    /// Looks at all that the newest snapshot leads to. `step` is called before each value; what it throws ends the check.
+    mutating func run(_ inspection: PageInspection, _ step: () throws -> Void) rethrows {
         guard let meta = inspection.metas.newest else {
             report.unexamined.append("everything: no meta page leads to a snapshot")
             return
         }
         var options = SnapshotWalk.Options()
         options.limit = 0
-        let walk = SnapshotWalk(inspection.file, meta, options: options, visits: { TableCode(name: $0) != nil }) {
-            entry in look(at: entry, meta)
+        let walk = try SnapshotWalk(inspection.file, meta, options: options, visits: { TableCode(name: $0) != nil }) {
+            try step()
+            look(at: $0, meta)
         }
         failure = failure ?? walk.failure
         let found = Set(walk.tables.map(\.name))

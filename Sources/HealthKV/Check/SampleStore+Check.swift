@@ -76,13 +76,26 @@ extension SampleStore {
     }
 }
 
+extension SampleStore {
+    /// How many values of the store in a folder cannot be read, found by ordinary reads of all of them.
+    ///
+    /// - Parameter step: called before each value; what it throws ends the search.
+    package static func countUnreadableValues(in folder: String, _ step: () throws -> Void) throws -> Int {
+        let inspection = try PageInspection(folder: folder, limit: 0)
+        var checker = RawChecker(CheckReport(), limit: 0)
+        try checker.run(inspection, step)
+        if let failure = checker.failure { throw StoreError.unreadable(folder, failure) }
+        return checker.report.omitted
+    }
+}
+
 extension PageInspection {
     /// What the pages show, and what the values that they still lead to do.
     fileprivate func rawReport(_ folder: String, limit: Int) throws -> CheckReport {
         var report = CheckReport()
         (report.findings, report.omitted) = (findings, omitted)
         var checker = RawChecker(report, limit: limit)
-        checker.run(self)
+        checker.run(self) {}
         if let failure = checker.failure { throw StoreError.unreadable(folder, failure) }
         return checker.report
     }

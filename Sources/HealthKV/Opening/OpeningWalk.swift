@@ -22,7 +22,7 @@ struct OpeningWalk {
             file = try PageFile(path: folder + "/data.mdb")
             if try file.size() == 0 { throw OpeningWalk.damaged(folder, "data.mdb is empty") }
         } catch let error as PageFileError {
-            throw StoreError(.storage, path: folder, "data.mdb cannot be opened", underlying: error)
+            throw StoreError.unopened(folder, error)
         }
         _ = try soundMetas()
     }
@@ -82,6 +82,16 @@ struct OpeningWalk {
 
     static func damaged(_ path: String, _ detail: String, _ underlying: (any Error)? = nil) -> StoreError {
         StoreError(.damaged, path: path, detail, underlying: underlying)
+    }
+}
+
+extension StoreError {
+    /// Why the data file of a folder could not be opened for reading.
+    static func unopened(_ folder: String, _ error: PageFileError) -> StoreError {
+        if error == .noFile {
+            return StoreError(.notAStore, path: folder + "/data.mdb", "This is no file, so the folder holds no store")
+        }
+        return StoreError(.storage, path: folder, "data.mdb cannot be opened", underlying: error)
     }
 }
 

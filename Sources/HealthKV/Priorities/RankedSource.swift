@@ -109,7 +109,11 @@ extension WriteTransaction {
 
     /// Marks every summary of a type as stale.
     mutating func markAllStale(_ type: UInt32) throws {
-        guard let range = try snapshot.extent(of: type) else { return }
+        let all = Instant.earliest.nanoseconds...Instant.latest.nanoseconds
+        var range: ClosedRange<Int64>?
+        // Where a chunk cannot be read nothing is known of how far samples reach.
+        do { range = try snapshot.extent(of: type) } catch  where StoreError.isDamage(error) { range = all }
+        guard let range else { return }
         context.stale.mark(type, range.lowerBound, range.upperBound)
         state.isChanged = true
     }

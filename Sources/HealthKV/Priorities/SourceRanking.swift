@@ -53,15 +53,15 @@ extension Snapshot {
         let order = given ?? record.orders[type] ?? []
         let place = RankedSource.place(of: source, isUserEntered: entry.isUserEntered, in: order)
         return RankKey(
-            place: place ?? .max, isListed: place != nil, isUserEntered: entry.isUserEntered,
-            kind: record.kinds[entry.source] ?? .other, number: entry.source, name: source.name)
+            place: place ?? .max, isUserEntered: entry.isUserEntered, kind: record.kinds[entry.source] ?? .other,
+            number: entry.source, name: source.name)
     }
 }
 
-/// Orders classes: as listed, then entered by the user, watch, phone, others; the source seen last first.
+/// Orders classes: as listed, then entered by the user, watch, phone, others; the source seen last first. So do several sources that
+/// share a place, which one that names no bundle gives to all of its name.
 struct RankKey: Comparable {
     let place: Int
-    let isListed: Bool
     let isUserEntered: Bool
     let kind: SourceKind
     let number: UInt32
@@ -69,7 +69,6 @@ struct RankKey: Comparable {
 
     static func < (left: RankKey, right: RankKey) -> Bool {
         if left.place != right.place { return left.place < right.place }
-        if left.isListed { return left.isUserEntered && !right.isUserEntered }
         if left.isUserEntered != right.isUserEntered { return left.isUserEntered }
         if !left.isUserEntered, left.kind != right.kind { return left.kind < right.kind }
         if left.number != right.number { return left.number > right.number }

@@ -66,19 +66,18 @@ package struct StoredSamples {
 
 extension SampleReading where Self: ~Copyable {
     /// Calls `body` with all samples of a type, shadowed ones too, ordered by start, end and id, some at a time, and with what makes
-    /// a whole sample of the one at an index.
+    /// a whole sample of the one at an index, until it answers false.
     ///
     /// - Parameter skippingDamage: passes over what is damaged, and answers what that was.
     package func forEachStored(
         of type: SampleType, skippingDamage: Bool,
-        _ body: (StoredSamples, _ whole: (Int) throws -> Sample) throws -> Void
+        _ body: (StoredSamples, _ whole: (Int) throws -> Sample) throws -> Bool
     ) throws -> [DamagedRange] {
         guard let number = try snapshot.number(of: type) else { return [] }
         let snapshot = snapshot
         let log = skippingDamage ? DamageLog() : nil
         try snapshot.forEachRun(of: number, SampleQuery(includeShadowed: true), skippingDamage: log) { rows in
             try body(StoredSamples(rows: rows)) { try snapshot.sample(rows[$0], number) }
-            return true
         }
         return log?.ranges(of: type) ?? []
     }

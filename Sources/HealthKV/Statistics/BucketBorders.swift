@@ -164,12 +164,17 @@ private struct BorderBuilder {
         }
         let days = (offsets.day(at: first), offsets.day(at: last))
         var cursor = LocalCursor(offsets)
+        /// Where the local clock shows a time first; the anchor is a border even where the clock shows its time again.
+        func border(_ number: Int, _ local: Int64) -> Int64 {
+            let first = cursor.first(local)
+            return number == 0 ? anchor?.second ?? first : first
+        }
         if let step = interval.days {
             let start = (days.0 - anchorDay).dividedDown(by: step) - 1
             let end = (days.1 - anchorDay).dividedDown(by: step) + 2
             seconds.reserveCapacity(end - start + 1)
             for number in start...end {
-                append(cursor.first(Int64(anchorDay + number * step) * CivilTime.secondsPerDay + time))
+                append(border(number, Int64(anchorDay + number * step) * CivilTime.secondsPerDay + time))
             }
         } else if let step = interval.months {
             let anchorDate = CivilTime.date(anchorDay)
@@ -181,7 +186,7 @@ private struct BorderBuilder {
             let end = months(days.1).dividedDown(by: step) + 2
             for number in start...end {
                 let day = CivilTime.day(anchorDay, addingMonths: number * step)
-                append(cursor.first(Int64(day) * CivilTime.secondsPerDay + time))
+                append(border(number, Int64(day) * CivilTime.secondsPerDay + time))
             }
         }
     }

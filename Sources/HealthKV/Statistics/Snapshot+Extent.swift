@@ -2,31 +2,28 @@ import ColumnFormat
 import HealthModel
 
 extension Snapshot {
-    /// From the earliest start to the latest end of a type's visible samples, an open end counting as the start.
+    /// From the earliest start to the last nanosecond that a visible sample of a type covers, an open end counting as the start.
     func extent(of type: UInt32) throws -> ClosedRange<Int64>? {
         var extent: ClosedRange<Int64>?
         let scratch = ReachScratch()
         for duration in DurationClass.allCases {
             let lane = Lane(type: type, duration: duration)
-            var (first, last): (Int64?, Int64?)
+            var first: Int64?
             try forEachChunk(lane, from: .least, to: .greatest) { chunk in
                 first = try scratch.columns.reach(of: chunk, self)?.first
                 return first == nil
             }
             guard let first else { continue }
+            var last = first
             try forEachChunk(lane, from: .least, to: .greatest, descending: true) { chunk in
-                last = try scratch.columns.reach(of: chunk, self)?.last
-                return last == nil
+                guard let reach = try scratch.columns.reach(of: chunk, self) else { return true }
+                // An end does not belong to its sample, unless that lasts no time.
+                last = max(last, reach.last, reach.end - 1)
+                // Samples of a class end within its length: what starts earlier than that ends before what was seen.
+                return duration == .long
+                    || chunk.key.lower.start > (Instant(nanoseconds: last) + -duration.longest).nanoseconds
             }
-            // Samples of a class end within its length; only of the longest ones the ends must be looked at.
-            var end = (Instant(nanoseconds: last ?? first) + (duration == .long ? 0 : duration.longest)).nanoseconds
-            if duration == .long {
-                try forEachChunk(lane, from: .least, to: .greatest) { chunk in
-                    if let reach = try scratch.columns.reach(of: chunk, self) { end = max(end, reach.end) }
-                    return true
-                }
-            }
-            extent = min(extent?.lowerBound ?? first, first)...max(extent?.upperBound ?? end, end)
+            extent = min(extent?.lowerBound ?? first, first)...max(extent?.upperBound ?? last, last)
         }
         return extent
     }

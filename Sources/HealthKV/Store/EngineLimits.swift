@@ -30,6 +30,8 @@ package struct EngineLimits: Sendable {
     package var identityFilters = 128
     /// Tombstones that one step of pruning looks at.
     package var tombstonesPerStep = 2_000
+    /// Resolved conflicts that are kept, the latest of them: at some hundred bytes each a few MB.
+    package var auditEntries = 10_000
     /// Rows that an import brings into a lane at a time: enough to fill many chunks, few enough to bound memory.
     package var importWindow = 32_768
     /// A batch with fewer identities than this is looked up; a larger one is compared with the index in one pass.

@@ -50,6 +50,8 @@ extension SampleStore {
                     .damaged, path: path,
                     "The copy is damaged and was removed, and the store may be too: \(error.detail)")
             }
+            // What LMDB finds damaged while it copies stands in the store itself.
+            if let error = error as? LMDBError, StoreError.isDamage(error) { throw StoreError.wrap(error, path: path) }
             throw StoreError.wrap(error, path: folder)
         }
     }

@@ -56,7 +56,7 @@ public final class SampleStore: Sendable {
         public var onNotice: (@Sendable (StoreNotice) -> Void)?
         /// The wall clock.
         public var clock: @Sendable () -> Instant = SystemClock.now
-        /// How long tombstones are kept at least.
+        /// How long tombstones are kept at least, and conflicts that were resolved at most.
         public var tombstoneDays = 400
         /// How long the writing thread waits for work before it ends.
         public var idlePeriod: Duration = .seconds(2)

@@ -51,10 +51,10 @@ extension Snapshot {
         return try SummaryContent(stored, block: block, aggregation)
     }
 
-    /// The first stale stretch of hours of any type, with the type; `nil` when nothing is stale.
-    func firstStaleRange() throws -> (type: UInt32, hours: ClosedRange<Int64>)? {
+    /// The first stale stretch of hours of any type, or of those behind one, with the type; `nil` when nothing is stale.
+    func firstStaleRange(behind passed: UInt32? = nil) throws -> (type: UInt32, hours: ClosedRange<Int64>)? {
         var cursor = try view.cursor(tables[.upkeep])
-        guard try cursor.seek([StaleRange.upkeepKind]) else { return nil }
+        guard try cursor.seek(passed.map { StaleRange.key($0, .max) } ?? [StaleRange.upkeepKind]) else { return nil }
         let key = cursor.key.copied()
         guard key.count == 13, key[0] == StaleRange.upkeepKind else { return nil }
         let type = key[1..<5].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

@@ -5,20 +5,33 @@ import LMDB
 /// Brings summaries up to date. A write only marks the hours that it touched; steps of bounded length sum them up anew from
 /// samples, so that sums never drift. Until then these hours are answered from samples.
 extension WriteTransaction {
-    /// Sums up stale hours until about `limit` samples were looked at.
+    /// Sums up stale hours until about `limit` samples were looked at. Where samples of a type are damaged its hours stay stale, and are
+    /// answered from samples; that is an error only when nothing else was left to do, so that it costs other types nothing.
     mutating func refreshSummaries(rows limit: Int) throws {
         var left = limit
-        while left > 0, let (type, hours) = try snapshot.firstStaleRange() {
-            guard let aggregation = try snapshot.summarizedAggregation(of: type) else {
-                try remove(.upkeep, StaleRange.key(type, hours.lowerBound))
-                continue
+        var (passed, damage): (UInt32?, (any Error)?) = (nil, nil)
+        var isAnyDone = false
+        while left > 0, let (type, hours) = try snapshot.firstStaleRange(behind: passed) {
+            do {
+                try refreshSummaries(type, hours, rows: &left)
+                isAnyDone = true
+            } catch  where StoreError.isDamage(error) {
+                (passed, damage) = (type, error)
             }
-            let next = try refresh(type, aggregation, hours, rows: &left)
+        }
+        if let damage, !isAnyDone { throw damage }
+    }
+
+    private mutating func refreshSummaries(_ type: UInt32, _ hours: ClosedRange<Int64>, rows left: inout Int) throws {
+        guard let aggregation = try snapshot.summarizedAggregation(of: type) else {
             try remove(.upkeep, StaleRange.key(type, hours.lowerBound))
-            if next <= hours.upperBound {
-                let rest = next...hours.upperBound
-                try put(.upkeep, StaleRange.key(type, next), StaleRange.value(type, rest, commit: commit))
-            }
+            return
+        }
+        let next = try refresh(type, aggregation, hours, rows: &left)
+        try remove(.upkeep, StaleRange.key(type, hours.lowerBound))
+        if next <= hours.upperBound {
+            let rest = next...hours.upperBound
+            try put(.upkeep, StaleRange.key(type, next), StaleRange.value(type, rest, commit: commit))
         }
     }
 

@@ -9,7 +9,10 @@ extension WriteTransaction {
     @discardableResult
     public mutating func merge(_ deletion: DeletedSample) throws -> Bool {
         // Without a version no tombstone was left, and there is nothing to take over.
-        guard deletion.version > 0 else { return false }
+        guard deletion.version != 0 else { return false }
+        guard (1...Sample.versionLimit).contains(deletion.version) else {
+            throw ModelError.numberOutOfRange(field: "version")
+        }
         return try whole { transaction in
             transaction.witness(deletion.modified)
             if let found = try transaction.liveRow(of: deletion) {
@@ -57,6 +60,7 @@ extension WriteTransaction {
     /// sample.
     @discardableResult
     public mutating func delete(id: SampleID, version: Int64) throws -> Bool {
+        guard version <= Sample.versionLimit else { throw ModelError.numberOutOfRange(field: "version") }
         guard let found = try snapshot.find(id) else { return false }
         return try whole { transaction in
             guard let live = try transaction.settled(found) else { return false }
@@ -100,19 +104,23 @@ extension SampleReading where Self: ~Copyable {
         return (row.commit, row.ordinal) > (token.commit, token.ordinal)
     }
 
-    /// The deletions that a mass operation left, by its place in the feed. They are all there once its steps are done.
-    public func deletions(at token: ChangeToken) throws -> [DeletedSample] {
-        let snapshot = snapshot
-        var deletions: [DeletedSample] = []
-        var cursor = try snapshot.view.cursor(snapshot.tables[.tombstones])
-        while try cursor.next() {
-            let key = cursor.key.copied()
-            guard key.first == 1 else { break }
-            let tombstone = try Tombstone(cursor.value, key: key)
-            guard tombstone.commit == token.commit, tombstone.ordinal == token.ordinal else { continue }
-            deletions.append(try snapshot.deletedSample(tombstone))
-        }
-        return deletions
+    /// Some of the deletions that the store remembers, in the order of their ids: those that a mass operation left, by its place
+    /// in the feed, or all. What a mass operation deletes is all there once ``isUnfinished(removalAt:)`` says no.
+    ///
+    /// ```swift
+    /// var page = try store.read { try $0.deletions(at: change.token) }
+    /// while let next = page.next { page = try store.read { try $0.deletions(at: change.token, after: next) } }
+    /// ```
+    public func deletions(
+        at token: ChangeToken? = nil, after id: SampleID? = nil, limit: Int = 1_000
+    ) throws -> DeletionPage {
+        try snapshot.deletions(at: token, after: id, limit: max(1, limit))
+    }
+
+    /// Whether the mass operation at a place in the feed is still being carried out: not all that it deletes has its tombstone
+    /// yet.
+    public func isUnfinished(removalAt token: ChangeToken) -> Bool {
+        snapshot.context.intents.contains { ($0.commit, $0.ordinal) == (token.commit, token.ordinal) }
     }
 
     /// The deletion that stands against a sync identifier of a type and source; `nil` where none does.
@@ -125,5 +133,38 @@ extension SampleReading where Self: ~Copyable {
         }
         let sync = SyncIdentity(type: type, source: source, identifier: syncIdentifier)
         return try snapshot.tombstone(sync).map { try snapshot.deletedSample($0) }
+    }
+}
+
+/// Some of the deletions that a store remembers.
+public struct DeletionPage: Sendable, Hashable {
+    /// The deletions. There may be none on a page that is not the last.
+    public let deletions: [DeletedSample]
+    /// The next page begins behind this id; `nil` at the end.
+    public let next: SampleID?
+}
+
+extension Snapshot {
+    /// A page looks at no more tombstones than these, however few of them are asked for: a read is not to last long.
+    private static let tombstonesAtOnce = 65_536
+
+    fileprivate func deletions(at token: ChangeToken?, after id: SampleID?, limit: Int) throws -> DeletionPage {
+        var deletions: [DeletedSample] = []
+        var (last, left) = (id, Snapshot.tombstonesAtOnce)
+        var cursor = try view.cursor(tables[.tombstones])
+        var found = try cursor.seek(Tombstone.key(id ?? .zero))
+        while found {
+            let key = cursor.key.copied()
+            // Behind those by id stand those by sync identity.
+            guard key.first == 1 else { break }
+            let tombstone = try Tombstone(cursor.value, key: key)
+            found = try cursor.next()
+            if tombstone.id == id { continue }
+            if left == 0 || deletions.count == limit { return DeletionPage(deletions: deletions, next: last) }
+            (last, left) = (tombstone.id, left - 1)
+            if let token, (tombstone.commit, tombstone.ordinal) != (token.commit, token.ordinal) { continue }
+            deletions.append(try deletedSample(tombstone))
+        }
+        return DeletionPage(deletions: deletions, next: nil)
     }
 }

@@ -60,6 +60,31 @@ extension SampleReading where Self: ~Copyable {
     }
 }
 
+extension SampleReading where Self: ~Copyable {
+    /// Up to where a peer with a queue has seen the changes: to before the oldest that waits for it, and before the oldest deletion that does.
+    /// What was refused for good and saves needs nothing that was deleted. `nil` while a mass deletion is under way.
+    public func seenThroughQueue(of peer: String) throws -> ChangeToken? {
+        let (snapshot, token) = (snapshot, currentToken)
+        guard !hasUnfinishedRemovals else { return nil }
+        var (place, seen): (UInt64, UInt64) = (0, .max)
+        while true {
+            let page = try pending(for: peer, after: place, limit: 256)
+            for operation in page where operation.state != .quarantined || operation.kind == .delete {
+                seen = min(seen, max(1, operation.sequence >> 32) - 1)
+                // It may have come into the queue long after it was made.
+                guard operation.kind == .delete, let tombstone = try snapshot.tombstone(operation.sample) else {
+                    continue
+                }
+                seen = min(seen, max(1, tombstone.commit) - 1)
+            }
+            guard page.count == 256, let last = page.last else { break }
+            place = last.sequence
+        }
+        guard seen < token.commit else { return token }
+        return ChangeToken(store: token.store, epoch: token.epoch, commit: seen, ordinal: .max)
+    }
+}
+
 extension WriteTransaction {
     /// Runs `body` so that what it changes counts as received from a peer: it is queued for all others, not for that one. A peer that
     /// follows the feed has seen it too, unless something that it has not seen stands before it, or a change got a greater version here.

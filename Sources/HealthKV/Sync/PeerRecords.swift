@@ -138,7 +138,8 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
     }
 }
 
-/// A conflict that was resolved, with what it displaced, so that it can be restored.
+/// A conflict that was resolved, with what it displaced, so that it can be restored. Upkeep forgets those that are older than
+/// tombstones have to be, and the oldest of more than ten thousand.
 public struct AuditEntry: Sendable, Hashable {
     /// The commit that resolved the conflict.
     public let commit: UInt64

@@ -125,7 +125,8 @@ extension WriteTransaction {
         try removeTotals(peer: name)
     }
 
-    /// Notes that a peer has seen our changes up to a token.
+    /// Notes that a peer has seen our changes up to a token. One that is retired stays so: what it missed is forgotten, and
+    /// whoever syncs with it brings it in line before ``endRetirement(of:)``.
     public mutating func acknowledge(peer name: String, _ token: ChangeToken) throws {
         guard token.store == state.header.storeID, token.epoch == state.header.epoch, token.commit <= commit else {
             throw StoreError(
@@ -136,6 +137,16 @@ extension WriteTransaction {
         peer.lastSeen = now
         peer.acknowledged = peer.acknowledged.map { max($0, token) } ?? token
         try setPeer(peer)
+    }
+
+    /// Notes that a peer is there, and keeps tombstones for it again if it was retired. Answers false when it is not registered.
+    @discardableResult
+    public mutating func endRetirement(of name: String) throws -> Bool {
+        guard var peer = try peer(name) else { return false }
+        peer.lastSeen = environment.now()
+        peer.isRetired = false
+        try setPeer(peer)
+        return true
     }
 
     /// Keeps our place in a peer's feed. Call it in the transaction that stores what the place stands for.
@@ -206,4 +217,9 @@ extension WriteTransaction {
     public mutating func removeAudit(_ entry: AuditEntry) throws {
         try forget(PeerKey.audit(entry.commit, entry.ordinal), as: AuditEntry.self)
     }
+}
+
+extension SampleStore {
+    /// What time it is by the clock of the store, which stamps what is known of peers.
+    package var now: Instant { core.options.clock() }
 }

@@ -53,6 +53,23 @@ private enum TotalKey {
     }
 }
 
+extension DailyTotal {
+    /// Throws where a store does not keep it: a day on which no sample can lie, a zone that nobody knows, a type or unit that no
+    /// sample of it could have.
+    public func validate() throws(ModelError) {
+        _ = try LocalDay.number(day, field: "day")
+        for (text, field) in [(peer, "peer"), (zone, "zone")] where text.isEmpty || text.utf8.count > Sample.textLimit {
+            throw .malformedText(field: field)
+        }
+        guard TimeZone(identifier: zone) != nil else { throw .unknownTimeZone }
+        // What else is stored of it are its type and time: a sample of them would be valid.
+        try Sample(type, 0, type.canonicalUnit ?? unit, at: time).validate()
+        if let canonical = type.canonicalUnit, !canonical.isCompatible(with: unit) {
+            throw .incompatibleUnits(from: unit.symbol, to: canonical.symbol)
+        }
+    }
+}
+
 extension WriteTransaction {
     /// Keeps a peer's total of a day. A newer reading takes the place of an older one, except an incomplete over a complete one, or
     /// none over some; answers whether this one is kept. A day on which no sample can lie and a zone that nobody knows are errors.
@@ -67,17 +84,8 @@ extension WriteTransaction {
     /// ```
     @discardableResult
     public mutating func setTotal(_ total: DailyTotal) throws -> Bool {
+        try total.validate()
         let day = try LocalDay.number(total.day, field: "day")
-        for (text, field) in [(total.peer, "peer"), (total.zone, "zone")]
-        where text.isEmpty || text.utf8.count > Sample.textLimit {
-            throw ModelError.malformedText(field: field)
-        }
-        guard TimeZone(identifier: total.zone) != nil else { throw ModelError.malformedText(field: "zone") }
-        // What else is stored of it are its type and time: a sample of them would be valid.
-        try Sample(total.type, 0, total.type.canonicalUnit ?? total.unit, at: total.time).validate()
-        if let unit = total.type.canonicalUnit, !unit.isCompatible(with: total.unit) {
-            throw ModelError.incompatibleUnits(from: total.unit.symbol, to: unit.symbol)
-        }
         try checkRoom()
         return try whole { transaction in
             let number = try transaction.number(of: total.type)

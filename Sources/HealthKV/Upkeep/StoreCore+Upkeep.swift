@@ -16,7 +16,7 @@ extension StoreCore {
         guard !isPoisoned.load(ordering: .acquiring) else { return .none }
         let header = try read { $0.context.header }
         if header.intents > 0 {
-            try transact { try $0.advanceFirstIntent(chunks: options.limits.chunksPerStep) }
+            try advanceIntent()
             return .more
         }
         if try pruneStep(header) { return .more }
@@ -25,6 +25,19 @@ extension StoreCore {
         } catch let error as StoreError where error.code == .full {
             // What is left of the room is for deletions.
             return .none
+        }
+    }
+
+    /// Carries the oldest mass operation on: in smaller steps where what is left of the room is too little for a whole one.
+    private func advanceIntent() throws {
+        var chunks = options.limits.chunksPerStep
+        while true {
+            do {
+                try transact { [chunks] in try $0.advanceFirstIntent(chunks: chunks) }
+                return
+            } catch  where chunks > 1 && StoreError.isFull(error) {
+                chunks /= 2
+            }
         }
     }
 
@@ -66,7 +79,8 @@ extension StoreCore {
     /// clock, so a store that was only left alone goes on with it.
     private static let believedDays: Int64 = 90
 
-    /// Forgets tombstones that are old enough and that every peer has seen, once a day.
+    /// Forgets tombstones that are old enough and that every peer has seen, and conflicts that were resolved long ago: once a
+    /// day.
     private func pruneStep(_ header: StoreHeader) throws -> Bool {
         let now = options.clock().nanoseconds
         let day = DurationClass.day.longest
@@ -108,8 +122,8 @@ extension WriteTransaction {
         syncHeader()
     }
 
-    /// Forgets tombstones from before `horizon` that every registered peer has seen. Looks at `count` of them, and
-    /// answers where to go on; `nil` at the end.
+    /// Forgets tombstones from before `horizon` that every registered peer has seen, then resolved conflicts. Looks at `count` of
+    /// them, and answers where to go on; `nil` at the end.
     mutating func prune(before horizon: Int64, from position: [UInt8], count: Int, now: Int64) throws -> [UInt8]? {
         // A peer that has acknowledged nothing holds everything back.
         // A token inside a commit has not seen all of it.
@@ -127,12 +141,33 @@ extension WriteTransaction {
             // Tokens from before a forgotten deletion can no longer be continued.
             state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
         }
+        if next == nil, try pruneAudit(before: horizon, keeping: environment.limits.auditEntries, count: count) {
+            syncHeader()
+            return WriteTransaction.behindTombstones
+        }
         if next == nil {
             state.header.prunedAt = now
             state.isChanged = true
         }
         syncHeader()
         return next
+    }
+
+    /// No tombstone has a key from here on.
+    private static let behindTombstones: [UInt8] = [.max]
+
+    /// Forgets resolved conflicts from before `horizon`, and the oldest of more than `limit`: at most `count`. Answers whether
+    /// more are to go.
+    private mutating func pruneAudit(before horizon: Int64, keeping limit: Int, count: Int) throws -> Bool {
+        let surplus = try snapshot.view.statistics(context.tables[.audit]).entries - limit
+        // They stand in the order in which they were resolved.
+        let oldest = try snapshot.records(limit: max(1, count), as: AuditEntry.self)
+        var removed = 0
+        for entry in oldest where removed < surplus || entry.time.nanoseconds < horizon {
+            try removeAudit(entry)
+            removed += 1
+        }
+        return removed == max(1, count)
     }
 }
 

@@ -25,7 +25,7 @@ struct LocalDay {
 
     /// The number of a day `YYYY-MM-DD` on which a sample may lie.
     static func number(_ text: String, field: String) throws(ModelError) -> Int {
-        guard let day = CivilTime.day(text) else { throw ModelError.malformedText(field: field) }
+        guard let day = CivilTime.day(text) else { throw .malformedDay(field: field) }
         guard numbers.contains(day) else { throw ModelError.instantOutOfRange }
         return day
     }

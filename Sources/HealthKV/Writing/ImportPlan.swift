@@ -82,6 +82,12 @@ extension SampleBatch {
                 throw ModelError.numberOutOfRange(field: "category value")
             }
         }
+        let isWorkout = kinds.map { $0.type.kind == .workout }
+        if isWorkout.contains(true) {
+            for row in 0..<count where isWorkout[Int(kindOfRow[row])] && ends[row] == .max && values[row].isNaN {
+                throw ModelError.durationMissing
+            }
+        }
         for (row, rare) in extras {
             // Before the id is derived from it.
             guard rare.multiplicity >= 0 else { throw ModelError.numberOutOfRange(field: "multiplicity") }

@@ -4,6 +4,8 @@ import HealthModel
 /// Counts, touched spans and stale marks follow every row that comes or goes.
 extension WriteTransaction {
     mutating func account(_ lane: Lane, _ merged: LaneEdit.Merged) throws {
+        // From here on an operation that fails has failed half way.
+        state.writes += 1
         try account(lane, merged.removed[...], -1)
         try account(lane, merged.added, 1)
         // Where a row went something may be told anew too: an edit may have taken it to another duration class.

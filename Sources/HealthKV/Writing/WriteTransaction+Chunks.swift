@@ -41,8 +41,17 @@ extension Snapshot {
             bounds: bounds, rows: rows.filter { !hides($0) }, purged: rows.filter(hides), exists: true)
     }
 
-    /// The chunk before or behind another in its lane, if its hot value is no longer than `limit`.
+    /// The chunk before or behind another in its lane, if its hot value is no longer than `limit`. One that is damaged is none: rows
+    /// join a neighbour to save space, and a neighbour that cannot be read must not keep them from being saved.
     func neighbour(of bounds: ChunkBounds, before: Bool, limit: Int) throws -> LoadedChunk? {
+        do { return try loadNeighbour(of: bounds, before: before, limit: limit) } catch
+            where StoreError.isDamage(error)
+        {
+            return nil
+        }
+    }
+
+    private func loadNeighbour(of bounds: ChunkBounds, before: Bool, limit: Int) throws -> LoadedChunk? {
         var cursor = try view.cursor(tables[.chunks])
         guard try cursor.seekExact(bounds.key.bytes), try before ? cursor.previous() : cursor.next() else { return nil }
         let chunk = try HotChunk(cursor.value, key: cursor.key)

@@ -40,7 +40,7 @@ extension WriteTransaction {
         let outcome = try store(sample, rule: .local)
         guard outcome == .vetoed, isLiving else { return outcome }
         var again = sample
-        again.version = min(Sample.versionLimit, (try snapshot.deletedVersion(of: sample) ?? 0) + 1)
+        again.version = Sample.version(after: try snapshot.deletedVersion(of: sample) ?? 0)
         return try store(again, rule: .local)
     }
 
@@ -55,9 +55,11 @@ extension Snapshot {
     /// Whether a sample is the one of a row, by id or by sync identity.
     fileprivate func isVersion(_ sample: Sample, of found: FoundRow) throws -> Bool {
         if sample.id == found.row.id { return true }
-        guard let text = sample.syncIdentifier, try type(found.lane.type) == sample.type else { return false }
+        // As saving finds it: the id of a sample that was written here is its sync identifier.
+        let given = sample.syncIdentifier ?? (sample.origin == .authored ? sample.id.description : nil)
+        guard let given, try type(found.lane.type) == sample.type else { return false }
         let own = found.row.flags.contains(.syncIsID) ? found.row.id.description : found.row.rare?.syncIdentifier
-        return try own == text && source(revision(found.row.revision).sourceNumber) == sample.source.identity
+        return try own == given && source(revision(found.row.revision).sourceNumber) == sample.source.identity
     }
 
     /// The greatest version that a tombstone holds against a sample.

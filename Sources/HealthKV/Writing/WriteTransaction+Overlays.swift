@@ -33,11 +33,22 @@ extension WriteTransaction {
         (sample.start, sample.end, sample.quantity) = (original.start, original.end, original.quantity)
         (sample.isUserEntered, sample.metadata) = (original.isUserEntered, original.metadata)
         sample.original = nil
-        sample.version = max(sample.version, original.version) + 1
+        sample.version = Sample.version(after: max(sample.version, original.version))
         sample.modified = nil
         return try whole { transaction in
             guard let found = try transaction.settled(transaction.snapshot.find(id)) else { return false }
+            if sample.syncIdentifier != nil { try transaction.keepShownVersion(id, original.version) }
             return try transaction.replaceSample(found, by: sample) == .replaced
+        }
+    }
+
+    /// The row's version says no longer which one was imported. Peers like a database of health go on from that.
+    private mutating func keepShownVersion(_ id: SampleID, _ version: Int64) throws {
+        for peer in try peers() where peer.queue?.takesImports == false {
+            guard try link(peer: peer.name, sample: id) == nil, try link(peer: peer.name, peerID: id) == nil else {
+                continue
+            }
+            try setLink(PeerLink(peer: peer.name, sample: id, peerID: id, version: version))
         }
     }
 
@@ -80,7 +91,7 @@ extension WriteTransaction {
         kept.syncIdentifier = sample.syncIdentifier ?? held.syncIdentifier
         (kept.version, kept.modified, kept.isShadowed) = (held.version, held.modified, held.isShadowed)
         if bytes(kept) == bytes(held) { return .unchanged }
-        kept.version = held.version + 1
+        kept.version = Sample.version(after: held.version)
         return try replaceSample(found, by: kept)
     }
 

@@ -132,7 +132,7 @@ extension WriteTransaction {
         case .local:
             if sample.version > 0, sample.version < old.version { return .older }
             if isEqual, sample.version <= old.version { return .unchanged }
-            if sample.version <= old.version { sample.version = old.version + 1 }
+            if sample.version <= old.version { sample.version = Sample.version(after: old.version) }
             clock = tick()
         case .merge:
             let given = sample.modified ?? ChangeClock(time: .distantPast, replica: 0)
@@ -160,8 +160,9 @@ extension WriteTransaction {
     private mutating func raiseAboveSent(_ sample: inout Sample) throws -> Bool {
         let sent = try greatestSent(sample.id)
         if sample.version > sent { return false }
-        sample.version = sent + 1
-        return true
+        let given = sample.version
+        sample.version = Sample.version(after: sent)
+        return sample.version != given
     }
 
     /// Of what was written here no two samples have one sync identifier within type and source: a peer would keep one of them. What

@@ -32,6 +32,7 @@ extension WriteTransaction {
 
     /// Counts follow a row of which only the mark changes.
     private mutating func accountMark(_ lane: Lane, from old: StoredRow, to new: StoredRow) throws {
+        state.writes += 1
         let source = try snapshot.revision(new.revision).sourceNumber
         if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
         context.counts[lane.type]!.add(old, source: source, -1)

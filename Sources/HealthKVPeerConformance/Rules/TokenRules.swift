@@ -7,6 +7,7 @@ extension PeerConformance {
         PeerRule("same-token", "the same token gives the same again, as after a crash", sameToken),
         PeerRule("acknowledged", "acknowledging a place forgets nothing that lies behind it", acknowledged),
         PeerRule("reopened", "a token holds for the peer that the next process makes", reopened),
+        PeerRule("forgotten", "what the peer holds is not said to be deleted and forgotten", forgotten),
     ]
 
     private static func badToken(_ trial: PeerTrial) async throws {
@@ -55,5 +56,15 @@ extension PeerConformance {
         try await trial.write(PeerTrial.foreign(60, hour: 2))
         let starts = try await trial.pullAll(since: first.token).additions.map(\.sample.start)
         try demand(starts == [PeerTrial.time(2)], "\(starts.count) samples come instead of the new one")
+    }
+
+    private static func forgotten(_ trial: PeerTrial) async throws {
+        let sample = PeerTrial.weight(72, hour: 1)
+        try await trial.push(.save(sample))
+        guard let token = try await trial.pullAll().token else { return }
+        let told = try await trial.peer.forgotten(among: [sample], since: token)
+        try demand(told?.isEmpty ?? true, "it is")
+        let foreign = try await trial.peer.forgotten(among: [sample], since: [1, 2, 3])
+        try demand(foreign == nil, "a token that is none is taken for one of its own")
     }
 }

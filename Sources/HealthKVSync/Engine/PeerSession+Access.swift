@@ -33,6 +33,8 @@ extension PeerSession {
         guard peer.traits.needsAuthorization else { return }
         var found: [SampleType: TypeAuthorization] = [:]
         for type in authorizedTypes { found[type] = await peer.authorization(of: type) }
+        // What a peer answers to whoever does not wait is no answer.
+        try Task.checkCancellation()
         let known = try state()
         let isSame = found.allSatisfy { known[$0.key].authorization == $0.value }
         if isSame, asked.isEmpty { return }

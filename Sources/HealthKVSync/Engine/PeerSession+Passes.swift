@@ -25,7 +25,8 @@ struct PassRequest: Sendable {
 }
 
 extension PeerSession {
-    /// One sync: pulls, then pushes. An issue ends it and is kept in the status; it is not thrown.
+    /// One sync: pulls, then pushes. What ends it is kept in the status as an issue and not thrown, unless it was cancelled or the
+    /// store can keep nothing.
     func pass(_ request: PassRequest) async throws -> SyncReport {
         var (report, request) = (SyncReport(), request)
         let known = try state()
@@ -46,21 +47,33 @@ extension PeerSession {
                 // It was locked meanwhile: reading waits, saving goes on (SEMANTICS C19).
                 if pulls.isLocked { try await noteAvailability(.locked) }
             }
-            try await settleRetirement(after: pulls)
+            report.pulled += try await settleRetirement(after: pulls)
             if request.pushes { report.pushed += try await push(request, isBlind: isLocked || pulls.isLocked) }
             try await dropAcknowledged()
             if request.pulls, request.pushes { report.pulled += try await checkSome(isLocked || pulls.isLocked) }
             report.issue = try standingIssue(pulls.isLocked)
             try await succeed(report, request, pulls)
-        } catch let issue as SyncIssue {
+            forgetPostponed(request)
+        } catch {
+            // Whoever ended it from outside has seen no failure, whatever the peer made of that.
+            try Task.checkCancellation()
+            if error is CancellationError { throw error }
+            let issue = SyncIssue(of: error, plan: plan)
             report.issue = issue
-            if issue.code != .busyElsewhere { try await fail(issue) }
-        } catch let error as PeerError {
-            let issue = SyncIssue(error, plan: plan)
-            report.issue = issue
-            try await fail(issue)
+            try await end(request, with: issue)
         }
         return report
+    }
+
+    /// Keeps what ended a pass, or what it was asked for where nobody but this engine knows that it was not done.
+    private func end(_ request: PassRequest, with issue: SyncIssue) async throws {
+        if issue.code == .busyElsewhere { return postpone(request) }
+        do { try await fail(issue) } catch {
+            // Another engine took over meanwhile, or the store takes nothing: then the status does not tell of it either.
+            let isBusy = (error as? SyncIssue)?.code == .busyElsewhere
+            postpone(request, until: isBusy ? .distantPast : now + options.slowDelay)
+            if !isBusy { throw error }
+        }
     }
 
     /// What keeps a sync from being whole though it came to its end, so that the app can tell the user.
@@ -165,6 +178,8 @@ extension PeerSession {
                 state.types[key]!.isAdopted = false
                 state.types[key]!.isDrained = false
                 state.types[key]!.isExported = false
+                // So is what the app wrote before the horizon since the copy was made.
+                state.types[key]!.isEarlierAdopted = nil
             }
             for anchor in try txn.anchors(of: name) {
                 try txn.removeAnchor(peer: name, type: anchor.type, scope: anchor.scope)

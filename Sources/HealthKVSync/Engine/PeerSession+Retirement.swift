@@ -3,8 +3,9 @@ import HealthKV
 // Peers that are silent for too long no longer keep tombstones alive; one that comes back is brought in line (SEMANTICS C27).
 extension PeerSession {
     /// Retires peers that are silent, notes that this one is not, and brings it in line if it was retired. That waits for a pass in
-    /// which all that the peer wrote meanwhile was pulled.
-    func settleRetirement(after pulls: PullOutcome) async throws {
+    /// which all that the peer wrote meanwhile was pulled. Answers what was pulled besides.
+    func settleRetirement(after pulls: PullOutcome) async throws -> PullReport {
+        var report = PullReport()
         let (name, now, limit) = (name, now, options.retirementDays)
         let peers = try store.read { try $0.peers() }
         let silent = peers.filter { $0.name != name && !$0.isRetired && now > $0.lastSeen + .days(limit) }
@@ -19,51 +20,110 @@ extension PeerSession {
                 }
             }
         }
-        guard let own = peers.first(where: { $0.name == name }) else { return }
+        guard let own = peers.first(where: { $0.name == name }) else { return report }
         if own.isRetired {
-            guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return }
+            guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return report }
             // Who reads the feed from its beginning is told of all that the peer holds, and no longer of what was deleted.
-            if pulls.isContinuous { try await welcomeBack() }
+            if pulls.isContinuous, try await !welcomeBack(&report) { return report }
         }
-        guard own.isRetired || now > own.lastSeen + .days(1) else { return }
+        guard own.isRetired || now > own.lastSeen + .days(1) else { return report }
         try await update { txn, _ in
             guard var known = try txn.peer(name) else { return }
             known.lastSeen = now
             known.isRetired = false
             try txn.setPeer(known)
         }
+        return report
     }
 
     /// What the peer wrote meanwhile was pulled. Of what it holds beyond that, the store has forgotten that it was deleted: it goes. What
-    /// left the store without being deleted stays there.
-    private func welcomeBack() async throws {
-        guard peer.traits.keepsRecords else { return }
-        for type in try await peer.types().sorted() where plan.plan(of: type).map({ $0.pushes && $0.pulls }) ?? false {
-            guard try !isGivenAway(type) else { continue }
+    /// left the store without being deleted stays there. Answers whether the peer is in line now.
+    private func welcomeBack(_ report: inout PullReport) async throws -> Bool {
+        guard peer.traits.keepsRecords else { return true }
+        let feeds: [SampleType]? = peer.traits.hasOneFeed ? [.every] : nil
+        for type in try await peer.types().sorted() where isExchanged(type) {
             var cursor: [UInt8]?
             repeat {
+                try Task.checkCancellation()
                 try await holdLease()
                 let page = try await peer.enumerate(
                     EnumerationRequest(type: type, cursor: cursor, limit: options.pageSize))
-                let samples = page.samples.map(\.sample)
-                let stale = try store.read { txn in
-                    let purged = try txn.purgedSources()
-                    return try samples.filter { try !purged.holds($0) && txn.isUnknown($0) }
-                }
+                cursor = page.cursor
+                var stale = try forgotten(among: page.samples.map(\.sample), of: type)
+                if stale.isEmpty { continue }
+                // What was written there since the pull is unknown here too, and is no more once it was pulled again.
+                let again = try await pullAll(feeds ?? [type])
+                report += again.report
+                guard again.isWhole, again.isContinuous else { return false }
+                stale = try forgotten(among: stale, of: type)
                 let operations = stale.enumerated().map { index, sample in
                     PushOperation(sequence: UInt64(index), kind: .delete(DeletedSample(of: sample)))
                 }
                 for outcome in operations.isEmpty ? [] : await peer.push(operations) {
                     if let reason = outcome.reasonToTryAgain { throw PeerError(.transient, reason) }
                 }
-                cursor = page.cursor
             } while cursor != nil
+        }
+        return true
+    }
+
+    /// Those of the peer's samples that were deleted here and forgotten. What was never taken in is not among them.
+    private func forgotten(among samples: [Sample], of type: SampleType) throws -> [Sample] {
+        let name = name
+        return try store.read { txn in
+            let horizon = try txn.state(of: name)[type].horizon ?? .distantPast
+            let taken = samples.filter { $0.start >= horizon && (try? $0.validate()) != nil }
+            return try txn.forgotten(among: taken)
         }
     }
 
-    /// Whether samples of a type leave this store once others have them.
-    private func isGivenAway(_ type: SampleType) throws -> Bool {
-        try store.read { txn in try txn.peers().contains { try txn.state(of: $0.name)[type].isCache ?? false } }
+    private func isExchanged(_ type: SampleType) -> Bool {
+        plan.plan(of: type).map { $0.pushes && $0.pulls } ?? false
+    }
+
+    /// The peer has forgotten deletions behind our place in its feed. What it had of our samples and has no more was deleted
+    /// there: it goes here too, and what somebody entered stays in the audit. Answers how many went; `nil` where the peer cannot
+    /// tell, and all begins anew.
+    func dropForgotten(_ feed: SampleType) async throws -> Int? {
+        let (name, scope) = (name, try state()[feed].scope)
+        let (place, seen) = try store.read { txn in
+            (try txn.anchor(peer: name, type: feed, scope: scope)?.token, try txn.acknowledged(by: name))
+        }
+        guard peer.traits.keepsRecords, let place, let seen, try await peer.forgotten(among: [], since: place) != nil
+        else { return nil }
+        var dropped = 0
+        let held = try store.read { try $0.typesWithSamples() }
+        for type in held.sorted() where isExchanged(type) && (feed == .every || feed == type) {
+            var start: Instant? = .distantPast
+            while let from = start {
+                try Task.checkCancellation()
+                try await holdLease()
+                let limit = options.pageSize
+                let given = try store.read { try $0.given(to: name, seen, type, from: from, limit: limit) }
+                start = given.next
+                guard !given.samples.isEmpty else { continue }
+                guard let gone = try await peer.forgotten(among: given.samples, since: place) else { return nil }
+                dropped += try await drop(given.samples.filter { gone.contains($0.id) })
+            }
+        }
+        return dropped
+    }
+
+    /// Deletes samples as the peer has deleted them; an edit made meanwhile has a greater version, and stays.
+    private func drop(_ samples: [Sample]) async throws -> Int {
+        let name = name
+        guard !samples.isEmpty else { return 0 }
+        let applier = try applier(.every, state()[.every])
+        return try await update { txn, _ in
+            try txn.receiving(from: name) { txn in
+                var dropped = 0
+                for sample in samples where try txn.merge(DeletedSample(of: sample)) {
+                    dropped += 1
+                    if sample.origin == .authored { try applier.audit(.presumedGone, sample, in: &txn) }
+                }
+                return dropped
+            }
+        }
     }
 
     /// Samples of a cache go once every other store that takes them has them (SEMANTICS C10).
@@ -114,6 +174,46 @@ extension PeerSession {
 }
 
 extension SampleReading where Self: ~Copyable {
+    /// Those of some samples of another store that were deleted here and forgotten: nothing is known of them, and they did not
+    /// leave without being deleted either.
+    func forgotten(among samples: [Sample]) throws -> [Sample] {
+        if samples.isEmpty { return [] }
+        let purged = try purgedSources()
+        let states = try peers().map { try state(of: $0.name) }
+        return try samples.filter { sample in
+            // Samples of a cache leave once others have them.
+            let isGivenAway = states.contains { $0[sample.type].isCache ?? false }
+            return try !isGivenAway && !purged.holds(sample) && isUnknown(sample)
+        }
+    }
+
+    /// Up to where a peer has seen our feed; `nil` where it has not, or where that says nothing any more.
+    fileprivate func acknowledged(by peer: String) throws -> ChangeToken? {
+        guard let seen = try self.peer(peer)?.acknowledged else { return nil }
+        return seen.store == storeID && seen.epoch == epoch ? seen : nil
+    }
+
+    /// Samples of a type that a peer was given and that did not change since, but for what it refused, and the start at which to
+    /// go on.
+    fileprivate func given(
+        to peer: String, _ seen: ChangeToken, _ type: SampleType, from: Instant, limit: Int
+    ) throws -> (samples: [Sample], next: Instant?) {
+        var samples: [Sample] = []
+        var next: Instant?
+        try forEachSample(of: type, from: from, rule: .strictStart, includeShadowed: true) { sample in
+            // Samples that start at once belong to one page.
+            if samples.count >= limit, sample.start != samples.last?.start {
+                next = sample.start
+                return false
+            }
+            guard try !isChanged(id: sample.id, since: seen), try pending(peer: peer, sample: sample.id) == nil
+            else { return true }
+            samples.append(sample)
+            return true
+        }
+        return (samples, next)
+    }
+
     /// Whether nothing is known of a sample: neither that it is here nor that it was deleted.
     fileprivate func isUnknown(_ other: Sample) throws -> Bool {
         if try sample(id: other.id) != nil || deletedSample(id: other.id) != nil { return false }

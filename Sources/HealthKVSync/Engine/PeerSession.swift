@@ -1,4 +1,5 @@
 import HealthKV
+import Synchronization
 
 /// The sync with one peer: one thing at a time, each resumable after a crash.
 actor PeerSession {
@@ -10,6 +11,8 @@ actor PeerSession {
     let holder: LeaseHolder
     /// The last work that was asked for; the next waits for it.
     private var last: Task<Void, Never>?
+    /// How much work was asked for and has not ended.
+    private var unfinished = 0
     /// The token of our lease, while we hold it.
     var leaseToken: UInt64?
     /// Who wants to hear how a pull goes on.
@@ -18,6 +21,8 @@ actor PeerSession {
     var signals: AsyncStream<Signal>.Continuation?
     /// Whether the pass under way had to read a feed from its beginning.
     var hasBegunAnew = false
+    /// What a pass was asked for and could not do, where the store does not tell of it.
+    let postponed = Mutex<PostponedPass?>(nil)
 
     init(store: SampleStore, peer: any Peer, plan: SyncPlan, options: SyncOptions, holder: LeaseHolder) {
         self.store = store
@@ -30,22 +35,47 @@ actor PeerSession {
     nonisolated var name: String { peer.name }
     nonisolated var now: Instant { options.clock.now() }
 
-    /// Runs work after all that was asked for before. Cancelling the caller cancels the work.
+    /// Runs work after all that was asked for before. Cancelling the caller cancels the work, and the waiting for its turn at once.
     func inTurn<Result: Sendable>(
         _ work: @escaping @Sendable (isolated PeerSession) async throws -> Result
     ) async throws -> Result {
         let previous = last
+        let (turn, begin) = AsyncStream.makeStream(of: Void.self)
+        unfinished += 1
         let task = Task { () async throws -> Result in
-            await previous?.value
-            try Task.checkCancellation()
-            return try await work(self)
+            // Ends when the turn has come, and for whoever is cancelled: a task's value would be waited for all the same.
+            for await _ in turn {}
+            do {
+                try Task.checkCancellation()
+                let result = try await work(self)
+                await endWork()
+                return result
+            } catch {
+                await endWork()
+                throw error
+            }
         }
-        last = Task { _ = try? await task.value }
+        last = Task {
+            await previous?.value
+            begin.finish()
+            _ = try? await task.value
+        }
         return try await withTaskCancellationHandler {
             try await task.value
         } onCancel: {
             task.cancel()
         }
+    }
+
+    /// Whether nothing is under way, and nothing waits for its turn.
+    var isAtRest: Bool { unfinished == 0 }
+
+    /// An engine that does not run gives the lease back with its last work: nobody is to wait for one that is idle.
+    private func endWork() async {
+        unfinished -= 1
+        guard isAtRest, signals == nil else { return }
+        // Where that fails the lease ends when it expires.
+        try? await releaseLease()
     }
 
     /// Reads what is remembered of the peer.

@@ -23,6 +23,8 @@ extension SyncEngine {
     /// Enables a peer and imports its history: all of it, of some days, or nothing of what there is (SEMANTICS C9). The newest samples come
     /// first. Cancelling the task stops it between two pages, and a later call goes on there.
     ///
+    /// A peer that keeps records, such as another store, is read whole: for it any other horizon than all is ``SyncIssue/Code/invalid``.
+    ///
     /// ```swift
     /// for try await progress in sync.importHistory("health", .all) { show(progress) }
     /// ```
@@ -50,6 +52,9 @@ extension SyncEngine {
     /// Forgets a peer: its queue, links, anchors and totals. With `purge` also the samples that it brought; without, the plan of each
     /// type decides. Nothing is deleted at the peer. Answers how many samples were removed; calling it again removes nothing more,
     /// unless the last call did not come to its end.
+    ///
+    /// With a peer that keeps records, such as another store, all samples are shared, and none is only what that peer brought: to purge
+    /// them is ``SyncIssue/Code/invalid``, and nothing is done.
     @discardableResult
     public func disconnect(_ name: String, purge: Bool? = nil) async throws -> Int {
         let session = try session(name)
@@ -84,6 +89,7 @@ extension PeerSession {
     /// Registers the peer, so that changes are queued for it, and sets how far back it is imported.
     func enable(_ horizon: TypePlan.Horizon?) async throws {
         let (name, now, plan, traits) = (name, now, plan, peer.traits)
+        try refuseHistoryOfRecords(horizon)
         let epoch = try store.read { $0.epoch }
         try await holdLease()
         try settleShadowing()
@@ -110,6 +116,19 @@ extension PeerSession {
         try await update { txn, state in try plan.settle(name, traits, nil, at: now, &state, &txn) }
     }
 
+    /// Whose records are shared whole has no part that it alone brought, and no part that is left out: a comparison would take what is
+    /// missing here for deleted, or bring it in.
+    private func refuseHistoryOfRecords(_ horizon: TypePlan.Horizon?) throws {
+        guard peer.traits.keepsRecords else { return }
+        let pulling = (plan.types.values + [plan.others].compactMap(\.self)).filter(\.pulls)
+        guard horizon ?? .all == .all, pulling.allSatisfy({ $0.horizon == .all }) else {
+            throw issue(.invalid, "\(name) keeps records, which are imported whole")
+        }
+        guard pulling.allSatisfy({ $0.departure == .keep }) else {
+            throw issue(.invalid, "\(name) keeps records, which are not purged when it is disconnected")
+        }
+    }
+
     private func settleShadowing() throws {
         let known = try store.read { try $0.shadowing() }
         for (type, item) in plan.types where item.duplicates != .usual {
@@ -131,6 +150,9 @@ extension PeerSession {
 
     func disconnect(purge: Bool?) async throws -> Int {
         let (name, plan) = (name, plan)
+        if purge == true, peer.traits.keepsRecords {
+            throw issue(.invalid, "\(name) keeps records, of which none is only what it brought")
+        }
         try await holdLease()
         try await update { _, state in state.isEnabled = false }
         for (identifier, known) in try state().types {
@@ -212,10 +234,19 @@ extension SyncPlan {
     ) throws {
         if var known = try txn.peer(name), known.queue != rule(traits) {
             // What was not queued until now is looked for when the type is sent.
-            for type in types.keys where known.queue.map({ !($0.types?.contains(type) ?? true) }) ?? true {
+            for (type, item) in types where known.queue.map({ !($0.types?.contains(type) ?? true) }) ?? true {
                 if state[type].isExported { state[type].isExported = false }
+                // What was edited or deleted since it was last sent is found where the peer's feed tells otherwise.
+                guard item.pushes, known.queue != nil, state[type].isAdopted else { continue }
+                try PeerSession.readAnew(name, type, &state, &txn)
+                (state[type].isAdopted, state[type].isEarlierAdopted) = (false, nil)
             }
             known.queue = rule(traits)
+            try txn.setPeer(known)
+        }
+        // A peer that follows the feed has not seen what is sent to it only from now on.
+        if let before = state.sent, !before.isSuperset(of: sent), var known = try txn.peer(name), traits.keepsRecords {
+            known.acknowledged = nil
             try txn.setPeer(known)
         }
         state.sent = sent

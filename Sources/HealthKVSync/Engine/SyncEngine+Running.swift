@@ -16,7 +16,7 @@ extension SyncEngine {
         }
     }
 
-    /// Ends what ``start()`` began, after the step that is under way.
+    /// Ends what ``start()`` began, after the step that is under way. What the app asked for beside it goes on.
     public func stop() async {
         let task = runner.withLock { runner in
             defer { runner = nil }
@@ -24,7 +24,11 @@ extension SyncEngine {
         }
         task?.cancel()
         await task?.value
-        for session in sessions.values { try? await session.inTurn { try await $0.releaseLease() } }
+        for session in sessions.values {
+            // Work that goes on gives the lease back at its end.
+            guard await session.isAtRest else { continue }
+            try? await session.inTurn { try await $0.releaseLease() }
+        }
     }
 }
 
@@ -35,6 +39,15 @@ enum Signal: Sendable {
     case commit
     case wake(WakeUp)
     case due
+}
+
+/// What a pass was asked for and could not do: another engine held the lease, or its failure could not be noted. Whoever
+/// woke the engine for it does not do so again.
+struct PostponedPass: Sendable, Equatable {
+    /// What was to be pulled; ``SampleType/every`` for all.
+    var types: Set<SampleType> = []
+    /// Not to be tried before this.
+    var until = Instant.distantPast
 }
 
 /// One signal stands for all commits that nobody has looked at yet.
@@ -61,9 +74,14 @@ extension PeerSession {
         let (signals, sender) = AsyncStream.makeStream(of: Signal.self)
         let flag = CommitFlag()
         self.signals = sender
+        // Taken before anything is read: what is committed meanwhile is told.
+        let mark = try? store.commitMark()
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { [self] in
-                await watchCommits(sender, flag)
+            group.addTask { [store] in
+                if let mark {
+                    // A signal for each commit while none waits: the store tells of those of other processes too.
+                    await store.followCommits(after: mark) { if flag.raise() { sender.yield(.commit) } }
+                }
                 sender.finish()
             }
             sender.yield(.started)
@@ -97,14 +115,6 @@ extension PeerSession {
         return Task { for await wake in wakeUps { sender.yield(.wake(wake)) } }
     }
 
-    /// A signal for each commit while none waits: the store tells of those of other processes too.
-    private nonisolated func watchCommits(_ sender: AsyncStream<Signal>.Continuation, _ flag: CommitFlag) async {
-        while let mark = try? store.commitMark() {
-            guard await store.waitForCommit(after: mark) else { return }
-            if flag.raise() { sender.yield(.commit) }
-        }
-    }
-
     private nonisolated func wakeWhenDue(
         _ sender: AsyncStream<Signal>.Continuation, _ last: Signal
     ) -> Task<Void, Never>? {
@@ -126,8 +136,9 @@ extension PeerSession {
             _ = try? await inTurn { try await $0.pass(PassRequest(pulls: false, isOfCommit: true)) }
         case .due:
             _ = try? await inTurn { session in
-                let types = try session.isHourDue() ? session.plan.types(with: .hourly) : []
-                return try await session.pass(PassRequest(types: types))
+                var types = try session.isHourDue() ? session.plan.types(with: .hourly) : []
+                if let postponed = session.postponed.withLock({ $0 }) { types.formUnion(postponed.types) }
+                return try await session.pass(PassRequest(types: types.contains(.every) ? nil : types))
             }
         case .wake(let wake):
             _ = try? await inTurn { try await $0.serve(wake) }
@@ -177,6 +188,7 @@ extension PeerSession {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
         let (plan, slow, comparesForeign) = (plan, options.slowDelay, comparesForeign)
         let foreign = try foreignLease()
+        let postponed = postponed.withLock { $0 }
         let due: Instant? = try store.read { txn in
             let state = try txn.state(of: name)
             guard state.isEnabled else { return nil }
@@ -184,6 +196,7 @@ extension PeerSession {
             if let next = state.nextTry { return next }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
             if comparesForeign { times += plan.pulled.compactMap { state[$0].checkDue } }
+            if postponed != nil { times.append(now) }
             if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }
             let queued = try txn.pending(for: name, after: 0, limit: PeerSession.lookedAt)
             let waiting = queued.filter { $0.state != .quarantined }.map(\.nextTry)
@@ -197,7 +210,30 @@ extension PeerSession {
             }
             return times.min()
         }
-        return due.map { max($0, foreign ?? $0) }
+        return due.map { max($0, foreign ?? $0, postponed?.until ?? $0) }
+    }
+}
+
+extension PeerSession {
+    /// Remembers what a pass could not do, so that it is done once it can be.
+    func postpone(_ request: PassRequest, until time: Instant = .distantPast) {
+        guard request.pulls || time > .distantPast else { return }
+        postponed.withLock { postponed in
+            var known = postponed ?? PostponedPass()
+            if request.pulls { known.types.formUnion(request.types ?? [.every]) }
+            known.until = time
+            postponed = known
+        }
+    }
+
+    /// What a pass came to the end of need not be done again.
+    func forgetPostponed(_ request: PassRequest) {
+        postponed.withLock { postponed in
+            guard var known = postponed else { return }
+            known.until = .distantPast
+            if request.pulls { known.types = request.types.map { known.types.subtracting($0) } ?? [] }
+            postponed = known.types.isEmpty ? nil : known
+        }
     }
 }
 

@@ -72,7 +72,7 @@ public struct SyncOptions: Sendable {
 
 /// Places between which a crash may fall.
 package enum SyncStep: String, Sendable, CaseIterable {
-    case pagePulled, pageCommitted, pushMarked, pushSent, outcomesCommitted
+    case pagePulled, pageCommitted, pushCollected, pushMarked, pushSent, outcomesCommitted
 }
 
 extension Instant {

@@ -46,6 +46,11 @@ public protocol Peer: Sendable {
     /// The types that the peer holds samples of, where it can tell; no type where it cannot.
     func types() async throws(PeerError) -> Set<SampleType>
 
+    /// Those of some samples that the peer has deleted and of whose deletion it has forgotten; all of them it was given once.
+    /// Asked when it no longer knows a token, by which it knows how far the store had come. `nil` where it cannot tell: then it
+    /// is given again what it lacks.
+    func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>?
+
     /// Told once the store holds everything up to a token durably. A peer that keeps deletions for others may forget them then.
     func acknowledge(_ token: [UInt8], of type: SampleType) async
 
@@ -60,6 +65,10 @@ extension Peer {
     public func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? { nil }
     /// No types: those of the plan are synced.
     public func types() async throws(PeerError) -> Set<SampleType> { [] }
+    /// It cannot tell.
+    public func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
+        nil
+    }
     /// Nothing to forget.
     public func acknowledge(_ token: [UInt8], of type: SampleType) async {}
     /// Nobody to tell.

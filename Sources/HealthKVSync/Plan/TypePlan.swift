@@ -25,7 +25,7 @@ public struct TypePlan: Sendable, Hashable, Codable {
         public static let hourly = Triggers(rawValue: 4)
     }
 
-    /// How much of the peer's history is imported.
+    /// How much of the peer's history is imported. Of a peer that keeps records, such as another store, it is all.
     public enum Horizon: Sendable, Hashable, Codable {
         /// All of it.
         case all
@@ -62,7 +62,7 @@ public struct TypePlan: Sendable, Hashable, Codable {
     }
 
     /// What happens to imported samples when the app disconnects the peer and does not say. A suspicion that reading was revoked removes nothing: it
-    /// is told, and the app decides (SEMANTICS C11).
+    /// is told, and the app decides (SEMANTICS C11). What is shared with a peer that keeps records stays.
     public enum Departure: String, Sendable, Hashable, Codable {
         /// They stay.
         case keep

@@ -33,6 +33,9 @@ extension PageApplier {
     }
 
     mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+        var deletion = deletion
+        // A deletion with the greatest version hides a sample for good, and no sample here has one above it.
+        deletion.version = deletion.version.map { min($0, Sample.versionLimit - 1) }
         guard let held = try held(deletion, in: &txn) else {
             try raise(deletion, in: &txn)
             report.superseded += 1
@@ -49,7 +52,7 @@ extension PageApplier {
         }
         if let waiting { try txn.removePending(waiting) }
         try txn.delete(id: held.id, version: deletion.version ?? 0)
-        if let link = try txn.link(peer: peer, sample: held.id) { try txn.removeLink(link) }
+        try unlink(held, deletion, in: &txn)
         noteDays([held])
         report.deleted += 1
     }
@@ -100,7 +103,7 @@ extension PageApplier {
         let version = max(held.version, waiting?.version ?? 0)
         if let waiting { try txn.removePending(waiting) }
         if let link = try txn.link(peer: peer, sample: held.id) { try txn.removeLink(link) }
-        try send(held, as: version + 1, in: &txn)
+        try send(held, as: Sample.version(after: version), in: &txn)
         report.conflicts += 1
     }
 

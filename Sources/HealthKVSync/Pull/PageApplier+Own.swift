@@ -84,7 +84,7 @@ extension PageApplier {
         report.conflicts += 1
         try setLink(held.id, addition, in: &txn)
         guard plan.plan(of: held.type)?.pushes ?? false else { return }
-        try send(held, as: max(1, addition.sample.version) + 1, in: &txn)
+        try send(held, as: Sample.version(after: max(1, addition.sample.version)), in: &txn)
     }
 
     /// The same app edited the sample elsewhere.
@@ -133,7 +133,7 @@ extension PageApplier {
         if version > ours { return try adopt(addition, id: deleted.id, in: &txn) }
         report.unchanged += 1
         try setLink(deleted.id, addition, in: &txn)
-        guard waiting?.kind != .delete else { return }
+        guard waiting?.kind != .delete, plan.plan(of: deleted.type)?.pushes ?? false else { return }
         try txn.enqueue(PendingOperation(peer: peer, kind: .delete, sample: deleted.id, version: ours))
     }
 

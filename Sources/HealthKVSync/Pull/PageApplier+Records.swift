@@ -5,7 +5,7 @@ extension PageApplier {
     mutating func applyRecords(_ page: PullPage, in txn: inout WriteTransaction) throws {
         var unknown = SampleBatch()
         for addition in page.additions {
-            guard plan.plan(of: addition.sample.type)?.pulls ?? false else { continue }
+            guard plan.plan(of: addition.sample.type)?.pulls ?? false, isStorable(addition) else { continue }
             noteSkew(addition.sample.modified)
             if let held = try record(of: addition.sample, in: &txn) {
                 try merge(addition.sample, held, in: &txn)
@@ -18,7 +18,12 @@ extension PageApplier {
             try markReceived(page.additions.map(\.sample), in: &txn)
         }
         for deletion in page.deletions {
+            // No sample here has a version that a deletion cannot have.
             guard let record = deletion.record, plan.plan(of: record.type)?.pulls ?? false else { continue }
+            guard (0...Sample.versionLimit).contains(record.version) else {
+                report.invalid += 1
+                continue
+            }
             noteSkew(record.modified)
             try merge(record, in: &txn)
         }

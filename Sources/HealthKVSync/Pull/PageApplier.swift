@@ -54,9 +54,10 @@ struct PageApplier: Sendable {
         for addition in additions {
             let type = addition.sample.type
             if last?.type != type { last = (type, plan.plan(of: type)?.pulls ?? false) }
+            guard addition.isOwn || last?.pulls ?? false, isStorable(addition) else { continue }
             if addition.isOwn {
                 try applyOwn(addition, in: &txn)
-            } else if last?.pulls ?? false {
+            } else {
                 foreign.append(addition)
             }
         }
@@ -74,6 +75,22 @@ struct PageApplier: Sendable {
         foreign = try foreign.filter { try $0.sample.start > skipped || isHeld($0, in: &txn) }
         // They were seen, so the first that is kept is no sign that more can be read than before.
         if foreign.count < count, !state.isAdopted { state.lastForeign = now }
+    }
+
+    /// Another app may write what breaks the rules of the store. That is left out and counted, and keeps nothing else from coming.
+    mutating func isStorable(_ addition: PulledSample) -> Bool {
+        var sample = addition.sample
+        // What this app wrote with a version below the first is taken for the first.
+        if addition.isOwn { sample.version = max(1, sample.version) }
+        if (try? sample.validate()) != nil { return true }
+        report.invalid += 1
+        return false
+    }
+
+    /// Tells of what was left out.
+    func note(in state: inout PeerState) {
+        guard report.invalid > 0 else { return }
+        state.note(.invalidSamples, "samples of \(feed) break the rules of the store and were left out", at: now)
     }
 
     private func isHeld(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> Bool {
@@ -106,37 +123,12 @@ struct PageApplier: Sendable {
         if state.isAdopted, state.lastForeign.map({ now > $0 + .days(30) }) ?? true { state.needsRescan = true }
         state.lastForeign = now
         noteDays(foreign.map(\.sample))
-        for addition in foreign where addition.sample.syncIdentifier != nil { try link(addition, in: &txn) }
+        // Of several versions in one page the latest has the last word.
+        let named = foreign.filter { $0.sample.syncIdentifier != nil }
+            .sorted { $0.sample.version < $1.sample.version }
+        if imported.older > 0 { for addition in named { try overtake(addition, in: &txn) } }
+        for addition in named { try link(addition, in: &txn) }
         if imported.vetoed > 0 { for addition in foreign { try revive(addition, in: &txn) } }
-    }
-
-    /// Links are kept only where the peer's UUID is not the sample's id: after an edit at its source.
-    private func link(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
-        guard let text = addition.sample.syncIdentifier,
-            let held = try txn.sample(
-                syncIdentifier: text, type: addition.sample.type, source: addition.sample.source.identity),
-            held.version <= max(1, addition.sample.version) || held.original != nil
-        else { return }
-        let known = try txn.link(peer: peer, sample: held.id)
-        if held.id == addition.peerID {
-            if let known, !known.isFromElsewhere { try txn.removeLink(known) }
-        } else if known?.peerID != addition.peerID {
-            try txn.setLink(
-                PeerLink(peer: peer, sample: held.id, peerID: addition.peerID, version: max(1, addition.sample.version))
-            )
-        }
-    }
-
-    /// A sample that was only presumed gone shows itself again (SEMANTICS C26).
-    private mutating func revive(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
-        guard let link = try txn.link(peer: peer, sample: addition.sample.id), link.version == PeerLink.presumedGone,
-            let deleted = try txn.deletedSample(id: addition.sample.id), !deleted.isHidden
-        else { return }
-        var sample = addition.sample
-        sample.version = deleted.version + 1
-        guard try txn.save(sample) == .inserted else { return }
-        try txn.removeLink(link)
-        report.imported += 1
     }
 
     private var keepsTotals: Bool {
@@ -181,6 +173,8 @@ extension PeerLink {
 
     /// Whether another peer brought the sample: this one need not hold it, and does not decide over it.
     package var isFromElsewhere: Bool { version == PeerLink.fromElsewhere }
+    /// The version that the peer showed last; `nil` where that is not known.
+    var shown: Int64? { version > 0 ? version : nil }
 }
 
 /// What a pull did.
@@ -197,6 +191,8 @@ public struct PullReport: Sendable, Hashable {
     public var superseded = 0
     /// Conflicts that were resolved and can be looked at.
     public var conflicts = 0
+    /// Samples that break the rules of the store, such as one with a negative version, and were left out.
+    public var invalid = 0
     /// The farthest that a clock of the peer was ahead by more than a day, in seconds.
     public var skewSeconds: Double?
 
@@ -215,6 +211,7 @@ public struct PullReport: Sendable, Hashable {
         left.deleted += right.deleted
         left.superseded += right.superseded
         left.conflicts += right.conflicts
+        left.invalid += right.invalid
         left.skewSeconds = [left.skewSeconds, right.skewSeconds].compactMap(\.self).max()
     }
 }

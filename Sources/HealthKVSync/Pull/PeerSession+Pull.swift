@@ -43,6 +43,8 @@ extension PeerSession {
                 outcome.report += try await pull(type)
                 try await forgetFailure(type)
             } catch let error as PeerError {
+                // A query that was cancelled did not fail.
+                try Task.checkCancellation()
                 outcome.isWhole = false
                 switch error.code {
                 case .locked:
@@ -93,14 +95,19 @@ extension PeerSession {
             hasBegunAnew = true
         }
         let name = name
+        // Before it is given anything: that would live there again.
+        let dropped = try await dropForgotten(type)
         try await update { txn, state in
             try PeerSession.forgetPlace(name, type, &state, &txn)
             // Another store in its place, or an older state of it: what it had seen of ours counts no more.
-            guard var known = try txn.peer(name), known.queue == nil, known.acknowledged != nil else { return }
+            guard dropped == nil, var known = try txn.peer(name), known.queue == nil, known.acknowledged != nil
+            else { return }
             known.acknowledged = nil
             try txn.setPeer(known)
         }
-        return try await pullPages(type)
+        var report = try await pullPages(type)
+        report.deleted += dropped ?? 0
+        return report
     }
 
     private func pullPages(_ type: SampleType) async throws -> PullReport {
@@ -143,6 +150,7 @@ extension PeerSession {
             applier.acknowledged = try txn.peer(name)?.acknowledged
             try applier.apply(page, in: &txn)
             state[type] = applier.state
+            applier.note(in: &state)
             // Data and anchor in one transaction (SEMANTICS C14).
             if let token = page.token {
                 try txn.setAnchor(

@@ -55,6 +55,7 @@ extension PeerSession {
                 applier.state = state[type]
                 try txn.receiving(from: name) { try applier.applySamples(samples, in: &$0) }
                 state[type] = applier.state
+                applier.note(in: &state)
                 state[type].imported += applier.report.imported
                 state[type].isMidway = true
                 state[type].midwaySince = now

@@ -5,6 +5,8 @@ struct OutcomeRecorder: Sendable {
     let peer: String
     let now: Instant
     let options: SyncOptions
+    /// Whether the push was cancelled: what it did not carry out then was no attempt.
+    let isCancelled: Bool
     var report = PushReport()
 
     mutating func record(
@@ -36,10 +38,10 @@ struct OutcomeRecorder: Sendable {
             }
         case .failed(let reason):
             report.failed += 1
-            try keep(current, queued, in: &txn) { delay(&$0, reason) }
+            try keep(current, queued, in: &txn) { if !isCancelled { delay(&$0, reason) } }
         case .unknown(let reason):
             report.failed += 1
-            guard var operation = current else { return }
+            guard !isCancelled, var operation = current else { return }
             delay(&operation, reason)
             try txn.updatePending(operation)
         }

@@ -6,41 +6,24 @@ extension PeerSession {
     func pushFeed() async throws -> PushReport {
         var report = PushReport()
         let name = name
-        if try store.read({ try $0.peer(name)?.acknowledged }) == nil, try await skipEqual() { return report }
+        if try store.read({ try $0.peer(name)?.acknowledged }) == nil {
+            // Who begins at the beginning has seen no part of anything.
+            if try state().removal != nil { try await update { _, state in state.removal = nil } }
+            if try await skipEqual() { return report }
+        }
         while true {
             try Task.checkCancellation()
-            guard let page = try await nextChanges(), !page.changes.isEmpty else { return report }
-            let step = try await send(page, try heldTypes())
+            guard let page = try await nextChanges(), let first = page.changes.first else { return report }
+            // What a mass operation deleted may be more than a push holds, and goes by itself.
+            let isRemoval = first.isRemoval
+            let count = isRemoval ? 1 : page.changes.firstIndex(where: \.isRemoval) ?? page.changes.count
+            let changes = Array(page.changes[..<count])
+            let end = count == page.changes.count ? page.next : page.changes[count - 1].token
+            let held = try heldTypes()
+            let step =
+                isRemoval ? try await sendRemoval(first.token, end, held) : try await send(changes, end, held)
             report += step.report
             if !step.isWhole { return report }
-        }
-    }
-
-    /// Sends all deletions that the store remembers, but for those of types that are held back. Answers whether all arrived.
-    func pushDeletions(_ held: Set<SampleType>) async throws -> Bool {
-        let limit = options.pushSize
-        var isWhole = true
-        var place: ChangeToken?
-        while true {
-            try Task.checkCancellation()
-            try await holdLease()
-            let start = place
-            let page = try store.read { try $0.changes(since: start, limit: limit) }
-            var operations: [PushOperation] = []
-            for change in page.changes {
-                if case .saved = change.kind { continue }
-                for kind in try kinds(of: change) {
-                    if held.holds(kind.type) {
-                        isWhole = false
-                    } else {
-                        operations.append(PushOperation(sequence: UInt64(operations.count), kind: kind))
-                    }
-                }
-            }
-            let outcomes = operations.isEmpty ? [] : await peer.push(operations)
-            if let reason = outcomes.lazy.compactMap(\.reasonToTryAgain).first { throw PeerError(.transient, reason) }
-            if !page.hasMore { return isWhole }
-            place = page.next
         }
     }
 
@@ -67,60 +50,73 @@ extension PeerSession {
         }
     }
 
-    /// Sends a page, up to the first change of a type that is held back.
+    /// Sends changes that end at a place of the feed, up to the first of a type that is held back.
     private func send(
-        _ page: ChangePage, _ held: Set<SampleType>
+        _ changes: [Change], _ last: ChangeToken, _ held: Set<SampleType>
     ) async throws -> (report: PushReport, isWhole: Bool) {
         try await holdLease()
         var operations: [PushOperation] = []
         var places: [ChangeToken] = []
-        // Up to where changes are sent; `nil` for all of the page.
+        // Up to where changes are sent; `nil` for all of them.
         var end: Int?
-        for (index, change) in page.changes.enumerated() {
-            let kinds = try kinds(of: change)
-            if kinds.contains(where: { held.holds($0.type) }) {
+        for (index, change) in changes.enumerated() {
+            guard let kind = kind(of: change) else { continue }
+            if held.holds(kind.type) {
                 end = index
                 break
             }
-            for kind in kinds {
-                operations.append(PushOperation(sequence: UInt64(operations.count), kind: kind))
-                places.append(change.token)
-            }
+            operations.append(PushOperation(sequence: UInt64(operations.count), kind: kind))
+            places.append(change.token)
         }
-        let outcomes = operations.isEmpty ? [] : await peer.push(operations)
-        try options.atStep(.pushSent)
+        let delivery = try await deliver(operations)
+        // The feed is acknowledged up to the first change that is to be tried again.
+        let whole: ChangeToken? = if let end { end > 0 ? changes[end - 1].token : nil } else { last }
+        let seen = delivery.stop.map { $0 > 0 ? places[$0 - 1] : nil } ?? whole
+        try await settle(delivery.refused, delivery.settled, seen)
+        try options.atStep(.outcomesCommitted)
+        if let reason = delivery.reason { throw issue(.delayed, reason) }
+        return (delivery.report, end == nil)
+    }
+
+    /// What became of operations that were sent.
+    struct Delivery: Sendable {
         var report = PushReport()
         var refused: [(PushOperation, String)] = []
         var settled: [SampleID] = []
-        // The feed is acknowledged up to the first change that is to be tried again.
+        /// The first that is to be tried again, and why.
         var stop: Int?
+        var reason: String?
+    }
+
+    func deliver(_ operations: [PushOperation]) async throws -> Delivery {
+        let outcomes = operations.isEmpty ? [] : await peer.push(operations)
+        try options.atStep(.pushSent)
+        var delivery = Delivery()
         for (index, outcome) in outcomes.enumerated() {
             switch outcome {
             case .done, .superseded:
-                report.done += 1
-                settled.append(operations[index].sample)
+                delivery.report.done += 1
+                delivery.settled.append(operations[index].sample)
             case .refused(let reason):
-                report.quarantined += 1
-                refused.append((operations[index], reason))
-            case .parked: (report.parked, stop) = (report.parked + 1, stop ?? index)
-            case .failed, .unknown: (report.failed, stop) = (report.failed + 1, stop ?? index)
+                delivery.report.quarantined += 1
+                delivery.refused.append((operations[index], reason))
+            case .parked: delivery.report.parked += 1
+            case .failed, .unknown: delivery.report.failed += 1
             }
+            guard delivery.stop == nil, let reason = outcome.reasonToTryAgain else { continue }
+            (delivery.stop, delivery.reason) = (index, reason)
         }
-        // A change that gives several operations is seen once all of them are done.
-        let whole: ChangeToken? = if let end { end > 0 ? page.changes[end - 1].token : nil } else { page.next }
-        let seen = stop.map { stop in places[..<stop].last { $0 < places[stop] } } ?? whole
-        try await settle(refused, settled, seen)
-        try options.atStep(.outcomesCommitted)
-        if let stop, let reason = outcomes[stop].reasonToTryAgain { throw issue(.delayed, reason) }
-        return (report, stop == nil && end == nil)
+        return delivery
     }
 
-    /// Keeps what the peer refused, where it can be seen and tried again, and how far the peer has seen the feed.
+    /// Keeps what the peer refused, where it can be seen and tried again, and how far the peer has seen the feed, or what a mass
+    /// operation deleted.
     func settle(
-        _ refused: [(PushOperation, String)], _ settled: [SampleID] = [], _ seen: ChangeToken? = nil
+        _ refused: [(PushOperation, String)], _ settled: [SampleID] = [], _ seen: ChangeToken? = nil,
+        removal: FeedPlace? = nil
     ) async throws {
         let (name, now) = (name, now)
-        guard !refused.isEmpty || !settled.isEmpty || seen != nil else { return }
+        guard !refused.isEmpty || !settled.isEmpty || seen != nil || removal != nil else { return }
         try await update { txn, state in
             for (operation, reason) in refused {
                 let kind: PendingOperation.Kind = if case .save = operation.kind { .save } else { .delete }
@@ -137,26 +133,25 @@ extension PeerSession {
                 }
             }
             if let seen { try txn.acknowledge(peer: name, seen) }
+            if seen != nil || removal != nil { state.removal = removal }
         }
     }
 
-    /// What a change asks of the peer.
-    private func kinds(of change: Change) throws -> [PushOperation.Kind] {
-        func isPushed(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }
+    /// What a change of one sample asks of the peer.
+    private func kind(of change: Change) -> PushOperation.Kind? {
         switch change.kind {
-        case .saved(let sample): return isPushed(sample.type) ? [.save(sample)] : []
-        case .deleted(let deleted):
-            // Without a version the sample only left this store.
-            return deleted.version > 0 && isPushed(deleted.type) ? [.delete(deleted)] : []
-        case .removedRange:
-            // Its tombstones are all there once its steps are done.
-            while try store.maintain(budget: .seconds(5)) {}
-            return try store.read { try $0.deletions(at: change.token) }.filter { isPushed($0.type) }.map {
-                .delete($0)
-            }
-        case .interrupted: return []
+        case .saved(let sample): isPushed(sample.type) ? .save(sample) : nil
+        // Without a version the sample only left this store.
+        case .deleted(let deleted): deleted.version > 0 && isPushed(deleted.type) ? .delete(deleted) : nil
+        case .removedRange, .interrupted: nil
         }
     }
+
+    func isPushed(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }
+}
+
+extension Change {
+    fileprivate var isRemoval: Bool { if case .removedRange = kind { true } else { false } }
 }
 
 extension Set<SampleType> {

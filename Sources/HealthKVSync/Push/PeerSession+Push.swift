@@ -14,7 +14,7 @@ extension PeerSession {
             if batch.isAtEnd { break }
             place = batch.last
         }
-        try await acknowledgeEmptyQueue()
+        try await acknowledgeQueue()
         return report
     }
 
@@ -29,7 +29,7 @@ extension PeerSession {
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
         guard batch.idle.contains(where: { $0.kind == .delete }) else { return batch }
         // A mass deletion leaves its tombstones step by step: until all are there, what seems to be about nothing may be about one of them.
-        if try store.read({ $0.hasUnfinishedRemovals }) { _ = try store.maintain(budget: options.upkeepBudget) }
+        _ = try await finishRemovals()
         batch = PushBatch(after: place)
         try store.read { txn in
             try batch.collect(name, conditions, in: txn)
@@ -38,18 +38,19 @@ extension PeerSession {
         return batch
     }
 
-    /// A peer for which nothing waits has seen all that was to be seen: else tombstones would be kept for it for ever.
-    private func acknowledgeEmptyQueue() async throws {
+    /// A peer has seen all that stands before what waits for it, whether or not it had to be told: else tombstones would be kept for
+    /// it for ever. Once a day is enough.
+    private func acknowledgeQueue() async throws {
         let (name, now) = (name, now)
         let isDue = try store.read { txn in
             guard let known = try txn.peer(name), known.queue != nil else { return false }
-            let isOld = known.acknowledged == nil || now > known.lastSeen + .days(1)
-            return try isOld && txn.pending(for: name, after: 0, limit: 1).isEmpty
+            let isOld = try txn.state(of: name).lastAcknowledged.map { now > $0 + .days(1) || now < $0 } ?? true
+            return known.acknowledged == nil || isOld
         }
         guard isDue else { return }
-        try await update { txn, _ in
-            guard try txn.pending(for: name, after: 0, limit: 1).isEmpty else { return }
-            try txn.acknowledge(peer: name, txn.currentToken)
+        try await update { txn, state in
+            state.lastAcknowledged = now
+            if let seen = try txn.seenThroughQueue(of: name) { try txn.acknowledge(peer: name, seen) }
         }
     }
 
@@ -83,26 +84,30 @@ extension PeerSession {
     /// Sends a batch. What may reach the peer is marked before it is sent, so that a crash leaves no doubt about what is in doubt.
     private func send(_ batch: PushBatch) async throws -> PushReport {
         let name = name
+        try options.atStep(.pushCollected)
         try await holdLease()
-        try await update { txn, _ in
+        // What was deleted, edited or given up since it was read stands there no longer, and is not sent.
+        let items = try await update { txn, _ in
             for operation in batch.idle { try txn.removePending(operation) }
-            for item in batch.items where !item.queued.isSent {
+            return try batch.items.filter { item in
                 guard var operation = try txn.pending(peer: name, sample: item.queued.sample),
                     operation.sequence == item.queued.sequence
-                else { continue }
+                else { return false }
+                guard !operation.isSent else { return true }
                 operation.isSent = true
                 operation.version = item.sent.version
                 try txn.updatePending(operation)
+                return true
             }
         }
-        guard !batch.items.isEmpty else { return PushReport() }
+        guard !items.isEmpty else { return PushReport() }
         try options.atStep(.pushMarked)
-        let outcomes = await peer.push(batch.items.map(\.sent))
+        let outcomes = await peer.push(items.map(\.sent))
         try options.atStep(.pushSent)
-        let recorder = OutcomeRecorder(peer: name, now: now, options: options)
+        let recorder = OutcomeRecorder(peer: name, now: now, options: options, isCancelled: Task.isCancelled)
         let report = try await update { txn, state in
             var recorder = recorder
-            for (item, outcome) in zip(batch.items, outcomes) {
+            for (item, outcome) in zip(items, outcomes) {
                 try recorder.record(outcome, of: item.queued, item.sent, in: &txn, &state)
             }
             if try txn.pending(for: name, after: 0, limit: 1).isEmpty {
@@ -114,6 +119,9 @@ extension PeerSession {
         return report
     }
 
+    /// How many samples of before go into a queue in one commit.
+    private static let exportedAtOnce = 1_000
+
     /// What was written here before the peer was enabled goes into its queue, some at a time.
     private func exportEarlier() async throws {
         guard !peer.traits.keepsRecords else { return }
@@ -121,13 +129,13 @@ extension PeerSession {
         for (type, plan) in plan.types where plan.pushes {
             let known = try state()[type]
             guard known.isAdopted || known.isRefused == true, !known.isExported else { continue }
-            var from = Instant.distantPast
+            var (from, limit) = (Instant.distantPast, PeerSession.exportedAtOnce)
             while true {
                 try Task.checkCancellation()
-                let start = from
+                let (start, size) = (from, limit)
                 let samples = try store.read { txn in
                     try txn.samples(
-                        of: type, from: start, rule: .strictStart, limit: 1_000, includeShadowed: true)
+                        of: type, from: start, rule: .strictStart, limit: size, includeShadowed: true)
                 }
                 try await update { txn, state in
                     for sample in samples where sample.origin == .authored {
@@ -138,10 +146,11 @@ extension PeerSession {
                         try txn.enqueue(
                             PendingOperation(peer: name, kind: .save, sample: sample.id, version: sample.version))
                     }
-                    if samples.count < 1_000 { state[type].isExported = true }
+                    if samples.count < size { state[type].isExported = true }
                 }
-                guard samples.count == 1_000, let last = samples.last else { break }
-                from = last.start > from ? last.start : last.start + 1
+                guard samples.count == size, let last = samples.last else { break }
+                // Samples that start together are taken together, however many they are.
+                (from, limit) = last.start > from ? (last.start, PeerSession.exportedAtOnce) : (from, limit * 2)
             }
         }
     }

@@ -4,7 +4,7 @@ import HealthKV
 struct PushBatch: Sendable {
     /// As they stand in the queue, beside what is sent.
     var items: [(queued: PendingOperation, sent: PushOperation)] = []
-    /// Operations that are about nothing any more.
+    /// Operations that are about nothing any more, or about a type that the plan no longer sends.
     var idle: [PendingOperation] = []
     /// The last place of the queue that was looked at.
     var last: UInt64
@@ -33,13 +33,13 @@ struct PushBatch: Sendable {
     mutating func collect(
         _ peer: String, _ conditions: Conditions, in txn: borrowing ReadTransaction
     ) throws {
-        while items.count < conditions.limit {
+        while items.count + idle.count < conditions.limit {
             let page = try txn.pending(for: peer, after: last, limit: 256)
             for operation in page {
                 last = operation.sequence
                 guard conditions.isDue(operation), !taken.contains(operation.sequence) else { continue }
                 try add(operation, peer, conditions, in: txn)
-                if items.count >= conditions.limit { return }
+                if items.count + idle.count >= conditions.limit { return }
             }
             if page.count < 256 {
                 isAtEnd = true
@@ -54,7 +54,9 @@ struct PushBatch: Sendable {
         taken.insert(operation.sequence)
         let link = try txn.link(peer: peer, sample: operation.sample)
         guard var sample = try txn.sample(id: operation.sample) else {
-            guard let deleted = try txn.deletedSample(id: operation.sample), !deleted.isHidden else {
+            guard let deleted = try txn.deletedSample(id: operation.sample), !deleted.isHidden,
+                conditions.pushes(deleted.type)
+            else {
                 idle.append(operation)
                 return
             }
@@ -66,6 +68,7 @@ struct PushBatch: Sendable {
             items.append((operation, sent))
             return
         }
+        guard conditions.pushes(sample.type) else { return idle.append(operation) }
         guard conditions.allows(sample.type), !(conditions.isBlind && operation.isSent) else { return }
         let group = try sample.group.map { try txn.samples(group: $0) } ?? []
         sample.version = max(sample.version, operation.version)
@@ -96,8 +99,10 @@ extension PushBatch.Conditions {
         operation.state != .quarantined && (isUrgent || operation.nextTry <= now)
     }
 
+    fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }
+
     fileprivate func allows(_ type: SampleType) -> Bool {
         guard !held.holds(type), let item = plan.plan(of: type) else { return false }
-        return item.pushes && (!isOfCommit || item.triggers.contains(.onChange))
+        return !isOfCommit || item.triggers.contains(.onChange)
     }
 }

@@ -22,6 +22,7 @@ extension PeerSession {
                     report.deleted += found.deleted
                 }
             } catch is PeerError {
+                try Task.checkCancellation()
                 // A comparison is in no hurry, and says nothing of the pass.
                 let later = now + options.slowDelay
                 try await update { _, state in state[type].checkDue = later }
@@ -90,6 +91,7 @@ extension PeerSession {
             applier.state = state[type]
             try txn.receiving(from: name) { try applier.applySamples(page.samples, in: &$0) }
             state[type] = applier.state
+            applier.note(in: &state)
             return applier.report.imported
         }
     }
@@ -187,7 +189,9 @@ extension PageApplier {
             guard let sample = try txn.sample(id: id) else { continue }
             try audit(.presumedGone, sample, in: &txn)
             try txn.delete(id: id, version: 0)
-            try txn.setLink(PeerLink(peer: peer, sample: id, peerID: id, version: PeerLink.presumedGone))
+            // Where it was edited at its source the peer calls it otherwise, and will show it so.
+            let peerID = try txn.link(peer: peer, sample: id)?.peerID ?? id
+            try txn.setLink(PeerLink(peer: peer, sample: id, peerID: peerID, version: PeerLink.presumedGone))
             noteDays([sample])
             gone += 1
         }

@@ -32,6 +32,10 @@ struct PeerState: Codable, Sendable, Equatable {
     var sent: Set<String>?
     /// How many samples a purge that is not finished has removed.
     var purged = 0
+    /// How much of a mass deletion a peer that follows the feed was sent, while that is not all.
+    var removal: FeedPlace?
+    /// When it was last noted how far a peer with a queue has seen the changes; `nil` when it never was.
+    var lastAcknowledged: Instant?
 
     subscript(_ type: SampleType) -> TypeState {
         get { types[type.identifier] ?? TypeState() }

@@ -32,7 +32,8 @@ public struct SyncConflict: Sendable, Hashable {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Conflicts that were resolved and what they displaced, the oldest first.
+    /// Conflicts that were resolved and what they displaced, the oldest first. Those of about a year are kept, and of more than
+    /// ten thousand the latest.
     public func conflicts() throws -> [SyncConflict] { try audit().compactMap { SyncConflict($0) } }
 }
 
@@ -43,7 +44,7 @@ extension WriteTransaction {
         var sample = conflict.displaced
         let held = try self.sample(id: sample.id)?.version ?? 0
         let deleted = try deletedSample(id: sample.id)?.version ?? 0
-        sample.version = min(Sample.versionLimit, max(sample.version, held, deleted) + 1)
+        sample.version = Sample.version(after: max(sample.version, held, deleted))
         sample.modified = nil
         let outcome = try save(sample)
         try removeAudit(conflict.entry)

@@ -88,6 +88,17 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         }
     }
 
+    /// Any error of a sync as an issue. Of one that neither a peer nor the engine made only the kind is told.
+    init(of error: any Error, plan: SyncPlan) {
+        switch error {
+        case let issue as SyncIssue: self = issue
+        case let error as PeerError: self.init(error, plan: plan)
+        case let error as StoreError:
+            self.init(error.code.mayPass ? .delayed : .invalid, "the store: \(error.code.rawValue)", plan: plan)
+        default: self.init(.invalid, "\(type(of: error))", plan: plan)
+        }
+    }
+
     init(_ error: PeerError, plan: SyncPlan) {
         let code: Code =
             switch error.code {
@@ -100,5 +111,15 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
             case .tokenExpired, .transient: .delayed
             }
         self.init(code, error.detail, plan: plan)
+    }
+}
+
+extension StoreError.Code {
+    /// Whether what failed may go well when it is tried again.
+    fileprivate var mayPass: Bool {
+        let passing: Set<StoreError.Code> = [
+            .busy, .cancelled, .full, .growthBlocked, .outcomeUnknown, .readerExpired, .storage, .suspended,
+        ]
+        return passing.contains(self)
     }
 }

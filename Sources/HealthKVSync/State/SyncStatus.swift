@@ -20,6 +20,8 @@ public struct SyncNotice: Sendable, Hashable, Codable {
         case retired
         /// An operation was refused for good.
         case quarantined
+        /// Samples of the peer break the rules of the store, and were left out.
+        case invalidSamples
     }
 
     /// What it is about.

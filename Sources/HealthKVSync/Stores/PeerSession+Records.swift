@@ -100,12 +100,13 @@ extension PeerSession {
             sums[addition.sample.id] = digest.sum
         }
         let (name, applier) = (name, try applier(.every, state()[.every]))
-        try await update { txn, _ in
+        try await update { txn, state in
             var applier = applier
             applier.acknowledged = try txn.peer(name)?.acknowledged
             try txn.receiving(from: name) { txn in
                 try applier.applyRecords(PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
             }
+            applier.note(in: &state)
         }
         return sums
     }

@@ -39,71 +39,6 @@ public struct StorePeer: Peer {
         try StorePeer.wrapped { try other.read { try $0.typesWithSamples() } }
     }
 
-    /// A page of the other store's feed of changes.
-    public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
-        if request.token == nil { await beginAnew() }
-        let page = try StorePeer.wrapped { try changes(since: request.token, limit: request.limit) }
-        var additions: [PulledSample] = []
-        var deletions: [PulledDeletion] = []
-        for change in page.changes {
-            switch change.kind {
-            case .saved(let sample): additions.append(PulledSample(sample))
-            // Without a version the sample only left that store.
-            case .deleted(let deleted): if deleted.version > 0 { deletions.append(PulledDeletion(deleted)) }
-            case .removedRange:
-                let records = try StorePeer.wrapped {
-                    // Its tombstones are all there once its steps are done.
-                    while try other.maintain(budget: .seconds(5)) {}
-                    return try other.read { try $0.deletions(at: change.token) }
-                }
-                deletions += records.map { PulledDeletion($0) }
-            case .interrupted: break
-            }
-        }
-        return PullPage(
-            additions: additions, deletions: deletions, token: Array(page.next.description.utf8),
-            isDrained: !page.hasMore)
-    }
-
-    /// Whoever begins anew was installed anew or restored: what it has seen once counts no more.
-    private func beginAnew() async {
-        let ourName = ourName
-        guard let known = try? other.read({ try $0.peer(ourName) }), known.acknowledged != nil else { return }
-        _ = try? await other.write { txn in
-            guard var known = try txn.peer(ourName) else { return }
-            known.acknowledged = nil
-            try txn.setPeer(known)
-        }
-    }
-
-    private func changes(
-        since bytes: [UInt8]?, limit: Int
-    ) throws -> (changes: [Change], next: ChangeToken, hasMore: Bool) {
-        guard let bytes else {
-            let page = try other.read { try $0.changes(since: nil, limit: limit) }
-            return (page.changes, page.next, page.hasMore)
-        }
-        guard let token = ChangeToken(String(decoding: bytes, as: UTF8.self)) else {
-            throw PeerError(.tokenExpired, "the token is not one of a store")
-        }
-        return try other.read { txn in
-            let here = txn.currentToken
-            if token.store == here.store, token.epoch == here.epoch, token.commit > here.commit {
-                throw PeerError(.wentBackwards, "the store is older than what was read from it")
-            }
-            guard token.store == here.store, token.epoch == here.epoch else {
-                throw PeerError(.tokenExpired, "the store was restored")
-            }
-            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since.
-            let seen = try txn.peer(ourName)?.acknowledged ?? token
-            let isOfHere = seen.store == token.store && seen.epoch == token.epoch
-            let page = try txn.changes(since: isOfHere ? max(seen, token) : token, limit: limit)
-            // A commit without changes is no news, and no place to keep.
-            let isNews = !page.changes.isEmpty || page.hasMore
-            return (page.changes, isNews ? page.next : token, page.hasMore)
-        }
-    }
-
     /// A page of the other store's samples of a type, the latest first.
     public func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
         try StorePeer.wrapped {
@@ -166,11 +101,11 @@ public struct StorePeer: Peer {
     /// A call for each commit of the other store, by whatever process.
     public func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> {
         let other = other
+        // Taken before anybody reads: what is committed meanwhile is told.
+        let mark = try? other.commitMark()
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let watch = Task {
-                while let mark = try? other.commitMark(), await other.waitForCommit(after: mark) {
-                    continuation.yield(WakeUp([.every]))
-                }
+                if let mark { await other.followCommits(after: mark) { continuation.yield(WakeUp([.every])) } }
                 continuation.finish()
             }
             continuation.onTermination = { _ in watch.cancel() }
@@ -182,17 +117,7 @@ public struct StorePeer: Peer {
         try StorePeer.wrapped { try other.read { try $0.syncDigest(of: type == .every ? nil : type, in: window) } }
     }
 
-    /// The other store keeps tombstones until we have seen them.
-    public func acknowledge(_ token: [UInt8], of type: SampleType) async {
-        let ourName = ourName
-        guard let token = ChangeToken(String(decoding: token, as: UTF8.self)) else { return }
-        let known = (try? other.read { try $0.peer(ourName)?.acknowledged }) ?? nil
-        if let known, known >= token, known.store == token.store, known.epoch == token.epoch { return }
-        // Where it is not kept, the next one is.
-        _ = try? await other.write { try $0.acknowledge(peer: ourName, token) }
-    }
-
-    private static func wrapped<Result>(_ body: () throws -> Result) throws(PeerError) -> Result {
+    static func wrapped<Result>(_ body: () throws -> Result) throws(PeerError) -> Result {
         do {
             return try body()
         } catch let error as PeerError {

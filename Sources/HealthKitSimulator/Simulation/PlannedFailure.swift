@@ -3,7 +3,7 @@ import Foundation
 /// The calls that can be counted and made to fail.
 public enum SimulatedCall: String, Sendable, Hashable, CaseIterable {
     /// What an app calls.
-    case save, delete, changes, samples, statistics, requestAuthorization, requestStatus, enableDelivery
+    case save, delete, changes, samples, statistics, requestAuthorization, requestStatus, enableDelivery, observe
     /// What watches, phones and other apps write.
     case record
 }

@@ -2,7 +2,15 @@ import Foundation
 
 extension SimulatedDevice {
     func execute(_ query: HKObserverQuery, of app: SimulatedApp) {
-        state.withLock { $0.observers.execute(query, of: app, fires: $0.database.options.observerFiresAtStart) }
+        let failure = state.withLock { state in
+            let failure = state.begin(.observe)
+            if failure == nil {
+                state.observers.execute(query, of: app, fires: state.database.options.observerFiresAtStart)
+            }
+            return failure
+        }
+        // A query that fails is told so, and of nothing more.
+        if let failure { query.handler(query, nil, {}, HKError(failure.code, "A planned failure")) }
         deliver()
     }
 

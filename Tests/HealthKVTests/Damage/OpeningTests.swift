@@ -54,9 +54,10 @@ struct OpeningTests {
             #expect(error?.code == .storage)
             #expect("\(error!)".contains("Input/output error") && "\(error!)".contains("try again"), "\(error!)")
             FileSystem.remove(folder.path + "/data.mdb")
-            // Nor can a folder be read.
+            // A folder is no file at all.
             #expect(FileSystem.makeFolder(folder.path + "/data.mdb"))
-            expectError(.storage) { try OpeningWalk(folder: folder.path) }
+            expectError(.notAStore) { try OpeningWalk(folder: folder.path) }
+            expectError(.notAStore) { try SampleStore.check(at: folder.path) }
         }
     #endif
 

@@ -88,10 +88,7 @@ import TestSupport
 
     @Test("D: At the greatest size saving stops, everything can still be deleted, and then saving goes on")
     func deletingWhenFull() throws {
-        var options = SampleStore.Options.small(mapSize: 4 << 20)
-        // Steps that fit what is kept back of so small a map.
-        options.limits.chunksPerStep = 4
-        let store = try SampleStore.temporary(options: options)
+        let store = try SampleStore.temporary(options: .small(mapSize: 4 << 20))
         for _ in 0..<2 {
             let (count, error) = try store.fillUp()
             #expect(error?.code == .full, "\(String(describing: error))")

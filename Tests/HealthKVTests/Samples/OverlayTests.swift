@@ -74,6 +74,26 @@ import Testing
         }
     }
 
+    @Test("C7: when an edit is taken off, peers with databases of their own go on from the version that was imported")
+    func shownVersion() throws {
+        try withStore { store in
+            try store.save(pulled)
+            try store.write { txn in
+                for (name, takesImports) in [("health", false), ("server", true)] {
+                    let rule = QueueRule(types: nil, takesImports: takesImports)
+                    try txn.setPeer(
+                        RegisteredPeer(name: name, registered: .day(1), lastSeen: .day(1), queue: rule))
+                }
+                _ = try txn.overlay(id: pulled.id) { $0.quantity.value = 79 }
+                try txn.removeOverlay(id: pulled.id)
+            }
+            #expect(try store.read { try $0.sample(id: pulled.id) }?.version == 5)
+            let link = PeerLink(peer: "health", sample: pulled.id, peerID: pulled.id, version: 3)
+            #expect(try store.read { try $0.link(peer: "health", sample: pulled.id) } == link)
+            #expect(try store.read { try $0.link(peer: "server", sample: pulled.id) } == nil)
+        }
+    }
+
     @Test("C7: a hidden import never comes back, whatever its version, until it is shown again")
     func hiding() throws {
         try withStore { store in

@@ -165,6 +165,8 @@ struct CalendarOracle {
         case .hour: return (anchor ?? reaching(0)) + Int64(count) * 3_600
         case .day, .week, .month, .quarter, .year: break
         }
+        // The anchor is a border even where the local clock shows its time for the second time.
+        if number == 0, let anchor { return anchor }
         let local = anchor.map { $0 + offset($0) } ?? 0
         var day = Int((Double(local) / 86_400).rounded(.down))
         let time = local - Int64(day) * 86_400

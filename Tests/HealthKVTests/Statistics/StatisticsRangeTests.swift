@@ -225,7 +225,8 @@ import Testing
         try store.save(Sample(.stepCount, 100, .count, from: start, to: start + 100 * day))
         try store.save(Sample(.stepCount, 1, .count, from: start + day, to: start + 2 * day))
         let all = try store.read { try $0.snapshot.extent(of: $0.snapshot.number(of: .stepCount)!) }
-        #expect(all == start.nanoseconds...(start + 100 * day).nanoseconds)
+        // The end is not part of it.
+        #expect(all == start.nanoseconds...(start + 100 * day).nanoseconds - 1)
         try store.core.onWriter { [core = store.core] in
             _ = try core.transact { txn in
                 let type = try txn.snapshot.number(of: .stepCount)!

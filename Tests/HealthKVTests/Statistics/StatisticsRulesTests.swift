@@ -117,6 +117,30 @@ import Testing
     }
 
     @Test(
+        "C31: of several sources that share a place of a priority by their name the one that the store met last wins, always"
+    )
+    func sharedPlace() throws {
+        let named = RankedSource(SourceIdentity(name: "Phone"))
+        let sources = ["a", "b", "c"].map { Source(bundle: $0, name: "Phone") }
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+            let samples = order.map { steps(Double(100 + $0), 0, 100, sources[$0]) }
+            try withStore { store in
+                try store.write { txn in
+                    for sample in samples { try txn.save(sample) }
+                    try txn.setPriority([named], of: .stepCount)
+                }
+                for _ in 0..<8 {
+                    let ranked = try store.read { try $0.rankedSources(of: .stepCount) }
+                    let measured = ranked.filter { $0.isUserEntered == false }.map(\.source)
+                    #expect(measured == order.reversed().map { sources[$0].identity })
+                    #expect(try store.read { try $0.statistics(of: .stepCount).sum } == samples[2].quantity.value)
+                    try store.maintain()
+                }
+            }
+        }
+    }
+
+    @Test(
         "C31: a filter without a bundle takes all sources of the name; a deletion does so where it can mean nothing else"
     )
     func filtersByName() throws {
@@ -175,6 +199,49 @@ import Testing
         #expect(hours("Australia/Lord_Howe", "2026-04-04", 3) == [24, 24.5, 24])
         #expect(hours("Pacific/Apia", "2011-12-29", 3) == [24, 24])
         #expect(hours("Asia/Kathmandu", "1985-12-31", 2) == [24, 23.75])
+    }
+
+    @Test("Without bounds the buckets end where the samples end, whatever their length")
+    func endOfSamples() throws {
+        func buckets(_ samples: [Sample], _ interval: StatisticsInterval) throws -> Int {
+            var count = 0
+            try withStore { store in
+                try store.write { _ = try $0.save(samples) }
+                count = try store.read { txn in
+                    try txn.statistics(
+                        StatisticsQuery(.stepCount, by: interval, calendar: calendar("UTC"), fillsEmptyBuckets: true)
+                    ).count
+                }
+            }
+            return count
+        }
+        let late = steps(10, 84_600, 85_200)
+        #expect(try buckets([late], .day) == 1)
+        #expect(try buckets([late], .hour) == 1)
+        #expect(try buckets([steps(10, 3_600, 93_600)], .day) == 2, "of the lane of a month")
+        #expect(try buckets([steps(10, 85_000, 86_400)], .day) == 1, "an end at midnight is not in the next day")
+        #expect(try buckets([steps(10, 86_400, 86_400)], .day) == 1)
+        #expect(try buckets([steps(10, 0, 60), steps(10, 86_400, 86_400)], .day) == 2)
+        #expect(
+            try buckets([steps(10, 0, 50 * 3_600), steps(10, 3_600, 3_700)], .day) == 3, "the longer one ends later")
+        try withStore { store in
+            try store.write { _ = try $0.save([late, steps(1, 85_100, 85_200)]) }
+            let series = try store.read { try $0.series(.stepCount, points: 10) }
+            #expect(series.map(\.start) == [.day(0, 84_600), .day(0, 85_080)], "ten minutes, a minute each")
+        }
+    }
+
+    @Test("An anchor is a border, at the second time too that the clock shows its hour")
+    func repeatedAnchor() throws {
+        let zone = calendar("America/New_York")
+        // Half past one in winter time, on the day on which the clocks went back at two.
+        let anchor = try Instant(Date(timeIntervalSince1970: 1_793_514_600))
+        for interval in [StatisticsInterval.day, .every(2, .day), .week, .month, .year] {
+            let borders = BucketBorders(
+                interval, anchor: anchor, calendar: zone, from: anchor + -90_000_000_000_000,
+                to: anchor + 90_000_000_000_000)!
+            #expect(borders.instants.contains(anchor.nanoseconds), "\(interval)")
+        }
     }
 
     @Test("A22: a sample that crosses midnight is split between the days in proportion to time")

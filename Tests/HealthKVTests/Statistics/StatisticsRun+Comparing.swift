@@ -25,8 +25,10 @@ extension StatisticsRun {
         // Without a bound the samples say from when to when.
         let all = self.visible(type)
         let from = query.from == .distantPast ? all.map(\.start).min() ?? 0 : query.from.nanoseconds
-        let to = query.to == .distantFuture ? (all.map { max($0.start, $0.end) }.max() ?? 0) + 1 : query.to.nanoseconds
-        let borders = calendarOracle.borders(query.interval!, anchor: query.anchor?.nanoseconds, from: from, to: to)
+        let to = query.to == .distantFuture ? all.map { max($0.start + 1, $0.end) }.max() ?? 1 : query.to.nanoseconds
+        let borders =
+            from < to
+            ? calendarOracle.borders(query.interval!, anchor: query.anchor?.nanoseconds, from: from, to: to) : []
         var oracle = StatisticsOracle(
             samples: visible, rank: rank(type, nil), from: query.from.nanoseconds, to: query.to.nanoseconds)
         configure(&query, &oracle)
@@ -92,8 +94,6 @@ extension StatisticsRun {
         }
         query.fillsEmptyBuckets = random.chance(0.5)
         if random.chance(0.2), unit != .minute, unit != .hour {
-            // Where there are no bounds the empty buckets at the ends are nobody's business.
-            query.fillsEmptyBuckets = false
             if random.chance(0.7) { query.from = .distantPast }
             if random.chance(0.7) { query.to = .distantFuture }
         }

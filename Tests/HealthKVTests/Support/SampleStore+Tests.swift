@@ -31,6 +31,13 @@ extension SampleStore {
     @discardableResult
     func save(_ sample: Sample) throws -> SaveOutcome { try write { try $0.save(sample) } }
 
+    /// Puts records of chunks as they are.
+    func put(_ chunks: [(key: [UInt8], value: [UInt8])]) throws {
+        _ = try core.onWriter { [core] in
+            try core.transact { txn in for chunk in chunks { try txn.put(.chunks, chunk.key, chunk.value) } }
+        }
+    }
+
     /// Demands that a check of the whole store finds nothing.
     func expectClean(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let report = try check()

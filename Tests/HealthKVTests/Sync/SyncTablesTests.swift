@@ -195,6 +195,34 @@ import Testing
         }
     }
 
+    @Test("Resolved conflicts are forgotten when they are old, and the oldest of very many at once") func boundedAudit()
+        throws
+    {
+        let clock = TestClock()
+        var options = tightOptions(clock)
+        options.tombstoneDays = 30
+        options.limits.auditEntries = 25
+        let day = 86_400 * Instant.nanosecondsPerSecond
+        try withStore(options: options) { store throws in
+            let (ids, later) = ((0..<60).map { _ in SampleID() }, SampleID())
+            func afterUpkeep() throws -> [SampleID] {
+                while try store.maintain() {}
+                return try store.read { try $0.audit() }.map(\.sample)
+            }
+            try store.write { txn in for id in ids { try txn.appendAudit(event: "conflict", sample: id) } }
+            clock.advance(by: 2 * day)
+            #expect(try afterUpkeep() == Array(ids.suffix(25)))
+            clock.advance(by: 20 * day)
+            try store.write { txn in
+                _ = try txn.save(Sample(.bodyMass, 70, .kilogram, at: clock.now))
+                try txn.appendAudit(event: "conflict", sample: later)
+            }
+            #expect(try afterUpkeep() == ids.suffix(24) + [later])
+            clock.advance(by: 20 * day)
+            #expect(try afterUpkeep() == [later])
+        }
+    }
+
     @Test(
         "A check finds operations without places, places without operations, links of one side and records that are none"
     )

@@ -202,12 +202,3 @@ import TestSupport
         #expect(try condition())
     }
 }
-
-extension SampleStore {
-    /// Puts records of chunks as they are.
-    fileprivate func put(_ chunks: [(key: [UInt8], value: [UInt8])]) throws {
-        _ = try core.onWriter { [core] in
-            try core.transact { txn in for chunk in chunks { try txn.put(.chunks, chunk.key, chunk.value) } }
-        }
-    }
-}

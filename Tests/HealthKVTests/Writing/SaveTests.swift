@@ -131,6 +131,52 @@ import Testing
         }
     }
 
+    @Test("A group keeps a sample that has the sync identifier of one that it takes the place of")
+    func groupByIdentifier() throws {
+        try withStore { store in
+            let id = SampleID()
+            try store.save(Sample(.dietaryProtein, 10, .gram, at: .day(1), syncIdentifier: id.description))
+            let samples = [Sample(.dietaryProtein, 12, .gram, at: .day(1), id: id)]
+            #expect(try store.write { try $0.save(group: "meal", samples) } == [.replaced])
+            #expect(try store.read { try $0.samples(group: "meal") }.map(\.quantity.value) == [12])
+        }
+    }
+
+    @Test("The greatest version can be edited, and what comes of it be saved again")
+    func greatestVersion() throws {
+        try withStore { store in
+            var sample = weight(70)
+            sample.version = Sample.versionLimit
+            #expect(throws: ModelError.self) { try sample.validate() }
+            sample.version = Sample.versionLimit - 1
+            #expect(try store.save(sample) == .inserted)
+            for value in [71.0, 72, 73] {
+                var edit = try #require(try store.read { try $0.sample(id: sample.id) })
+                edit.quantity.value = value
+                edit.version = 0
+                #expect(try store.save(edit) == .replaced)
+                let stored = try #require(try store.read { try $0.sample(id: sample.id) })
+                #expect(stored.quantity.value == value && stored.version == Sample.versionLimit - 1)
+                try stored.validate()
+            }
+            let id = sample.id
+            #expect(try store.write { try $0.delete(id: id) })
+            #expect(try store.read { try $0.deletedSample(id: id) }?.isHidden == false)
+        }
+    }
+
+    @Test("A batch refuses a workout without an end and a duration, as saving does")
+    func endlessWorkout() throws {
+        try withStore { store throws in
+            var batch = SampleBatch()
+            let kind = batch.kind(.workout, .second, source: Source(name: "App"))
+            batch.append(kind: kind, start: .day(1), end: .distantFuture, value: .nan, id: SampleID())
+            let endless = batch
+            expectError(.invalidSample) { try store.importBatch(endless) }
+            #expect(try store.read { try $0.count() } == 0)
+        }
+    }
+
     @Test("Of several weights at one time the newest shows, and its deletion brings the next one back") func shadows()
         throws
     {

@@ -84,6 +84,15 @@ struct DateTextTests {
         }
     }
 
+    @Test("A zone is as far from UTC as calendars take it, and no farther")
+    func farZones() throws {
+        for name in ["+14:00", "-12:00", "+18:00", "-18:00"] {
+            let zone = try #require(Zone(name: name))
+            #expect(zone.timeZone.secondsFromGMT() == zone.offset(at: 0))
+        }
+        for name in ["+18:01", "-18:01", "+20:00", "-23:59"] { #expect(Zone(name: name) == nil, "\(name)") }
+    }
+
     @Test("The ends of the range and the open end have their texts")
     func ends() {
         #expect(DateText.text(.earliest, in: .utc) == "1710-01-01T00:00:00Z")

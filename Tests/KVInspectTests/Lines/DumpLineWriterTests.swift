@@ -86,6 +86,7 @@ struct DumpLineWriterTests {
                         try lines.write(samples[index], to: &pieces) { try whole(index) }
                         pieces.newline()
                     }
+                    return true
                 }
                 try txn.forEachSample(of: type, includeShadowed: true) { sample in
                     SampleRecord(sample: sample, detail: .lossless).write(to: &wholes)

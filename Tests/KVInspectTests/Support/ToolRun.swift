@@ -103,6 +103,33 @@ final class Workbench {
         try bytes.write(to: file)
     }
 
+    /// Damages the last byte of every value of the tables that stands on a leaf page. Keys of 8 bytes are those of free pages.
+    func damageValues(_ store: String) throws {
+        let file = folder.appendingPathComponent("\(store)/data.mdb")
+        var bytes = [UInt8](try Data(contentsOf: file))
+        func number(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
+        for page in stride(from: 2 * 4_096, to: bytes.count, by: 4_096) where number(page + 10) == 2 {
+            for index in 0..<max(0, (number(page + 12) - 16) / 2) {
+                let entry = page + number(page + 16 + 2 * index)
+                let (size, flags, key) = (number(entry), number(entry + 4), number(entry + 6))
+                if flags == 0, key != 8, size > 40 { bytes[entry + 8 + key + size - 1] ^= 0x10 }
+            }
+        }
+        try Data(bytes).write(to: file)
+    }
+
+    /// How the tool ends when nobody reads what it prints.
+    func codeOfClosedOutput(_ arguments: [String]) throws -> Int32 {
+        let process = try prepare(arguments, input: nil)
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try output.fileHandleForReading.close()
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
     private func stream(_ name: String) throws -> FileHandle {
         let file = folder.appendingPathComponent("\(name)-\(UUID().uuidString)")
         try Data().write(to: file)

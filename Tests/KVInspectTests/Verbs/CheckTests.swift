@@ -52,6 +52,57 @@ struct CheckTests {
         #expect(!run.output.contains(".125"))
     }
 
+    @Test("What is no file is refused at once, in the words of other verbs", arguments: ["pipe", "folder"])
+    func noFile(kind: String) throws {
+        let file = bench.path("F/data.mdb")
+        try FileManager.default.createDirectory(
+            atPath: bench.path("F"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        if kind == "pipe" {
+            #expect(unsafe mkfifo(file, 0o600) == 0)
+        } else {
+            try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        }
+        let run = try bench.run("check", "F")
+        #expect(run.code == 1 && run.errors.contains("This is no file"), "\(run.errors)")
+        #expect(try bench.run("info", "F").errors == run.errors)
+    }
+
+    @Test("A reader that has seen enough of many findings still gets the code of damage")
+    func closedOutput() throws {
+        let lines = (0..<1_000).map {
+            #"{"type":"custom\#($0)","start":"2024-01-01T00:00:00Z","value":\#($0),"unit":"count"}"#
+        }
+        try bench.load("M", lines.joined(separator: "\n"))
+        try bench.damageValues("M")
+        let run = try bench.run("check", "M", "--limit", "100000")
+        #expect(run.code == 2 && run.output.utf8.count > 1 << 16)
+        #expect(try bench.codeOfClosedOutput(["check", "M", "--limit", "100000"]) == 2)
+    }
+
+    #if os(Linux)
+        @Test("Where the system ends the process that reads the file, that is a finding in the format asked for: 2")
+        func crashed() throws {
+            let run = try bench.crashed(["check", "S", "--format", "json", "--progress", "json"])
+            #expect(run.code == 2 && run.errors.hasSuffix("The store is damaged: 1 finding.\n"), "\(run.errors)")
+            let json = try run.json()
+            let findings = try #require(json["findings"] as? [[String: Any]])
+            #expect(findings.map { $0["code"] as? String } == ["fileUnreadable"] && json["clean"] as? Bool == false)
+            #expect((findings[0]["detail"] as? String)?.contains("while it was checked") == true)
+        }
+    #endif
+
+    @Test("How a watched process ended is told: by a code, by a crash, or by somebody's signal")
+    func watched() throws {
+        #expect(try WatchedProcess.run("/bin/sh", ["-c", "exit 5"]) == .ended(.partial))
+        for signal in ["BUS", "SEGV", "ILL"] {
+            let outcome = try WatchedProcess.run("/bin/sh", ["-c", "ulimit -c 0; kill -\(signal) $$"])
+            #expect(outcome == .crashed, "\(signal)")
+        }
+        #expect(try WatchedProcess.run("/bin/sh", ["-c", "kill -KILL $$"]) == .stopped(SIGKILL))
+        #expect(try WatchedProcess.run("/no/such/tool", []) == nil)
+        #expect(try WatchedProcess.run(nil, []) == nil)
+    }
+
     @Test("A file full of noise is damage, not a crash")
     func ruined() throws {
         let file = bench.folder.appendingPathComponent("S/data.mdb")

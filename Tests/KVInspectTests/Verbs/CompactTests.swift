@@ -41,6 +41,23 @@ struct CompactTests {
         #expect(try #require(backup["bytes"] as? Int) > before * 2 / 3)
     }
 
+    @Test("A store with pages that nobody owns is damaged: 2, and the store is named")
+    func lostPages() throws {
+        let file = bench.folder.appendingPathComponent("S/data.mdb")
+        var bytes = [UInt8](try Data(contentsOf: file))
+        func transaction(_ meta: Int) -> UInt64 {
+            (0..<8).reduce(0) { $0 | UInt64(bytes[meta + 144 + $1]) << (8 * $1) }
+        }
+        let newest = transaction(0) > transaction(4_096) ? 0 : 4_096
+        try #require(bytes[newest + 136] < 250)
+        bytes[newest + 136] += 4
+        try Data(bytes).write(to: file)
+        let run = try bench.run("compact", "S", "D")
+        #expect(run.code == 2 && run.errors.contains("Error: S: The store is damaged"), "\(run.errors)")
+        #expect(run.errors.contains("kvinspect check") && !bench.exists("D"))
+        #expect(try bench.run("check", "S").code == 2)
+    }
+
     @Test("A folder that holds a store is not overwritten")
     func exists() throws {
         try bench.load("D", "")

@@ -72,7 +72,11 @@ struct DamagedStoreTests {
         #expect(scan.code == 2 && count > rows / 3 && count < rows)
         let said = scan.errors.split(separator: "\n")
         #expect(
-            said.count == 1 && said[0].hasPrefix("Damaged: samples of stepCount that start from 2024-01-01T00:00:00."))
+            said == ["Damaged: samples of stepCount that start from 2024-01-01 to 2024-01-01 cannot be read."],
+            "\(said)")
+        let exact = try bench.run(
+            "scan", "S", "--type", "stepCount", "--skip-damaged", "--show-values", "--order", order, "--tz", "UTC")
+        #expect(exact.errors.hasPrefix("Damaged: samples of stepCount that start from 2024-01-01T00:00:00."))
         // Without the Z at the end texts are in the order of times.
         let starts = try scan.lines().compactMap { ($0["start"] as? String)?.dropLast() }
         let isSorted = order == "asc" ? starts == starts.sorted() : starts == starts.sorted().reversed()
@@ -84,6 +88,24 @@ struct DamagedStoreTests {
         let sound = try bench.run("scan", "T", "--type", "stepCount", "--skip-damaged")
         #expect(sound.code == 0 && sound.errors.isEmpty)
         #expect(try bench.run("dump", "T", "--raw", "--skip-damaged").code == 64)
+    }
+
+    @Test("A reader that has seen enough learns of the damage that was met by the code", arguments: ["dump", "scan"])
+    func closedOutput(verb: String) throws {
+        try bench.damageChunk("S") { _ in 0 }
+        let words = verb == "scan" ? [verb, "S", "--type", "stepCount", "--format", "jsonl"] : [verb, "S"]
+        #expect(try bench.codeOfClosedOutput(words + ["--skip-damaged"]) == 2)
+        #expect(try bench.codeOfClosedOutput(["scan", "S", "--type", "bodyMass"]) == 0)
+    }
+
+    @Test("Copies of it stay, say how many values are damaged, and end with 2", arguments: ["backup", "compact"])
+    func copies(verb: String) throws {
+        #expect(try bench.run(verb, "S", "A", "--format", "json").json()["damaged_values"] as? Int == 0)
+        try bench.damageChunk("S") { $0 / 2 }
+        let run = try bench.run(verb, "S", "B", "--format", "json")
+        #expect(run.code == 2 && run.errors.contains("Damaged: 1 value of the copy cannot be read"), "\(run.errors)")
+        #expect(try run.json()["damaged_values"] as? Int == 1)
+        #expect(try bench.run("dump", "B", "--skip-damaged").output == bench.run("dump", "S", "--skip-damaged").output)
     }
 
     @Test("Pages go on behind a damaged chunk, and tell once what they pass over")

@@ -22,6 +22,14 @@
             #expect(run.code == 1 && run.errors.hasSuffix("Error: Interrupted.\n"), "\(run.code) \(run.errors)")
         }
 
+        @Test("Loading stops while a pipe waits for somebody who writes to it")
+        func loading() throws {
+            #expect(unsafe mkfifo(bench.path("pipe"), 0o600) == 0)
+            let run = try bench.interrupted(["load", "N", "pipe"])
+            #expect(run.code == 1 && run.errors.hasSuffix("Error: Interrupted.\n"), "\(run.code) \(run.errors)")
+            #expect(!bench.exists("N"))
+        }
+
         @Test("A copy that is stopped leaves nothing", arguments: ["backup", "compact"])
         func copying(verb: String) throws {
             let before = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter {

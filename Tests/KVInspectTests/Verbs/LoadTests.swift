@@ -159,6 +159,41 @@ struct LoadTests {
         try bench.expectClean("S")
     }
 
+    private func total(
+        day: String = "2024-05-31", zone: String = "UTC", unit: String = "count", type: String = "stepCount"
+    ) -> String {
+        #"{"state":{"kind":"total","peer":"p","type":"\#(type)","day":"\#(day)","zone":"\#(zone)","value":1.375,"unit":"\#(unit)","time":"2024-06-01T00:00:00Z"}}"#
+    }
+
+    @Test("A bad line of sync state is named by its number and by what is wrong, and --skip-bad goes on")
+    func badTotals() throws {
+        let bad = [
+            (total(day: "2024-99-99"), "is no day of the calendar"), (total(day: "1600-01-01"), "1710 to 2290"),
+            (total(zone: "Mars/Base"), "time zone is not known"), (total(unit: "kg"), "cannot be converted to count"),
+            (total(type: String(repeating: "x", count: 70_000)), "is empty or longer"),
+            (total().replacingOccurrences(of: #","time":"2024-06-01T00:00:00Z""#, with: ""), "a total needs"),
+        ]
+        for (line, reason) in bad {
+            let run = try bench.run("load", "N", input: "\(step)\n\(line)\n")
+            #expect(run.code == 1 && run.errors.contains("Error: Line 2: "), "\(run.errors)")
+            #expect(run.errors.contains(reason) && !run.errors.contains("1.375"), "\(run.errors)")
+            #expect(!bench.exists("N"))
+        }
+        let lines = [step] + bad.map(\.0) + [total()]
+        let run = try bench.run("load", "S", "--skip-bad", "--format", "json", input: lines.joined(separator: "\n"))
+        #expect(try run.code == 5 && run.json()["bad"] as? Int == bad.count, "\(run.errors)")
+        #expect(try bench.run("dump", "S", "--all").lines().count { $0["state"] != nil } >= 1)
+    }
+
+    @Test("Settings are for types that samples can have", arguments: ["priorities", "shadowing"])
+    func settingsOfNoType(key: String) throws {
+        let setting = key == "shadowing" ? "true" : #"[{"source":"Phone"}]"#
+        let head = #"{"dump":{"version":1,"sources":[],"\#(key)":{"":\#(setting)}}}"#
+        let run = try bench.run("load", "S", "--skip-bad", input: "\(head)\n\(step)")
+        #expect(run.code == 5 && run.errors.contains("Line 1 was left out: The text of type is empty"), "\(run.errors)")
+        #expect(try bench.run("dump", "S").lines().compactMap { ($0["dump"] as? [String: Any])?[key] }.isEmpty)
+    }
+
     @Test("Hostile input ends with an error and leaves nothing: deep nesting, huge numbers, no UTF-8, no lines at all")
     func hostile() throws {
         let inputs: [[UInt8]] = [

@@ -67,5 +67,7 @@ extension OptionDescription {
     static let to = OptionDescription(name: "to", value: "date", help: "Only samples before this ISO 8601 date.")
     static let skipDamaged = OptionDescription(
         name: "skip-damaged", help: "Pass over damaged parts, name them on the error output, and end with code 2.")
+    static let exactDamage = OptionDescription(
+        name: "show-values", help: "Tell of damaged parts when exactly they begin and end, not only the days.")
     static let help = OptionDescription(name: "help", help: "Show help information.")
 }

@@ -5,16 +5,12 @@
 
 /// A time zone by name, or a fixed distance from UTC.
 struct Zone {
-    enum Kind {
-        case fixed(seconds: Int)
-        case named(TimeZone)
-    }
+    /// The zone as calendars take it.
+    let timeZone: TimeZone
+    /// Seconds that local time is ahead of UTC, where they are always the same.
+    private let fixed: Int?
 
-    let kind: Kind
-
-    private init(_ kind: Kind) { self.kind = kind }
-
-    static let utc = Zone(.fixed(seconds: 0))
+    static let utc = Zone(timeZone: .gmt, fixed: 0)
 
     /// The zone of this machine, or of the variable TZ.
     static let local = Zone(of: .current)
@@ -24,7 +20,9 @@ struct Zone {
         if name == "UTC" || name == "Z" {
             self = .utc
         } else if let seconds = DateText.offset(name) {
-            self.init(.fixed(seconds: seconds))
+            // Calendars take no zone that is farther from UTC than any place.
+            guard let zone = TimeZone(secondsFromGMT: seconds) else { return nil }
+            self.init(timeZone: zone, fixed: seconds)
         } else if let zone = TimeZone(identifier: name) {
             self.init(of: zone)
         } else {
@@ -32,18 +30,17 @@ struct Zone {
         }
     }
 
+    private init(timeZone: TimeZone, fixed: Int?) { (self.timeZone, self.fixed) = (timeZone, fixed) }
+
     private init(of zone: TimeZone) {
         // Looking the zone up for every date costs more than printing the date does.
         let isUTC = ["GMT", "UTC", "Etc/UTC", "Etc/GMT"].contains(zone.identifier)
-        self.init(isUTC ? .fixed(seconds: 0) : .named(zone))
+        self.init(timeZone: zone, fixed: isUTC ? 0 : nil)
     }
 
     /// Seconds that local time is ahead of UTC, at a time given in seconds since 1970.
     func offset(at seconds: Int) -> Int {
-        switch kind {
-        case .fixed(let seconds): seconds
-        case .named(let zone): zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
-        }
+        fixed ?? timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
     }
 
     /// Seconds since 1970 of a local date and time, itself counted as if it were UTC.

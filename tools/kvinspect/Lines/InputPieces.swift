@@ -24,21 +24,27 @@ final class InputPieces: Sendable {
     /// Opens a file, or the input for `-`.
     init(_ file: String) throws {
         name = file == "-" ? "The input" : "The file \(file)"
-        let handle: FileHandle
-        if file == "-" {
-            handle = .standardInput
-            size = nil
-        } else {
-            do {
-                handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
-            } catch {
-                throw Failure("\(name) cannot be read: \(FileReason.text(of: error)).")
-            }
-            let attributes = try? FileManager.default.attributesOfItem(atPath: file)
-            size = attributes?[.type] as? FileAttributeType == .typeRegular ? attributes?[.size] as? Int : nil
-        }
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+        let kind = attributes?[.type] as? FileAttributeType
+        size = file != "-" && kind == .typeRegular ? attributes?[.size] as? Int : nil
         for _ in 0..<InputPieces.pieceLimit { free.signal() }
-        Thread.detachNewThread { self.readAll(handle) }
+        if file == "-" {
+            Thread.detachNewThread { self.readAll(.success(.standardInput)) }
+        } else if kind == nil || kind == .typeRegular {
+            let handle = try open(file).get()
+            Thread.detachNewThread { self.readAll(.success(handle)) }
+        } else {
+            // Opening a pipe waits for somebody who writes to it.
+            Thread.detachNewThread { self.readAll(self.open(file)) }
+        }
+    }
+
+    private func open(_ file: String) -> Result<FileHandle, Failure> {
+        do {
+            return .success(try FileHandle(forReadingFrom: URL(fileURLWithPath: file)))
+        } catch {
+            return .failure(Failure("\(name) cannot be read: \(FileReason.text(of: error))."))
+        }
     }
 
     /// The next piece; an empty one is the end.
@@ -49,11 +55,11 @@ final class InputPieces: Sendable {
         return try piece.get()
     }
 
-    private func readAll(_ handle: FileHandle) {
+    private func readAll(_ handle: Result<FileHandle, Failure>) {
         var isAtEnd = false
         while !isAtEnd {
             free.wait()
-            let piece = read(handle)
+            let piece = handle.flatMap(read)
             isAtEnd = (try? piece.get().isEmpty) ?? true
             pieces.withLock { $0.append(piece) }
             filled.signal()

@@ -55,7 +55,7 @@ extension JSONScanner {
         var texts: [String: String] = [:]
         var value: Double?
         var isComplete = false
-        var time = Instant.distantPast
+        var time: Instant?
         while let key = try nextKey(isFirst: false) {
             let field = try text(in: key)
             switch field {
@@ -69,11 +69,13 @@ extension JSONScanner {
             }
         }
         guard let peer = texts["peer"], let type = texts["type"], let day = texts["day"], let zone = texts["zone"],
-            let unit = try? HealthUnit(symbol: texts["unit"] ?? "")
-        else { throw JSONError(reason: "a total needs peer, type, day, zone and unit") }
-        return DailyTotal(
+            let unit = try? HealthUnit(symbol: texts["unit"] ?? ""), let time
+        else { throw JSONError(reason: "a total needs peer, type, day, zone, unit and time") }
+        let total = DailyTotal(
             peer: peer, type: SampleType(type), day: day, zone: zone, value: value, unit: unit, isComplete: isComplete,
             time: time)
+        do { try total.validate() } catch { throw JSONError(error) }
+        return total
     }
 
     @_lifetime(self: copy self)

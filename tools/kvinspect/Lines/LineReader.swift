@@ -245,11 +245,15 @@ struct LineReader {
     /// Makes sources known in the order of the dumped store, since a store ranks them by the order in which it meets them, and
     /// notes what was set for types.
     private mutating func take(_ head: DumpHead, _ batch: inout SampleBatch) throws(JSONError) {
-        for source in head.sources {
-            try LineReader.validate(
-                Sample(.stepCount, 0, .count, at: Instant(nanoseconds: 0), source: source, id: .max))
-            _ = batch.kind(.stepCount, .count, source: source)
+        for type in Array(head.priorities.keys) + Array(head.shadowing.keys) { try LineReader.validate(type) }
+        guard head.priorities.values.allSatisfy({ $0.count <= DumpHead.sourceLimit }) else {
+            throw JSONError(ModelError.numberOutOfRange(field: "sources of an order"))
         }
+        for place in head.priorities.values.joined() {
+            try LineReader.validate(.stepCount, Source(bundle: place.source.bundle, name: place.source.name))
+        }
+        for source in head.sources { try LineReader.validate(.stepCount, source) }
+        for source in head.sources { _ = batch.kind(.stepCount, .count, source: source) }
         priorities.merge(head.priorities) { $1 }
         shadowing.merge(head.shadowing) { $1 }
     }
@@ -283,6 +287,12 @@ struct LineReader {
         probe.count = extras.count
         probe.multiplicity = extras.multiplicity
         try validate(probe)
+    }
+
+    /// Whether a sample can be of that type and source.
+    private static func validate(_ type: SampleType, _ source: Source = defaultSource) throws(JSONError) {
+        let unit = type.canonicalUnit ?? .count
+        try validate(Sample(type, 0, unit, at: Instant(nanoseconds: 0), source: source, id: .max))
     }
 
     private static func validate(_ sample: Sample) throws(JSONError) {

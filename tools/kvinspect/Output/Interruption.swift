@@ -12,9 +12,25 @@ import Synchronization
 struct Interruption: Error {
     private static let requested = Atomic<Bool>(false)
 
+    /// The process that works for this one; 0 for none.
+    private static let worker = Atomic<Int32>(0)
+
     /// Called by the signal handler, which may do no more than this.
     private static func request() {
-        if requested.exchange(true, ordering: .relaxed) { _exit(ExitCode.failed.rawValue) }
+        let worker = worker.load(ordering: .relaxed)
+        if requested.exchange(true, ordering: .relaxed) {
+            // A watched process may be told twice of one Ctrl-C: by the terminal and by the one that watches it.
+            if WatchedProcess.isThis { return }
+            if worker > 0 { kill(worker, SIGKILL) }
+            _exit(ExitCode.failed.rawValue)
+        }
+        if worker > 0 { kill(worker, SIGTERM) }
+    }
+
+    /// Has a process that works for this one told, too, from now on; `nil` when it has ended.
+    static func pass(to process: Int32?) {
+        worker.store(process ?? 0, ordering: .relaxed)
+        if let process, requested.load(ordering: .relaxed) { kill(process, SIGTERM) }
     }
 
     static func check() throws {
@@ -23,6 +39,8 @@ struct Interruption: Error {
 
     /// A closed pipe becomes an error of writing. The first Ctrl-C asks the work to stop, the second ends the process.
     static func installHandlers() {
+        // It must be known before a signal asks for it.
+        _ = WatchedProcess.isThis
         _ = signal(SIGPIPE, SIG_IGN)
         for number in [SIGINT, SIGTERM] {
             _ = signal(number) { _ in Interruption.request() }

@@ -25,7 +25,30 @@ struct OutputStream {
 }
 
 /// Whoever reads our output has seen enough.
-struct OutputClosed: Error {}
+struct OutputClosed: Error {
+    /// Runs `body` until nobody reads its output any more. What is known of the store by then is still told.
+    static func end(_ body: () throws -> Void) throws {
+        do { try body() } catch is OutputClosed {}
+    }
+}
+
+/// Lets a walk stop where nobody reads its output any more, so that it answers what it passed over until then.
+struct OutputWatch {
+    private var closed: OutputClosed?
+
+    /// Whether the walk goes on as `body` answers; not where the output is closed.
+    mutating func goesOn(_ body: () throws -> Bool) throws -> Bool {
+        do {
+            return try body()
+        } catch let error as OutputClosed {
+            closed = error
+            return false
+        }
+    }
+
+    /// Throws where the output was closed.
+    func finish() throws { if let closed { throw closed } }
+}
 
 /// Why the system could not do something with a file, in its own words.
 enum FileReason {

@@ -21,7 +21,10 @@ enum ChangesVerb: Verb {
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()
-        let limit = try arguments.count("limit") ?? .max
+        let limit =
+            try arguments.convert("limit", reason: "Please provide a whole number from 1 on.") {
+                Int($0).flatMap { $0 < 1 ? nil : $0 }
+            } ?? .max
         var token = try arguments.convert("since", reason: "Please provide a token that this verb or 'info' printed.") {
             ChangeToken($0)
         }

@@ -17,27 +17,57 @@ enum CheckVerb: Verb {
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let limit = try arguments.count("limit") ?? 1000
+        switch try WatchedProcess.run() {
+        case .ended(let code): return code
+        case .crashed:
+            // What it showed of its progress stands there still.
+            if console.isErrorTerminal { console.showBar("") }
+            return try report(broken, arguments, console)
+        case .stopped(let signal):
+            try Interruption.check()
+            throw Failure("The check was ended by signal \(signal) before it was done.")
+        case nil: break
+        }
         let progress = Progress(arguments, console, unit: "%", total: 100)
         let result = try check(arguments.store, limit: limit, progress)
         progress.finish()
-        let count = result.findings.count + result.omitted
-        let showsValues = arguments.flag("show-values")
-        try Listing.print(shape, arguments, console) { listing in
-            for finding in result.findings {
-                let reference = showsValues ? finding.reference.map { " (\($0))" } ?? "" : ""
-                try listing.append(
-                    .object([
-                        .init("code", .string(finding.kind.rawValue)), .init("table", .string(finding.table)),
-                        .init("detail", .string(finding.detail + reference)),
-                    ]))
+        return try report(Findings(result, showsValues: arguments.flag("show-values")), arguments, console)
+    }
+
+    /// What is printed of a check.
+    fileprivate struct Findings {
+        let list: [JSONValue]
+        let omitted: Int
+        let samples: Int
+        let unexamined: [String]
+    }
+
+    /// What is said where the system ended the process that read the file.
+    private static var broken: Findings {
+        let finding: [JSONValue.Field] = [
+            .init("code", .string(Finding.Kind.fileUnreadable.rawValue)), .init("table", .string("pages")),
+            .init("detail", .string("the file changed, or could not be read, while it was checked")),
+        ]
+        return Findings(
+            list: [.object(finding)], omitted: 0, samples: 0,
+            unexamined: ["the rest of the file; check it again while nobody else changes it"])
+    }
+
+    private static func report(
+        _ findings: Findings, _ arguments: ParsedArguments, _ console: Console
+    ) throws -> ExitCode {
+        let count = findings.list.count + findings.omitted
+        try OutputClosed.end {
+            try Listing.print(shape, arguments, console) { listing in
+                for finding in findings.list { try listing.append(finding) }
+                return [
+                    .init("clean", .bool(count == 0)), .init("omitted", .count(findings.omitted)),
+                    .init("samples", .count(findings.samples)),
+                    .init("unexamined", .array(findings.unexamined.map { .string($0) })),
+                ]
             }
-            return [
-                .init("clean", .bool(count == 0)), .init("omitted", .count(result.omitted)),
-                .init("samples", .count(result.samples)),
-                .init("unexamined", .array(result.unexamined.map { .string($0) })),
-            ]
         }
-        for part in result.unexamined { console.say("Not looked at: \(part).") }
+        for part in findings.unexamined { console.say("Not looked at: \(part).") }
         console.say(
             count == 0 ? "The store is clean." : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
         return count == 0 ? .clean : .damage
@@ -50,5 +80,18 @@ enum CheckVerb: Verb {
             onNotice: StoreAccess.tell)
         try Interruption.check()
         return report
+    }
+}
+
+extension CheckVerb.Findings {
+    fileprivate init(_ report: CheckReport, showsValues: Bool) {
+        list = report.findings.map { finding in
+            let reference = showsValues ? finding.reference.map { " (\($0))" } ?? "" : ""
+            return .object([
+                .init("code", .string(finding.kind.rawValue)), .init("table", .string(finding.table)),
+                .init("detail", .string(finding.detail + reference)),
+            ])
+        }
+        (omitted, samples, unexamined) = (report.omitted, report.samples, report.unexamined)
     }
 }

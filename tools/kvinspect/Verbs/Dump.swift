@@ -21,8 +21,9 @@ enum DumpVerb: Verb {
                 name: "raw",
                 help:
                     "Print every table in the text format of mdb_dump instead, for LMDB's own tools to look at. What mdb_load "
-                    + "makes of it is no store: it numbers transactions anew. Use a dump or a backup for that."),
-            .skipDamaged, .progress,
+                    + "makes of it is no store: it numbers transactions anew. Use a dump or a backup for that. Damaged "
+                    + "values are printed as they are, and nothing is said of it."),
+            .skipDamaged, .exactDamage, .progress,
         ])
 
     private static let shape = Listing.Shape(key: "lines", columns: [])
@@ -47,41 +48,46 @@ enum DumpVerb: Verb {
         let skips = arguments.flag(OptionDescription.skipDamaged.name)
         let format = arguments.choice(OptionDescription.format.name, default: OutputFormat.jsonl)
         var lost: [DamagedRange] = []
-        try Listing.print(shape, arguments, console, format: format) { listing in
-            try store.read { transaction in
-                lost = try printSamples(of: transaction, skippingDamage: skips, to: &listing, progress)
-                if arguments.flag("all") { try StateLines().printAll(transaction, to: &listing) }
+        try OutputClosed.end {
+            try Listing.print(shape, arguments, console, format: format) { listing in
+                try store.read { transaction in
+                    try printSamples(of: transaction, skippingDamage: skips, to: &listing, &lost, progress)
+                    if arguments.flag("all") { try StateLines().printAll(transaction, to: &listing) }
+                }
+                return lost.isEmpty ? [] : [.init("complete", .bool(false))]
             }
-            return lost.isEmpty ? [] : [.init("complete", .bool(false))]
         }
         progress.finish()
-        return LostParts.report(lost, in: .utc, console)
+        return LostParts.report(lost, in: .utc, arguments, console)
     }
 
     private static func printSamples(
         of transaction: borrowing ReadTransaction, skippingDamage: Bool, to listing: inout Listing,
-        _ progress: Progress
-    ) throws -> [DamagedRange] {
+        _ lost: inout [DamagedRange], _ progress: Progress
+    ) throws {
         progress.total = try transaction.count()
         var heads = try DumpHead.parts(of: transaction)
         // What one line does not hold stands before the first sample.
         while heads.count > 1 { try listing.append(HeadLine(head: heads.removeFirst())) }
-        var lost: [DamagedRange] = []
         for type in try transaction.liveTypes() {
             var lines = DumpLineWriter(type)
+            var watch = OutputWatch()
             lost += try transaction.forEachStored(of: type, skippingDamage: skippingDamage) { samples, whole in
-                for index in samples.indices {
-                    if let head = heads.popLast() {
-                        try listing.append(SampleLine(sample: whole(index), head: head))
-                    } else {
-                        try listing.appendJSON { try lines.write(samples[index], to: &$0) { try whole(index) } }
+                try watch.goesOn {
+                    for index in samples.indices {
+                        if let head = heads.popLast() {
+                            try listing.append(SampleLine(sample: whole(index), head: head))
+                        } else {
+                            try listing.appendJSON { try lines.write(samples[index], to: &$0) { try whole(index) } }
+                        }
                     }
+                    try progress.advance(by: samples.indices.count)
+                    return true
                 }
-                try progress.advance(by: samples.indices.count)
             }
+            try watch.finish()
         }
         if let head = heads.first, !head.isEmpty { try listing.append(HeadLine(head: head)) }
-        return lost
     }
 
     /// A sample, and on the first line what concerns the whole dump.

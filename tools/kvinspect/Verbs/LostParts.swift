@@ -2,14 +2,26 @@ import HealthKV
 
 /// What a verb passed over because it is damaged.
 enum LostParts {
-    /// Names each part, and answers how the tool ends.
-    static func report(_ parts: [DamagedRange], in zone: Zone, _ console: Console) -> ExitCode {
+    /// Names each part, by its days unless the times are asked for, and answers how the tool ends.
+    static func report(
+        _ parts: [DamagedRange], in zone: Zone, _ arguments: ParsedArguments, _ console: Console
+    ) -> ExitCode {
+        let isExact = arguments.flag(OptionDescription.exactDamage.name)
+        var said: Set<String> = []
         for part in parts {
             let (from, to) = (part.starts.from, part.starts.to)
-            let begin = from == .distantPast ? "from the beginning" : "from \(DateText.text(from, in: zone))"
-            let end = to == .distantFuture ? "on" : "to \(DateText.text(to, in: zone))"
-            console.say("Damaged: samples of \(part.type.shortName) that start \(begin) \(end) cannot be read.")
+            let begin = from == .distantPast ? "from the beginning" : "from \(text(from, in: zone, isExact))"
+            // The end lies outside, and the last day inside.
+            let end = to == .distantFuture ? "on" : "to \(text(isExact ? to : to + -1, in: zone, isExact))"
+            let text = "Damaged: samples of \(part.type.shortName) that start \(begin) \(end) cannot be read."
+            // Several parts may lie in the same days.
+            if said.insert(text).inserted { console.say(text) }
         }
         return parts.isEmpty ? .clean : .damage
+    }
+
+    private static func text(_ instant: Instant, in zone: Zone, _ isExact: Bool) -> String {
+        let text = DateText.text(instant, in: zone)
+        return isExact ? text : String(text.prefix { $0 != "T" })
     }
 }

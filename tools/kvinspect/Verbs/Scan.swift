@@ -19,7 +19,7 @@ enum ScanVerb: Verb {
                 choices: rules, defaultValue: "overlap"),
             OptionDescription(name: "unit", value: "unit", help: "Convert the values to this unit."),
             OptionDescription(name: "shadowed", help: "Also samples that a newer one of the same time hides."),
-            .skipDamaged, .format, .zone, .progress,
+            .skipDamaged, .exactDamage, .format, .zone, .progress,
         ])
 
     private static let shape = Listing.Shape(
@@ -31,18 +31,25 @@ enum ScanVerb: Verb {
         let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "samples")
         var lost: [DamagedRange] = []
-        try Listing.print(shape, arguments, console) { listing in
-            lost = try store.read { transaction in
-                try query.forEachSample(in: transaction) { sample in
-                    try listing.append(SampleRecord(sample: sample, detail: .listed(query.zone, query.unit)))
-                    try progress.advance()
+        try OutputClosed.end {
+            try Listing.print(shape, arguments, console) { listing in
+                var watch = OutputWatch()
+                lost = try store.read { transaction in
+                    try query.forEachSample(in: transaction) { sample in
+                        try watch.goesOn {
+                            try listing.append(SampleRecord(sample: sample, detail: .listed(query.zone, query.unit)))
+                            try progress.advance()
+                            return true
+                        }
+                    }
                 }
+                try watch.finish()
+                return []
             }
-            return []
         }
         progress.finish()
         if progress.done == 0 { console.say("No sample matches.") }
-        return LostParts.report(lost, in: query.zone, console)
+        return LostParts.report(lost, in: query.zone, arguments, console)
     }
 
     /// What is asked for.
@@ -85,9 +92,9 @@ enum ScanVerb: Verb {
             }
         }
 
-        /// Answers what was passed over.
+        /// Calls `body` until it answers false, and answers what was passed over.
         func forEachSample(
-            in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Void
+            in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Bool
         ) throws -> [DamagedRange] {
             // Several sources may share a name: each is asked for only where one has it.
             let sources = try source.map { name in
@@ -101,9 +108,8 @@ enum ScanVerb: Verb {
                 if let unit, !unit.isCompatible(with: sample.quantity.unit) {
                     throw Failure("A sample in \(sample.quantity.unit) cannot be converted to \(unit).")
                 }
-                try body(sample)
                 rest -= 1
-                return rest > 0
+                return try body(sample) && rest > 0
             }
             if skipsDamaged {
                 return try transaction.forEachReadableSample(

@@ -15,12 +15,14 @@ enum SourcesVerb: Verb {
         let progress = Progress(arguments, console, unit: "sources")
         var damage = DamagedParts()
         let sources = try store.read { try $0.sources { damage.note($0, $1) } }
-        try Listing.print(shape, arguments, console) { listing in
-            for source in sources {
-                try listing.append(record(source, zone))
-                try progress.advance()
+        try OutputClosed.end {
+            try Listing.print(shape, arguments, console) { listing in
+                for source in sources {
+                    try listing.append(record(source, zone))
+                    try progress.advance()
+                }
+                return []
             }
-            return []
         }
         progress.finish()
         return damage.report(console)

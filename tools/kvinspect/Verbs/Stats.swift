@@ -144,13 +144,3 @@ enum StatsVerb: Verb {
         return .object(fields)
     }
 }
-
-extension Zone {
-    /// The zone as calendars take it.
-    var timeZone: TimeZone {
-        switch kind {
-        case .fixed(let seconds): TimeZone(secondsFromGMT: seconds) ?? .gmt
-        case .named(let zone): zone
-        }
-    }
-}

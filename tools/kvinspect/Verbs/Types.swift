@@ -15,12 +15,14 @@ enum TypesVerb: Verb {
         let progress = Progress(arguments, console, unit: "types")
         var damage = DamagedParts()
         let types = try store.read { try $0.types { damage.note($0, $1) } }
-        try Listing.print(shape, arguments, console) { listing in
-            for type in types {
-                try listing.append(record(type, zone))
-                try progress.advance()
+        try OutputClosed.end {
+            try Listing.print(shape, arguments, console) { listing in
+                for type in types {
+                    try listing.append(record(type, zone))
+                    try progress.advance()
+                }
+                return []
             }
-            return []
         }
         progress.finish()
         return damage.report(console)

@@ -1,0 +1,78 @@
+import HealthKV
+
+// Deletions that may be any number: they go a page at a time.
+extension PeerSession {
+    /// Sends all deletions that the store remembers, but for those of types that are held back. Answers whether all arrived.
+    func pushDeletions(_ held: Set<SampleType>) async throws -> Bool {
+        guard try await finishRemovals() else { return false }
+        var isWhole = true
+        var place: SampleID?
+        repeat {
+            try Task.checkCancellation()
+            try await holdLease()
+            let (start, limit) = (place, options.pushSize)
+            let page = try store.read { try $0.deletions(after: start, limit: limit) }
+            let wanted = page.deletions.filter { isPushed($0.type) }
+            let free = wanted.filter { !held.holds($0.type) }
+            if free.count < wanted.count { isWhole = false }
+            let outcomes = free.isEmpty ? [] : await peer.push(operations(free))
+            if let reason = outcomes.lazy.compactMap(\.reasonToTryAgain).first { throw PeerError(.transient, reason) }
+            place = page.next
+        } while place != nil
+        return isWhole
+    }
+
+    /// Sends what a mass operation deleted. How far that has come is kept, so that whatever ends it costs no more than a page.
+    /// Answers false where it waits for a later pass, because not all is deleted yet or a type is held back.
+    func sendRemoval(
+        _ token: ChangeToken, _ end: ChangeToken, _ held: Set<SampleType>
+    ) async throws -> (report: PushReport, isWhole: Bool) {
+        var report = PushReport()
+        guard try await finishRemovals(at: token) else { return (report, false) }
+        var place = try state().removal.flatMap { $0.token == token ? $0.deleted : nil }
+        repeat {
+            try Task.checkCancellation()
+            try await holdLease()
+            let (start, limit) = (place, options.pushSize)
+            let page = try store.read { try $0.deletions(at: token, after: start, limit: limit) }
+            let deletions = page.deletions.filter { isPushed($0.type) }
+            if deletions.contains(where: { held.holds($0.type) }) { return (report, false) }
+            let delivery = try await deliver(operations(deletions))
+            place = page.next
+            let hasArrived = delivery.reason == nil
+            try await settle(
+                delivery.refused, delivery.settled, hasArrived && place == nil ? end : nil,
+                removal: hasArrived ? place.map { FeedPlace(token: token, deleted: $0) } : nil)
+            try options.atStep(.outcomesCommitted)
+            report += delivery.report
+            if let reason = delivery.reason { throw issue(.delayed, reason) }
+        } while place != nil
+        return (report, true)
+    }
+
+    /// Carries mass deletions on for a while, or one of them: all that they delete is there once their steps are done. Answers
+    /// whether it is.
+    func finishRemovals(at token: ChangeToken? = nil) async throws -> Bool {
+        let end = ContinuousClock.now + options.upkeepBudget
+        while try isUnfinished(token) {
+            guard ContinuousClock.now < end else { return false }
+            try Task.checkCancellation()
+            try await holdLease()
+            // Other upkeep, which may have no end, is not waited for.
+            guard try store.maintain(budget: .milliseconds(50)) || !isUnfinished(token) else { return false }
+            // Other work waits for this thread.
+            await Task.yield()
+        }
+        return true
+    }
+
+    private func isUnfinished(_ token: ChangeToken?) throws -> Bool {
+        try store.read { txn in
+            if let token { txn.isUnfinished(removalAt: token) } else { txn.hasUnfinishedRemovals }
+        }
+    }
+
+    private func operations(_ deletions: [DeletedSample]) -> [PushOperation] {
+        deletions.enumerated().map { PushOperation(sequence: UInt64($0), kind: .delete($1)) }
+    }
+}

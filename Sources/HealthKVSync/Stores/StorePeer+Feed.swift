@@ -1,0 +1,147 @@
+import HealthKV
+
+// What the other store tells of its changes.
+extension StorePeer {
+    /// A page of the other store's feed of changes.
+    public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
+        guard let bytes = request.token else {
+            await beginAnew()
+            return try await page(behind: nil, limit: request.limit)
+        }
+        guard let place = FeedPlace(bytes) else { throw PeerError(.tokenExpired, "the token is not one of a store") }
+        let page = try await page(behind: place, limit: request.limit)
+        await noteReader()
+        return page
+    }
+
+    private func page(behind place: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
+        if let place, let id = place.deleted {
+            try StorePeer.wrapped { _ = try changes(since: place.token, limit: 1) }
+            return try await deletions(at: place.token, after: id, limit: limit, from: place)
+        }
+        let page = try StorePeer.wrapped { try changes(since: place?.token, limit: limit) }
+        var (additions, deletions): ([PulledSample], [PulledDeletion]) = ([], [])
+        for (index, change) in page.changes.enumerated() {
+            switch change.kind {
+            case .saved(let sample): additions.append(PulledSample(sample))
+            // Without a version the sample only left that store.
+            case .deleted(let deleted): if deleted.version > 0 { deletions.append(PulledDeletion(deleted)) }
+            case .removedRange:
+                // What a mass operation deleted has pages of its own.
+                guard index > 0 else {
+                    return try await self.deletions(at: change.token, after: nil, limit: limit, from: place)
+                }
+                let before = FeedPlace(token: page.changes[index - 1].token)
+                return PullPage(additions: additions, deletions: deletions, token: before.bytes, isDrained: false)
+            case .interrupted: break
+            }
+        }
+        return PullPage(
+            additions: additions, deletions: deletions, token: FeedPlace(token: page.next).bytes,
+            isDrained: !page.hasMore)
+    }
+
+    /// A page of what a mass operation deleted. Until its steps are done there is nothing to tell, and the place stays where it
+    /// is.
+    private func deletions(
+        at token: ChangeToken, after id: SampleID?, limit: Int, from place: FeedPlace?
+    ) async throws(PeerError) -> PullPage {
+        guard try await carryOut(token) else { return PullPage(additions: [], token: place?.bytes, isDrained: false) }
+        let page = try StorePeer.wrapped { try other.read { try $0.deletions(at: token, after: id, limit: limit) } }
+        return PullPage(
+            additions: [], deletions: page.deletions.map { PulledDeletion($0) },
+            token: FeedPlace(token: token, deleted: page.next).bytes, isDrained: false)
+    }
+
+    /// Carries a mass operation of the other store on for a while. Answers whether its steps are done.
+    private func carryOut(_ token: ChangeToken) async throws(PeerError) -> Bool {
+        let end = ContinuousClock.now + .seconds(1)
+        var goesOn = true
+        while try StorePeer.wrapped({ try other.read { $0.isUnfinished(removalAt: token) } }) {
+            guard goesOn else { throw PeerError(.transient, "the other store cannot carry out a mass deletion") }
+            guard ContinuousClock.now < end, !Task.isCancelled else { return false }
+            goesOn = try StorePeer.wrapped { try other.maintain(budget: .milliseconds(50)) }
+            // Other work waits for this thread.
+            await Task.yield()
+        }
+        return true
+    }
+
+    private func changes(
+        since token: ChangeToken?, limit: Int
+    ) throws -> (changes: [Change], next: ChangeToken, hasMore: Bool) {
+        guard let token else {
+            let page = try other.read { try $0.changes(since: nil, limit: limit) }
+            return (page.changes, page.next, page.hasMore)
+        }
+        return try other.read { txn in
+            let here = txn.currentToken
+            if token.store == here.store, token.epoch == here.epoch, token.commit > here.commit {
+                throw PeerError(.wentBackwards, "the store is older than what was read from it")
+            }
+            guard token.store == here.store, token.epoch == here.epoch else {
+                throw PeerError(.tokenExpired, "the store was restored")
+            }
+            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since.
+            let seen = try txn.peer(ourName)?.acknowledged ?? token
+            let isOfHere = seen.store == token.store && seen.epoch == token.epoch
+            let page = try txn.changes(since: isOfHere ? max(seen, token) : token, limit: limit)
+            // A commit without changes is no news, and no place to keep, for whoever has seen all of those before.
+            let isNews = !page.changes.isEmpty || page.hasMore || token.ordinal < .max
+            return (page.changes, isNews ? page.next : token, page.hasMore)
+        }
+    }
+}
+
+// The other store keeps tombstones for us, as long as we are not silent for too long (SEMANTICS C27).
+extension StorePeer {
+    /// The other store keeps tombstones until we have seen them.
+    public func acknowledge(_ token: [UInt8], of type: SampleType) async {
+        // Midway in a mass deletion nothing is seen to its end.
+        guard let place = FeedPlace(token), place.deleted == nil else { return }
+        let (ourName, token) = (ourName, place.token)
+        if let known = try? other.read({ try $0.peer(ourName) }), !known.isRetired, let seen = known.acknowledged,
+            seen >= token, seen.store == token.store, seen.epoch == token.epoch
+        {
+            return
+        }
+        // Where it is not kept, the next one is.
+        _ = try? await other.write { txn in
+            try txn.acknowledge(peer: ourName, token)
+            try txn.endRetirement(of: ourName)
+        }
+    }
+
+    /// Whoever reads is not silent, even where nothing is new. A place that the other store still knows lacks no deletion.
+    private func noteReader() async {
+        let (ourName, now) = (ourName, other.now)
+        guard let known = try? other.read({ try $0.peer(ourName) }), known.isRetired || now > known.lastSeen + .days(1)
+        else { return }
+        _ = try? await other.write { try $0.endRetirement(of: ourName) }
+    }
+
+    /// Whoever begins anew was installed anew or restored: what it has seen once counts no more.
+    private func beginAnew() async {
+        let ourName = ourName
+        guard let known = try? other.read({ try $0.peer(ourName) }), known.acknowledged != nil else { return }
+        _ = try? await other.write { txn in
+            guard var known = try txn.peer(ourName) else { return }
+            known.acknowledged = nil
+            try txn.setPeer(known)
+        }
+    }
+
+    /// Those of some samples that the other store has deleted and forgotten; `nil` where it was restored, or is another one.
+    public func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
+        guard let token = FeedPlace(token)?.token else { return nil }
+        return try StorePeer.wrapped {
+            try other.read { txn in
+                let here = txn.currentToken
+                guard token.store == here.store, token.epoch == here.epoch, token.commit <= here.commit else {
+                    return nil
+                }
+                return Set(try txn.forgotten(among: samples).map(\.id))
+            }
+        }
+    }
+}

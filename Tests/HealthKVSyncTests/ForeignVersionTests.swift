@@ -1,0 +1,146 @@
+import SyncSupport
+import Testing
+
+@testable import HealthKVSync
+
+/// The store raises versions of imports by itself, and the source goes on with its own.
+@Suite("Versions of what others wrote")
+struct ForeignVersionTests {
+    /// A weight of 60 kg by another app, which names it, and an earlier one that shows what can be seen.
+    private func makeBench() async throws -> (bench: Bench, id: SampleID) {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        bench.health.save(bench.scale(50, hour: 0))
+        let id = bench.health.save(weight(1, bench))
+        try await bench.sync()
+        #expect(try bench.weights == [50, 61])
+        return (bench, id)
+    }
+
+    /// A version of the named weight: each weighs a kilogram more.
+    private func weight(_ version: Int64, _ bench: Bench) -> Sample {
+        bench.scale(60 + Double(version), hour: 5, sync: "a", version: version)
+    }
+
+    /// The source saves a version, which takes the place of the one before. Answers what the peer calls it.
+    @discardableResult
+    private func edit(_ version: Int64, of id: SampleID, _ bench: Bench) async throws -> SampleID {
+        let there = bench.health.save(weight(version, bench))
+        let report = try await bench.sync()
+        #expect(report.pulled.deleted == 0)
+        #expect(try bench.weights == [50, 60 + Double(version)])
+        let link = try bench.store.read { try $0.link(peer: bench.peer, peerID: there) }
+        #expect(link?.sample == id && link?.version == version)
+        return there
+    }
+
+    /// The peer forgets what it calls `id`, and two comparisons miss it.
+    private func loseSight(of id: SampleID, _ bench: Bench) async throws {
+        bench.health.forget(id)
+        for _ in 0..<2 { _ = try await bench.engine.reconcile(bench.peer) }
+        #expect(try bench.weights == [50])
+    }
+
+    @Test("C7: after an edit was taken off an import each later version of its source replaces it, and none deletes it")
+    func overlayTakenOff() async throws {
+        let (bench, id) = try await makeBench()
+        for value in [70.0, 80] {
+            try bench.write { txn in
+                _ = try txn.overlay(id: id) { $0.quantity.value = value }
+                _ = try txn.removeOverlay(id: id)
+            }
+        }
+        var there = id
+        for version in 2...7 as ClosedRange<Int64> { there = try await edit(version, of: id, bench) }
+        // Read from its beginning the feed says nothing new.
+        bench.health.invalidateAnchors()
+        #expect(try await bench.sync().pulled.imported == 0)
+        #expect(try bench.weights == [50, 67])
+        bench.health.delete(there)
+        try await bench.sync()
+        #expect(try bench.weights == [50])
+        try bench.finish()
+    }
+
+    @Test("C7: beneath an edit that was laid anew stands what the source says last") func overlayLaidAnew() async throws
+    {
+        let (bench, id) = try await makeBench()
+        try bench.write { txn in
+            _ = try txn.overlay(id: id) { $0.quantity.value = 70 }
+            _ = try txn.removeOverlay(id: id)
+            _ = try txn.overlay(id: id) { $0.quantity.value = 71 }
+        }
+        bench.health.save(weight(2, bench))
+        try await bench.sync()
+        #expect(try bench.weights == [50, 71])
+        try bench.write { _ = try $0.removeOverlay(id: id) }
+        #expect(try bench.weights == [50, 62])
+        try await edit(3, of: id, bench)
+        try bench.finish()
+    }
+
+    @Test("An import over which the app saved is not lost when its source replaces it") func savedOver() async throws {
+        let (bench, id) = try await makeBench()
+        for value in [70.0, 71] {
+            try bench.write { txn in
+                var sample = try #require(try txn.sample(id: id))
+                (sample.quantity.value, sample.version, sample.modified) = (value, 0, nil)
+                _ = try txn.save(sample)
+            }
+        }
+        bench.health.save(weight(2, bench))
+        try await bench.sync()
+        #expect(try bench.weights == [50, 71])
+        try await edit(3, of: id, bench)
+        try bench.finish()
+    }
+
+    @Test("C26: a sample that was presumed gone and came back is replaced by later versions of its source")
+    func revived()
+        async throws
+    {
+        let (bench, id) = try await makeBench()
+        try await loseSight(of: id, bench)
+        bench.health.restore(id, weight(1, bench))
+        #expect(try await bench.engine.reconcile(bench.peer).imported == 1)
+        #expect(try bench.weights == [50, 61])
+        for version in 2...4 as ClosedRange<Int64> { try await edit(version, of: id, bench) }
+        try bench.finish()
+    }
+
+    @Test("C26: a sample that its source has edited comes back too, under the id that the peer knows it by")
+    func revivedAfterEdit() async throws {
+        let (bench, id) = try await makeBench()
+        let there = try await edit(2, of: id, bench)
+        try await loseSight(of: there, bench)
+        bench.health.restore(there, weight(2, bench))
+        #expect(try await bench.engine.reconcile(bench.peer).imported == 1)
+        #expect(try bench.weights == [50, 62])
+        for version in 3...5 as ClosedRange<Int64> { try await edit(version, of: id, bench) }
+        try bench.finish()
+    }
+
+    @Test(
+        "C22: what its source makes anew with a version above the deleted one comes back, however far it was raised here"
+    )
+    func madeAnew() async throws {
+        let (bench, id) = try await makeBench()
+        for value in [70.0, 80] {
+            try bench.write { txn in
+                _ = try txn.overlay(id: id) { $0.quantity.value = value }
+                _ = try txn.removeOverlay(id: id)
+            }
+        }
+        bench.health.delete(id)
+        try await bench.sync()
+        #expect(try bench.weights == [50])
+        // Not above it.
+        let again = bench.health.save(weight(1, bench))
+        try await bench.sync()
+        #expect(try bench.weights == [50])
+        bench.health.delete(again)
+        try await bench.sync()
+        try await edit(2, of: id, bench)
+        try bench.finish()
+    }
+}

@@ -1,0 +1,47 @@
+import HealthKVSync
+import Synchronization
+
+/// A store as a peer that notes what it is sent, and does something before it is enumerated.
+final class WatchedPeer: Peer {
+    private let inner: StorePeer
+    private let sizes = Mutex<[Int]>([])
+    private let atEnumeration = Mutex<(@Sendable () throws -> Void)?>(nil)
+
+    init(_ inner: StorePeer) { self.inner = inner }
+
+    /// How many deletions each push held, where it held any.
+    var deletions: [Int] { sizes.withLock { $0 } }
+
+    /// Runs once, before the next enumeration.
+    func beforeEnumeration(_ body: @escaping @Sendable () throws -> Void) { atEnumeration.withLock { $0 = body } }
+
+    var name: String { inner.name }
+    var traits: PeerTraits { inner.traits }
+
+    func availability() async -> PeerAvailability { await inner.availability() }
+    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {}
+    func authorization(of type: SampleType) async -> TypeAuthorization { .open }
+    func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }
+    func pull(_ request: PullRequest) async throws(PeerError) -> PullPage { try await inner.pull(request) }
+    func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
+        let body = atEnumeration.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        do { try body?() } catch { throw PeerError(.transient, "\(error)") }
+        return try await inner.enumerate(request)
+    }
+    func push(_ operations: [PushOperation]) async -> [PushOutcome] {
+        let count = operations.count { if case .delete = $0.kind { true } else { false } }
+        if count > 0 { sizes.withLock { $0.append(count) } }
+        return await inner.push(operations)
+    }
+    func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
+    func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
+        try await inner.digest(of: type, in: window)
+    }
+    func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
+        try await inner.forgotten(among: samples, since: token)
+    }
+    func acknowledge(_ token: [UInt8], of type: SampleType) async { await inner.acknowledge(token, of: type) }
+}
