@@ -141,7 +141,12 @@ extension StoreCore {
         return room.left / 4 < state.bytes + state.writes * 4 * file.environment.pageSize
     }
 
-    /// Shows that a commit near the end leaves room for deletions: so many pages can still be had, and are given back.
+    /// How many values as long as those of a full chunk must find their pages side by side: what one deletion frees is free for the
+    /// next but one.
+    private static let reservedRuns = 4
+
+    /// Shows that a commit near the end leaves room for deletions: so many pages can still be had, some of them side by side, and are
+    /// given back.
     func demandReserve(_ transaction: inout WriteTransaction, _ file: OpenFile) throws {
         struct Enough: Error {}
         let info = try file.environment.info()
@@ -149,14 +154,20 @@ extension StoreCore {
         let pages =
             min(StoreCore.reserve(min(info.mapSize, FileSystem.fileSizeLimit ?? .max)) / 4 * 3, 4 << 20) / pageSize
         let table = file.tables[.upkeep]
-        let page = [UInt8](repeating: 0, count: pageSize - 64)
+        let details = try transaction.lmdb.view.statistics(file.tables[.details])
+        let usual = details.entries > 0 ? details.overflowPages / details.entries : 0
+        let long = max(ChunkEncoder.rowLimit * 16 / pageSize + 2, usual * 3 / 2)
+        let run = max(1, min(long, pages / (2 * StoreCore.reservedRuns)))
+        let isRun = { (number: UInt32) in number < StoreCore.reservedRuns }
+        let single = [UInt8](repeating: 0, count: pageSize - 64)
+        let several = [UInt8](repeating: 0, count: run * pageSize - 64)
         do {
             try transaction.lmdb.nested { inner in
-                for number in 0..<UInt32(pages) {
+                for number in 0..<UInt32(pages - StoreCore.reservedRuns * (run - 1)) {
                     var key = ByteWriter(reserving: 5)
                     key.append(0xFF as UInt8)
                     key.appendBigEndian(number)
-                    try inner.put(table, key.bytes, page)
+                    try inner.put(table, key.bytes, isRun(number) ? several : single)
                 }
                 throw Enough()
             }
