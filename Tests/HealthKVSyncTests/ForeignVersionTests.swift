@@ -62,6 +62,30 @@ struct ForeignVersionTests {
         try bench.finish()
     }
 
+    @Test("C22: a version that another store brought does not go with an older one of the peer, and goes with its own")
+    func newerElsewhere() async throws {
+        let (bench, id) = try await makeBench()
+        try bench.write { txn in
+            var newer = try #require(try txn.sample(id: id))
+            (newer.version, newer.quantity.value) = (3, 63)
+            newer.modified = ChangeClock(time: newer.modified!.time + 1, replica: 77)
+            _ = try txn.merge(newer)
+        }
+        let there = bench.health.save(weight(2, bench))
+        try await bench.sync()
+        #expect(try bench.weights == [50, 63], "the replacement of the first version takes nothing along")
+        bench.health.delete(there)
+        try await bench.sync()
+        #expect(try bench.weights == [50, 63], "the second version is not the one that is held")
+        let last = bench.health.save(weight(4, bench))
+        try await bench.sync()
+        #expect(try bench.weights == [50, 64])
+        bench.health.delete(last)
+        try await bench.sync()
+        #expect(try bench.weights == [50])
+        try bench.finish()
+    }
+
     @Test("C7: beneath an edit that was laid anew stands what the source says last") func overlayLaidAnew() async throws
     {
         let (bench, id) = try await makeBench()

@@ -108,8 +108,8 @@ extension SampleReading where Self: ~Copyable {
     /// in the feed, or all. What a mass operation deletes is all there once ``isUnfinished(removalAt:)`` says no.
     ///
     /// ```swift
-    /// var page = try store.read { try $0.deletions(at: change.token) }
-    /// while let next = page.next { page = try store.read { try $0.deletions(at: change.token, after: next) } }
+    /// var page = try store.read { try $0.deletions() }
+    /// while let next = page.next { page = try store.read { try $0.deletions(after: next) } }
     /// ```
     public func deletions(
         at token: ChangeToken? = nil, after id: SampleID? = nil, limit: Int = 1_000

@@ -160,8 +160,11 @@ extension WriteTransaction {
     /// more are to go.
     private mutating func pruneAudit(before horizon: Int64, keeping limit: Int, count: Int) throws -> Bool {
         let surplus = try snapshot.view.statistics(context.tables[.audit]).entries - limit
-        // They stand in the order in which they were resolved.
-        let oldest = try snapshot.records(limit: max(1, count), as: AuditEntry.self)
+        // They stand in the order in which they were resolved. One that is damaged stays, and keeps no other work from being done.
+        var oldest: [AuditEntry] = []
+        do {
+            oldest = try snapshot.records(limit: max(1, count), as: AuditEntry.self)
+        } catch  where StoreError.isDamage(error) {}
         var removed = 0
         for entry in oldest where removed < surplus || entry.time.nanoseconds < horizon {
             try removeAudit(entry)

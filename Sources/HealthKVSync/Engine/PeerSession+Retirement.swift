@@ -81,8 +81,8 @@ extension PeerSession {
         plan.plan(of: type).map { $0.pushes && $0.pulls } ?? false
     }
 
-    /// The peer has forgotten deletions behind our place in its feed. What it had of our samples and has no more was deleted
-    /// there: it goes here too, and what somebody entered stays in the audit. Answers how many went; `nil` where the peer cannot
+    /// The peer has forgotten deletions behind our place in its feed. What it had of the samples that were written here and has no
+    /// more was deleted there: it goes here too, and stays in the audit. Answers how many went; `nil` where the peer cannot
     /// tell, and all begins anew.
     func dropForgotten(_ feed: SampleType) async throws -> Int? {
         let (name, scope) = (name, try state()[feed].scope)
@@ -119,7 +119,7 @@ extension PeerSession {
                 var dropped = 0
                 for sample in samples where try txn.merge(DeletedSample(of: sample)) {
                     dropped += 1
-                    if sample.origin == .authored { try applier.audit(.presumedGone, sample, in: &txn) }
+                    try applier.audit(.presumedGone, sample, in: &txn)
                 }
                 return dropped
             }
@@ -206,7 +206,9 @@ extension SampleReading where Self: ~Copyable {
                 next = sample.start
                 return false
             }
-            guard try !isChanged(id: sample.id, since: seen), try pending(peer: peer, sample: sample.id) == nil
+            // What was imported may have left the peer without being deleted, as samples of a cache do.
+            guard sample.origin == .authored, try !isChanged(id: sample.id, since: seen),
+                try pending(peer: peer, sample: sample.id) == nil
             else { return true }
             samples.append(sample)
             return true

@@ -23,6 +23,8 @@ actor PeerSession {
     var hasBegunAnew = false
     /// What a pass was asked for and could not do, where the store does not tell of it.
     let postponed = Mutex<PostponedPass?>(nil)
+    /// Wake-ups that wait beside one that was told of.
+    let waitingWakes = WaitingWakes()
 
     init(store: SampleStore, peer: any Peer, plan: SyncPlan, options: SyncOptions, holder: LeaseHolder) {
         self.store = store

@@ -37,7 +37,7 @@ enum Signal: Sendable {
     /// The engine was started, or the app changed what may be synced.
     case started
     case commit
-    case wake(WakeUp)
+    case wake
     case due
 }
 
@@ -48,6 +48,28 @@ struct PostponedPass: Sendable, Equatable {
     var types: Set<SampleType> = []
     /// Not to be tried before this.
     var until = Instant.distantPast
+}
+
+/// One signal stands for all wake-ups that nobody has served yet: types are observed one by one, and one pass serves many.
+final class WaitingWakes: Sendable {
+    private let wakes = Mutex<[WakeUp]>([])
+
+    /// Answers whether it is the first, which is to be told of.
+    func add(_ wake: WakeUp) -> Bool {
+        wakes.withLock { wakes in
+            wakes.append(wake)
+            return wakes.count == 1
+        }
+    }
+
+    var isEmpty: Bool { wakes.withLock(\.isEmpty) }
+
+    func take() -> [WakeUp] {
+        wakes.withLock { wakes in
+            defer { wakes = [] }
+            return wakes
+        }
+    }
 }
 
 /// One signal stands for all commits that nobody has looked at yet.
@@ -112,7 +134,11 @@ extension PeerSession {
         let types = peer.traits.hasOneFeed ? [.every] : plan.types(with: .onChange).intersection(plan.pulled)
         guard !types.isEmpty, (try? state().isEnabled) == true else { return nil }
         let wakeUps = peer.wakeUps(for: types)
-        return Task { for await wake in wakeUps { sender.yield(.wake(wake)) } }
+        // What an earlier stream has told of may still wait.
+        if !waitingWakes.isEmpty { sender.yield(.wake) }
+        return Task { [waitingWakes] in
+            for await wake in wakeUps { if waitingWakes.add(wake) { sender.yield(.wake) } }
+        }
     }
 
     private nonisolated func wakeWhenDue(
@@ -140,15 +166,18 @@ extension PeerSession {
                 if let postponed = session.postponed.withLock({ $0 }) { types.formUnion(postponed.types) }
                 return try await session.pass(PassRequest(types: types.contains(.every) ? nil : types))
             }
-        case .wake(let wake):
-            _ = try? await inTurn { try await $0.serve(wake) }
-            // What the call caused is committed, or failed and is kept (SEMANTICS A15).
-            wake.complete()
+        case .wake:
+            let wakes = waitingWakes.take()
+            if wakes.isEmpty { return }
+            let types = wakes.reduce(into: Set()) { $0.formUnion($1.types) }
+            _ = try? await inTurn { try await $0.serve(wakeUpOf: types) }
+            // What the calls caused is committed, or failed and is kept (SEMANTICS A15).
+            for wake in wakes { wake.complete() }
         }
     }
 
-    private func serve(_ wake: WakeUp) async throws {
-        let report = try await pass(PassRequest(types: wake.types, pushes: false))
+    private func serve(wakeUpOf types: Set<SampleType>) async throws {
+        let report = try await pass(PassRequest(types: types, pushes: false))
         let found = report.pulled != PullReport()
         let now = now
         // A peer that follows commits is woken by this one too, so a call without news is not worth one.

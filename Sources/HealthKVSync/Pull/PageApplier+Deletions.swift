@@ -41,6 +41,12 @@ extension PageApplier {
             report.superseded += 1
             return
         }
+        if let link = try txn.link(peer: peer, sample: held.id), isNewerElsewhere(held, link, in: &txn) {
+            let elsewhere = PeerLink(peer: peer, sample: held.id, peerID: held.id, version: PeerLink.fromElsewhere)
+            try txn.setLink(elsewhere)
+            report.superseded += 1
+            return
+        }
         let waiting = try txn.pending(peer: peer, sample: held.id)
         let isEdited = waiting?.kind == .save && held.origin == .authored || held.original != nil
         if isEdited, plan.plan(of: held.type)?.conflicts == .editWins, held.origin == .authored {

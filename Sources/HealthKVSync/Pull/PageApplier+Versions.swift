@@ -69,6 +69,12 @@ extension PageApplier {
         }
     }
 
+    /// Whether another store brought a newer version than the peer has shown: that does not go with the peer's.
+    func isNewerElsewhere(_ held: Sample, _ link: PeerLink, in txn: inout WriteTransaction) -> Bool {
+        guard let shown = link.shown, held.origin == .imported else { return false }
+        return shown < held.versionBeneath && held.modified?.replica != txn.replica
+    }
+
     /// The live sample that has the sync identifier of one that another app wrote.
     private func named(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> Sample? {
         let sample = addition.sample
@@ -90,5 +96,5 @@ extension PageApplier {
 
 extension Sample {
     /// The version that the next import is compared with.
-    fileprivate var versionBeneath: Int64 { original?.version ?? version }
+    var versionBeneath: Int64 { original?.version ?? version }
 }

@@ -49,8 +49,9 @@ extension PeerSession {
         }
         guard isDue else { return }
         try await update { txn, state in
+            guard let seen = try txn.seenThroughQueue(of: name) else { return }
             state.lastAcknowledged = now
-            if let seen = try txn.seenThroughQueue(of: name) { try txn.acknowledge(peer: name, seen) }
+            try txn.acknowledge(peer: name, seen)
         }
     }
 

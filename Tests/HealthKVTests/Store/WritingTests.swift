@@ -92,7 +92,10 @@ import Testing
     }
 
     @Test("A write that changes nothing makes no commit") func nothing() throws {
-        try withStore { store throws in
+        // Upkeep would commit meanwhile.
+        var options = SampleStore.Options()
+        options.maintainsWhenIdle = false
+        try withStore(options: options) { store throws in
             let sample = steps(1, 1)
             try store.write { try $0.save(sample) }
             let token = try store.read { $0.currentToken }
