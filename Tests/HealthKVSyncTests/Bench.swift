@@ -38,12 +38,22 @@ struct Bench {
         return (bench, sample)
     }
 
-    static func makeStore(_ clock: ManualClock, app: String = "app") throws -> SampleStore {
+    /// A store whose mass deletions wait for upkeep.
+    static func makeSlowStore(_ clock: ManualClock) throws -> SampleStore {
+        try makeStore(clock) { $0.limits.removedAtOnce = 4 }
+    }
+
+    static func makeStore(
+        _ clock: ManualClock, app: String = "app", _ change: (inout SampleStore.Options) -> Void = { _ in }
+    ) throws -> SampleStore {
         var options = SampleStore.Options()
         options.clock = { clock.now }
         options.source = Source(bundle: "app", name: app)
         // What is tried here is the order of commits, not what a disk does.
         options.limits.skipsSync = true
+        // Upkeep is done where a test asks for it, and not whenever this machine is slow: it commits, too.
+        options.maintainsWhenIdle = false
+        change(&options)
         return try .temporary(options: options)
     }
 

@@ -89,14 +89,8 @@ struct FeedTests {
 
     @Test("A mass deletion that is not carried out yet drops none of its operations") func massDeletion() async throws {
         let clock = ManualClock()
-        var storing = SampleStore.Options()
-        storing.clock = { clock.now }
-        storing.source = Source(bundle: "app", name: "app")
-        storing.limits.skipsSync = true
-        storing.limits.removedAtOnce = 4
-        storing.maintainsWhenIdle = false
         let plan = SyncPlan(types: [.dietaryWater: TypePlan(.both)])
-        let bench = try Bench(plan, health: MemoryHealth(), clock: clock, store: .temporary(options: storing)) {
+        let bench = try Bench(plan, health: MemoryHealth(), clock: clock, store: Bench.makeSlowStore(clock)) {
             $0.upkeepBudget = .zero
         }
         try await bench.engine.enable(bench.peer)

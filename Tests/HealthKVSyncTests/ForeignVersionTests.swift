@@ -34,6 +34,16 @@ struct ForeignVersionTests {
         return there
     }
 
+    /// Two edits that are taken off again raise the row above what the peer has.
+    private func raise(_ id: SampleID, _ bench: Bench) throws {
+        for value in [70.0, 80] {
+            try bench.write { txn in
+                _ = try txn.overlay(id: id) { $0.quantity.value = value }
+                _ = try txn.removeOverlay(id: id)
+            }
+        }
+    }
+
     /// The peer forgets what it calls `id`, and two comparisons miss it.
     private func loseSight(of id: SampleID, _ bench: Bench) async throws {
         bench.health.forget(id)
@@ -44,12 +54,7 @@ struct ForeignVersionTests {
     @Test("C7: after an edit was taken off an import each later version of its source replaces it, and none deletes it")
     func overlayTakenOff() async throws {
         let (bench, id) = try await makeBench()
-        for value in [70.0, 80] {
-            try bench.write { txn in
-                _ = try txn.overlay(id: id) { $0.quantity.value = value }
-                _ = try txn.removeOverlay(id: id)
-            }
-        }
+        try raise(id, bench)
         var there = id
         for version in 2...7 as ClosedRange<Int64> { there = try await edit(version, of: id, bench) }
         // Read from its beginning the feed says nothing new.
@@ -149,12 +154,7 @@ struct ForeignVersionTests {
     )
     func madeAnew() async throws {
         let (bench, id) = try await makeBench()
-        for value in [70.0, 80] {
-            try bench.write { txn in
-                _ = try txn.overlay(id: id) { $0.quantity.value = value }
-                _ = try txn.removeOverlay(id: id)
-            }
-        }
+        try raise(id, bench)
         bench.health.delete(id)
         try await bench.sync()
         #expect(try bench.weights == [50])

@@ -10,17 +10,6 @@ struct MassDeletionTests {
 
     private static let count = 40
 
-    /// A store whose mass deletions wait for upkeep, which nobody does by itself.
-    private func makeSlowStore(_ clock: ManualClock) throws -> SampleStore {
-        var options = SampleStore.Options()
-        options.clock = { clock.now }
-        options.source = Source(bundle: "app", name: "app")
-        options.limits.skipsSync = true
-        options.limits.removedAtOnce = 4
-        options.maintainsWhenIdle = false
-        return try .temporary(options: options)
-    }
-
     private func fill(_ store: SampleStore, _ clock: ManualClock) async throws {
         let samples = (0..<MassDeletionTests.count).map {
             Sample(.dietaryWater, 200, .milliliter, at: clock.now - .seconds(60 * $0))
@@ -41,7 +30,7 @@ struct MassDeletionTests {
     @Test("They are sent a page at a time, and a crash costs no more than a page") func sentInPages() async throws {
         let clock = ManualClock()
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-        let peer = WatchedPeer(StorePeer(there, name: "there", as: "here"))
+        let peer = OutcomePeer(StorePeer(there, name: "there", as: "here"))
         let left = Mutex<Int?>(nil)
         let engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock) { options in
             options.pushSize = 5
@@ -109,7 +98,7 @@ struct MassDeletionTests {
         async throws
     {
         let clock = ManualClock()
-        let (here, there) = (try makeSlowStore(clock), try Bench.makeStore(clock))
+        let (here, there) = (try Bench.makeSlowStore(clock), try Bench.makeStore(clock))
         let peers = [SyncPeer(StorePeer(there, name: "there", as: "here"), plan: .everything)]
         let engine = Bench.makeEngine(here, peers, clock) { $0.upkeepBudget = .zero }
         try await engine.enable("there")
@@ -133,7 +122,7 @@ struct MassDeletionTests {
         async throws
     {
         let clock = ManualClock()
-        let (here, there) = (try Bench.makeStore(clock), try makeSlowStore(clock))
+        let (here, there) = (try Bench.makeStore(clock), try Bench.makeSlowStore(clock))
         let engine = Bench.makeEngine(
             here, [SyncPeer(StorePeer(there, name: "there", as: "here"), plan: .everything)], clock
         ) { $0.pageSize = 7 }

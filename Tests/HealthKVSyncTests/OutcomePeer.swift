@@ -1,12 +1,21 @@
 import HealthKVSync
 import Synchronization
 
-/// A store as a peer that answers some operations otherwise than it should, without carrying them out.
+/// A store as a peer that answers some operations otherwise than it should, without carrying them out, notes what it is sent, and does
+/// something before it is enumerated.
 final class OutcomePeer: Peer {
     private let inner: StorePeer
     private let answer = Mutex<(@Sendable (PushOperation) -> PushOutcome?)?>(nil)
+    private let sizes = Mutex<[Int]>([])
+    private let atEnumeration = Mutex<(@Sendable () throws -> Void)?>(nil)
 
     init(_ inner: StorePeer) { self.inner = inner }
+
+    /// How many deletions each push held, where it held any.
+    var deletions: [Int] { sizes.withLock { $0 } }
+
+    /// Runs once, before the next enumeration.
+    func beforeEnumeration(_ body: @escaping @Sendable () throws -> Void) { atEnumeration.withLock { $0 = body } }
 
     func set(_ answer: (@Sendable (PushOperation) -> PushOutcome?)?) { self.answer.withLock { $0 = answer } }
 
@@ -19,13 +28,20 @@ final class OutcomePeer: Peer {
     func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage { try await inner.pull(request) }
     func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
-        try await inner.enumerate(request)
+        let body = atEnumeration.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        do { try body?() } catch { throw PeerError(.transient, "\(error)") }
+        return try await inner.enumerate(request)
     }
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
-        let answer = answer.withLock { $0 }
+        let count = operations.count { if case .delete = $0.kind { true } else { false } }
+        if count > 0 { sizes.withLock { $0.append(count) } }
+        guard let answer = answer.withLock({ $0 }) else { return await inner.push(operations) }
         var outcomes: [PushOutcome] = []
         for operation in operations {
-            if let given = answer?(operation) {
+            if let given = answer(operation) {
                 outcomes.append(given)
             } else {
                 outcomes += await inner.push([operation])
@@ -36,6 +52,9 @@ final class OutcomePeer: Peer {
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
     func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
         try await inner.digest(of: type, in: window)
+    }
+    func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
+        try await inner.forgotten(among: samples, since: token)
     }
     func acknowledge(_ token: [UInt8], of type: SampleType) async { await inner.acknowledge(token, of: type) }
 }

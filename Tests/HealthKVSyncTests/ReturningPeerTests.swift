@@ -10,12 +10,12 @@ struct ReturningPeerTests {
         let clock = ManualClock()
         let phone: SampleStore
         let hub: SampleStore
-        let peer: WatchedPeer
+        let peer: OutcomePeer
         let engine: SyncEngine
 
         init(_ plan: SyncPlan = .everything) async throws {
             (phone, hub) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-            peer = WatchedPeer(StorePeer(hub, name: "hub", as: "phone"))
+            peer = OutcomePeer(StorePeer(hub, name: "hub", as: "phone"))
             engine = Bench.makeEngine(phone, [SyncPeer(peer, plan: plan)], clock)
             try await engine.enable("hub")
         }

@@ -3,29 +3,25 @@
     import Testing
 
     extension Workbench {
-        /// Runs the tool with Ctrl-C pressed before its work begins: its first message waits for room in a pipe until the signal
-        /// has come.
+        /// Runs the tool with Ctrl-C pressed before its work begins.
         func interrupted(_ arguments: [String]) throws -> ToolRun {
-            let process = try prepare(arguments, input: nil)
-            let errors = Pipe()
-            let output = folder.appendingPathComponent("output-\(UUID().uuidString)")
-            try Data().write(to: output)
-            process.standardOutput = try FileHandle(forUpdating: output)
-            process.standardError = errors
-            let fill = try block(errors)
-            try withSignalsLetThrough { try process.run() }
-            try waitForHandler(of: process)
-            kill(process.processIdentifier, SIGINT)
-            try errors.fileHandleForWriting.close()
-            let said = try errors.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
-            return ToolRun(
-                code: process.terminationStatus, output: String(decoding: try Data(contentsOf: output), as: UTF8.self),
-                errors: String(decoding: said.dropFirst(fill), as: UTF8.self))
+            try heldBack(arguments) { process in
+                try withSignalsLetThrough { try process.run() }
+                try waitForHandler(of: process)
+                kill(process.processIdentifier, SIGINT)
+            }
         }
 
         /// Runs the tool, and ends the process that works for it as the system does where a file under a map is cut.
         func crashed(_ arguments: [String]) throws -> ToolRun {
+            try heldBack(arguments) { process in
+                try process.run()
+                kill(try worker(of: process), SIGBUS)
+            }
+        }
+
+        /// Runs the tool so that its first message waits for room in a pipe until `body`, which starts it, has ended.
+        private func heldBack(_ arguments: [String], _ body: (Process) throws -> Void) throws -> ToolRun {
             let process = try prepare(arguments, input: nil)
             let errors = Pipe()
             let output = folder.appendingPathComponent("output-\(UUID().uuidString)")
@@ -33,8 +29,7 @@
             process.standardOutput = try FileHandle(forUpdating: output)
             process.standardError = errors
             let fill = try block(errors)
-            try process.run()
-            kill(try worker(of: process), SIGBUS)
+            try body(process)
             try errors.fileHandleForWriting.close()
             let said = try errors.fileHandleForReading.readToEnd() ?? Data()
             process.waitUntilExit()

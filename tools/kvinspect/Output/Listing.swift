@@ -54,6 +54,23 @@ struct Listing {
         }
     }
 
+    /// Prints the records of what is known already, until nobody reads them any more.
+    static func print<Item>(
+        _ shape: Shape, of items: [Item], _ arguments: ParsedArguments, _ console: Console, _ progress: Progress,
+        record: (Item) -> JSONValue
+    ) throws {
+        try OutputClosed.end {
+            try print(shape, arguments, console) { listing in
+                for item in items {
+                    try listing.append(record(item))
+                    try progress.advance()
+                }
+                return []
+            }
+        }
+        progress.finish()
+    }
+
     /// The fields that begin every JSON answer.
     static func envelope(_ verb: String) -> [JSONValue.Field] {
         [.init("kvinspect", .integer(Tool.contractVersion)), .init("verb", .string(verb))]

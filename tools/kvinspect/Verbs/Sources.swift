@@ -15,16 +15,7 @@ enum SourcesVerb: Verb {
         let progress = Progress(arguments, console, unit: "sources")
         var damage = DamagedParts()
         let sources = try store.read { try $0.sources { damage.note($0, $1) } }
-        try OutputClosed.end {
-            try Listing.print(shape, arguments, console) { listing in
-                for source in sources {
-                    try listing.append(record(source, zone))
-                    try progress.advance()
-                }
-                return []
-            }
-        }
-        progress.finish()
+        try Listing.print(shape, of: sources, arguments, console, progress) { record($0, zone) }
         return damage.report(console)
     }
 

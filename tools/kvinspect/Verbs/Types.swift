@@ -15,16 +15,7 @@ enum TypesVerb: Verb {
         let progress = Progress(arguments, console, unit: "types")
         var damage = DamagedParts()
         let types = try store.read { try $0.types { damage.note($0, $1) } }
-        try OutputClosed.end {
-            try Listing.print(shape, arguments, console) { listing in
-                for type in types {
-                    try listing.append(record(type, zone))
-                    try progress.advance()
-                }
-                return []
-            }
-        }
-        progress.finish()
+        try Listing.print(shape, of: types, arguments, console, progress) { record($0, zone) }
         return damage.report(console)
     }
 
