@@ -27,6 +27,7 @@ class Guard:
         listed = subprocess.run([program, "list"], check=True, capture_output=True, text=True).stdout
         self.paths = {name: (int(rounds), int(units)) for name, rounds, units in map(str.split, listed.splitlines())}
         self.store = self.scratch / "prepared"
+        self.store.mkdir()
         subprocess.run([program, "prepare", self.store], check=True)
 
     def count(self, path, rounds, planted=False):

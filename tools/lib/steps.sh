@@ -21,8 +21,10 @@ step() {
 }
 
 run_step() {
-    local name=$1 began=$SECONDS code=0
+    local name=$1 began=$SECONDS code=0 before
     shift
+    note_work
+    before=$worked
     printf '\n== %s\n' "$name"
     "$@" || code=$?
     if [ "$code" -ne 0 ]; then
@@ -30,7 +32,21 @@ run_step() {
         exit "$code"
     fi
     echo "$name" >>"$steps/done"
-    printf -- '-- %s: %s\n' "$name" "$(duration $((SECONDS - began)))"
+    note_work
+    printf -- '-- %s: %s (processors: %s)\n' "$name" "$(duration $((SECONDS - began)))" "$(duration $((worked - before)))"
+}
+
+# Sets `worked` to the seconds that processors worked for what this process has waited for: unlike the time on the clock it says what a
+# step costs on a machine that others use, too.
+worked=0
+note_work() {
+    local word seconds
+    times >"$steps/times$lane" # not through a pipe: a process of its own has waited for nothing
+    worked=0
+    for word in $(tail -n 1 "$steps/times$lane"); do
+        seconds=${word#*m}
+        worked=$((worked + ${word%%m*} * 60 + ${seconds%%[.,]*}))
+    done
 }
 
 steps_done() { wc -l <"$steps/done" | tr -d ' '; }

@@ -1,3 +1,4 @@
+import Foundation
 import HealthKV
 import Histories
 
@@ -58,6 +59,64 @@ extension HotPath {
             }
         }
         try expect(found, atLeast: rounds / 2)
+    }
+
+    /// Of weights that are saved for it; every second identifier is not there.
+    func lookUpSync(_ store: SampleStore, _ rounds: Int) throws {
+        let count = 1_000
+        var random = SplitMix64(seed: 8)
+        let weights = (0..<count).map { index in
+            Sample(
+                .bodyMass, 70 + Double(index % 50) / 10, .kilogram, at: History.start + Int64(index) * History.day,
+                id: SampleID(using: &random), syncIdentifier: "weight-\(index)")
+        }
+        try store.write { try $0.save(weights) }
+        var repeats = Repeats()
+        var found = 0
+        let identifiers = (0..<2 * count).map { "weight-\($0 * 7_919 % (2 * count))" }
+        try store.read { txn in
+            for identifier in identifiers { _ = try txn.samples(syncIdentifier: identifier) }
+            for round in 0..<rounds {
+                let identifier = identifiers[round % identifiers.count]
+                for _ in 0..<repeats.next() { found += try txn.samples(syncIdentifier: identifier).count }
+            }
+        }
+        try expect(found, atLeast: rounds / 2)
+    }
+
+    func sumDays(_ store: SampleStore, _ rounds: Int) throws {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(identifier: "America/New_York")!
+        var repeats = Repeats()
+        var found = 0
+        func read() throws -> Int {
+            try store.read { txn in
+                try txn.statistics(
+                    .stepCount, by: .day, from: History.start, to: History.end, calendar: calendar,
+                    fillsEmptyBuckets: true
+                ).count
+            }
+        }
+        _ = try read()
+        for _ in 0..<rounds {
+            for _ in 0..<repeats.next() { found += try read() }
+        }
+        try expect(found, atLeast: rounds * History.days)
+    }
+
+    func reduce(_ store: SampleStore, _ rounds: Int) throws {
+        var repeats = Repeats()
+        var found = 0
+        func read() throws -> Int {
+            try store.read { txn in
+                try txn.series(.stepCount, from: History.start, to: History.end, points: HotPath.points).count
+            }
+        }
+        _ = try read()
+        for _ in 0..<rounds {
+            for _ in 0..<repeats.next() { found += try read() }
+        }
+        try expect(found, atLeast: rounds * HotPath.points * 9 / 10)
     }
 
     func readDays(_ store: SampleStore, _ rounds: Int) throws {

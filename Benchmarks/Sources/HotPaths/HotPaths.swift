@@ -4,7 +4,7 @@ import Histories
 
 /// A small fixed piece of work for each hot path, for `tools/guard`, which counts its instructions.
 ///
-///     HotPaths prepare FOLDER           makes the store that the other works begin with
+///     HotPaths prepare FOLDER           makes the stores that the other works begin with
 ///     HotPaths WORK FOLDER ROUNDS       does a work; with 0 rounds all but the work, so that the difference is the work
 ///     HotPaths list                     names the works, and how many units each has in so many rounds
 ///
@@ -43,10 +43,12 @@ enum HotPaths {
     }
 
     static func prepare(_ folder: String) throws {
-        let store = try open(folder)
-        for batch in HotPath.history { try store.importBatch(batch) }
-        while try store.maintain(budget: .seconds(1)) {}
-        try store.close()
+        for (name, history) in [(HotPath.usual, HotPath.history), (HotPath.dense, HotPath.denseHistory)] {
+            let store = try open(folder + name)
+            for batch in history { try store.importBatch(batch) }
+            while try store.maintain(budget: .seconds(1)) {}
+            try store.close()
+        }
     }
 }
 
@@ -58,10 +60,22 @@ enum HotPath: String, CaseIterable {
     case readAll = "read_all"
     case foldAll = "fold_all"
     case lookup = "lookup_uuid"
+    case lookupSync = "lookup_sync_id"
     case rangeDay = "range_day"
+    /// A unit is a day.
+    case dayStats = "day_stats"
+    /// A unit is a point.
+    case seriesPoints = "series_points"
     case durableWrite = "durable_write"
 
     static let history = History(.plain, samples: 100_000, batchRows: 50_000)
+    /// With samples in most hours, as summaries of long histories have.
+    static let denseHistory = History(.plain, samples: 1_000_000, batchRows: 50_000)
+    /// The stores, within the folder.
+    static let usual = "/usual"
+    static let dense = "/dense"
+
+    static let points = 1_000
 
     /// How often a work is done.
     var rounds: Int {
@@ -69,8 +83,9 @@ enum HotPath: String, CaseIterable {
         case .importing: 2
         case .importSmall: 20
         case .readAll, .foldAll: 20
-        case .lookup: 2_000
+        case .lookup, .lookupSync: 2_000
         case .rangeDay: 200
+        case .dayStats, .seriesPoints: 20
         case .durableWrite: 200
         }
     }
@@ -81,19 +96,25 @@ enum HotPath: String, CaseIterable {
         case .importing: 40_000
         case .importSmall: 20_000
         case .readAll, .foldAll: rounds * HotPath.history.samples
+        case .dayStats: rounds * History.days
+        case .seriesPoints: rounds * HotPath.points
         default: rounds
         }
     }
 
     func run(_ folder: String, _ rounds: Int) throws {
-        let store = try HotPaths.open(folder)
+        let isDense = self == .dayStats || self == .seriesPoints
+        let store = try HotPaths.open(folder + (isDense ? HotPath.dense : HotPath.usual))
         switch self {
         case .importing: try importAll(units, batchRows: 20_000, store, rounds)
         case .importSmall: try importAll(units, batchRows: 1_000, store, rounds)
         case .readAll: try readAll(store, rounds)
         case .foldAll: try foldAll(store, rounds)
         case .lookup: try lookUp(store, rounds)
+        case .lookupSync: try lookUpSync(store, rounds)
         case .rangeDay: try readDays(store, rounds)
+        case .dayStats: try sumDays(store, rounds)
+        case .seriesPoints: try reduce(store, rounds)
         case .durableWrite: try save(store, rounds)
         }
         try store.close()

@@ -83,16 +83,16 @@ struct SummaryAnswer {
         try buffers.columns.open(hours, block: block)
         if needsQuarters, let quarters = try stored.cells(.quarters) {
             try buffers.columns.openQuarters(quarters)
-            try add(hours, quarters, block, stale)
+            add(hours, quarters, block, stale, buffers.columns)
         } else {
-            try add(hours, nil, block, stale)
+            add(hours, nil, block, stale, buffers.columns)
         }
     }
 
     private mutating func add(
         _ hours: SummaryCells, _ quarters: SummaryCells?, _ block: Int64,
-        _ stale: ArraySlice<ClosedRange<Int64>>
-    ) throws {
+        _ stale: ArraySlice<ClosedRange<Int64>>, _ columns: borrowing SummaryColumns
+    ) {
         var hour = block * SummaryPeriod.hoursPerBlock
         let endHour = hour + SummaryPeriod.hoursPerBlock
         var index = stale.startIndex
@@ -104,7 +104,7 @@ struct SummaryAnswer {
                 leave(until: start)
                 while position < end {
                     let upper = min(borders[bucket + 1], end)
-                    addPiece(hours, quarters, position, upper)
+                    addPiece(hours, quarters, position, upper, columns)
                     position = upper
                     if upper == borders[bucket + 1], bucket + 2 < borders.count { bucket += 1 }
                 }
@@ -118,18 +118,21 @@ struct SummaryAnswer {
     /// Adds a part of one bucket that lies in one block.
     @inline(__always)
     private mutating func addPiece(
-        _ hours: SummaryCells, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64
+        _ hours: SummaryCells, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64,
+        _ columns: borrowing SummaryColumns
     ) {
         let hour = SummaryPeriod.hour
         let first = (from + hour - 1).dividedDown(by: hour)
         let last = to.dividedDown(by: hour)
-        guard first < last else { return addQuarters(quarters, from, to) }
-        if from < first * hour { addQuarters(quarters, from, first * hour) }
-        buffers.columns.addHours(first..<last, to: &cells[bucket], hours)
-        if last * hour < to { addQuarters(quarters, last * hour, to) }
+        guard first < last else { return addQuarters(quarters, from, to, columns) }
+        if from < first * hour { addQuarters(quarters, from, first * hour, columns) }
+        columns.addHours(first..<last, to: &cells[bucket], hours)
+        if last * hour < to { addQuarters(quarters, last * hour, to, columns) }
     }
 
-    private mutating func addQuarters(_ quarters: SummaryCells?, _ from: Int64, _ to: Int64) {
+    private mutating func addQuarters(
+        _ quarters: SummaryCells?, _ from: Int64, _ to: Int64, _ columns: borrowing SummaryColumns
+    ) {
         let quarter = SummaryPeriod.quarter
         let first = (from + quarter - 1).dividedDown(by: quarter)
         let last = to.dividedDown(by: quarter)
@@ -137,7 +140,7 @@ struct SummaryAnswer {
         guard first < last, !(wantsPlain && aggregation == .cumulative) else {
             return rest.append(from, to, cell: bucket)
         }
-        guard buffers.columns.addQuarters(first..<last, to: &cells[bucket], quarters) else {
+        guard columns.addQuarters(first..<last, to: &cells[bucket], quarters) else {
             return rest.append(from, to, cell: bucket)
         }
         // Behind and before whole quarters; both in the order of time, as the rest must be.

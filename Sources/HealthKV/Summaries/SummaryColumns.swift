@@ -25,18 +25,18 @@ struct SummaryColumns: ~Copyable {
     private let wantsSums: Bool
 
     /// First and last starts, and the values there.
-    private struct Edges {
+    private struct Edges: ~Copyable {
         let level: SummaryLevel
-        let counts, firsts, lasts: SummaryIntegers
+        let firsts, lasts: SummaryIntegers
         let firstValues, lastValues: SummaryValues?
 
         init(_ cells: SummaryCells, _ level: SummaryLevel, isDiscrete: Bool) throws {
+            let starts = (try cells.integers(of: .first), try cells.integers(of: .last))
+            let values =
+                isDiscrete ? (try cells.values(of: .firstValue), try cells.values(of: .lastValue)) : (nil, nil)
             self.level = level
-            counts = try cells.integers(of: .count)
-            firsts = try cells.integers(of: .first)
-            lasts = try cells.integers(of: .last)
-            firstValues = isDiscrete ? try cells.values(of: .firstValue) : nil
-            lastValues = isDiscrete ? try cells.values(of: .lastValue) : nil
+            (firsts, lasts) = starts
+            (firstValues, lastValues) = values
         }
 
         /// Notes the first start of one row and the last start of another.
@@ -51,11 +51,28 @@ struct SummaryColumns: ~Copyable {
         }
     }
 
-    private struct Quarters {
+    private struct Quarters: ~Copyable {
         let edges: Edges
-        let durations: SummaryIntegers
+        let counts, durations: SummaryIntegers
         let sums: SummaryValues
         let minima, maxima: SummaryValues?
+
+        func add(_ rows: Range<Int>, to cell: inout StatisticsCell, _ cells: SummaryCells, since start: Int64) {
+            var ends: (first: Int, last: Int)?
+            for row in rows {
+                let samples = cells.value(counts, at: row)
+                cell.count &+= samples
+                cell.duration &+= cells.value(durations, at: row)
+                let sum = cells.value(sums, at: row)
+                cell.sum += sum
+                if samples > 0 { ends = (ends?.first ?? row, row) }
+                guard samples > 0, let minima, let maxima else { continue }
+                cell.plain += sum
+                cell.minimum = min(cell.minimum, cells.value(minima, at: row))
+                cell.maximum = max(cell.maximum, cells.value(maxima, at: row))
+            }
+            if let ends { edges.note(ends.first, ends.last, cells, since: start, in: &cell) }
+        }
     }
 
     init(_ aggregation: SampleType.Aggregation, wantsPlain: Bool) {
@@ -81,8 +98,9 @@ struct SummaryColumns: ~Copyable {
 
     mutating func openQuarters(_ cells: SummaryCells) throws {
         quarters = Quarters(
-            edges: try Edges(cells, .quarters, isDiscrete: isDiscrete), durations: try cells.integers(of: .duration),
-            sums: try cells.values(of: .sum), minima: isDiscrete ? try cells.values(of: .minimum) : nil,
+            edges: try Edges(cells, .quarters, isDiscrete: isDiscrete), counts: try cells.integers(of: .count),
+            durations: try cells.integers(of: .duration), sums: try cells.values(of: .sum),
+            minima: isDiscrete ? try cells.values(of: .minimum) : nil,
             maxima: isDiscrete ? try cells.values(of: .maximum) : nil)
     }
 
@@ -91,65 +109,33 @@ struct SummaryColumns: ~Copyable {
     func addHours(_ range: Range<Int64>, to cell: inout StatisticsCell, _ hours: SummaryCells) {
         let rows = hours.row(Int(range.lowerBound - firstHour))..<hours.row(Int(range.upperBound - firstHour))
         guard !rows.isEmpty else { return }
-        let (counts, durations, sums) = (counts.span, durations.span, sums.span)
-        var (count, duration, sum) = (Int64(0), Int64(0), 0.0)
-        for row in rows { count &+= counts[row] }
+        let count = counts.sum(rows)
+        var sum = 0.0
         if wantsSums {
-            for row in rows {
-                duration &+= durations[row]
-                sum += sums[row]
-            }
+            sum = sums.sum(rows)
+            cell.duration &+= durations.sum(rows)
+            cell.sum += sum
         }
         cell.count &+= count
-        cell.duration &+= duration
-        cell.sum += sum
         guard count > 0 else { return }
+        let counted = counts.span
         var (first, last) = (rows.lowerBound, rows.upperBound - 1)
-        while counts[first] == 0 { first += 1 }
-        while counts[last] == 0 { last -= 1 }
+        while counted[first] == 0 { first += 1 }
+        while counted[last] == 0 { last -= 1 }
         hourEdges?.note(first, last, hours, since: firstHour * SummaryPeriod.hour, in: &cell)
-        if wantsValues { addValues(rows, sum, to: &cell) }
-    }
-
-    private func addValues(_ rows: Range<Int>, _ sum: Double, to cell: inout StatisticsCell) {
-        let (counts, minima, maxima) = (counts.span, minima.span, maxima.span)
-        for row in rows where counts[row] > 0 {
-            if minima[row] < cell.minimum { cell.minimum = minima[row] }
-            if maxima[row] > cell.maximum { cell.maximum = maxima[row] }
-        }
-        if isDiscrete {
-            cell.plain += sum
-        } else {
-            let plains = plains.span
-            for row in rows { cell.plain += plains[row] }
-        }
+        guard wantsValues else { return }
+        cell.plain += isDiscrete ? sum : plains.sum(rows)
+        cell.minimum = min(cell.minimum, minima.least(rows, where: counts))
+        cell.maximum = max(cell.maximum, maxima.greatest(rows, where: counts))
     }
 
     /// Adds whole quarters of an hour, counted since 2001; answers false when the block keeps none.
     func addQuarters(
         _ range: Range<Int64>, to cell: inout StatisticsCell, _ cells: SummaryCells?
     ) -> Bool {
-        guard let quarters, let cells else { return false }
+        guard let cells else { return false }
         let first = firstHour * 4
         let rows = cells.row(Int(range.lowerBound - first))..<cells.row(Int(range.upperBound - first))
-        var count: Int64 = 0
-        var ends: (first: Int, last: Int)?
-        for row in rows {
-            let samples = cells.value(quarters.edges.counts, at: row)
-            count &+= samples
-            cell.duration &+= cells.value(quarters.durations, at: row)
-            let sum = cells.value(quarters.sums, at: row)
-            cell.sum += sum
-            if samples > 0 { ends = (ends?.first ?? row, row) }
-            guard samples > 0, let minima = quarters.minima, let maxima = quarters.maxima else { continue }
-            cell.plain += sum
-            cell.minimum = min(cell.minimum, cells.value(minima, at: row))
-            cell.maximum = max(cell.maximum, cells.value(maxima, at: row))
-        }
-        cell.count &+= count
-        if let ends {
-            quarters.edges.note(ends.first, ends.last, cells, since: firstHour * SummaryPeriod.hour, in: &cell)
-        }
-        return true
+        return quarters?.add(rows, to: &cell, cells, since: firstHour * SummaryPeriod.hour) != nil
     }
 }

@@ -46,6 +46,12 @@ struct DamagedStoreTests {
         #expect((lines[1]["first"] is String) != first && (lines[1]["last"] is String) == first)
         let sources = try bench.run("sources", "S", "--format", "jsonl")
         #expect(try sources.code == 2 && sources.lines().count == 2)
+        #expect(try isIncomplete("types", "S") && isIncomplete("sources", "S"))
+    }
+
+    /// Whether JSON says that something is missing.
+    private func isIncomplete(_ words: String...) throws -> Bool {
+        try bench.run(words + ["--format", "json"], input: nil).json()["complete"] as? Bool == false
     }
 
     @Test("What was read before it is printed, and JSON is closed")
@@ -70,6 +76,7 @@ struct DamagedStoreTests {
             "scan", "S", "--type", "stepCount", "--skip-damaged", "--order", order, "--format", "jsonl", "--tz", "UTC")
         let count = try scan.lines().count
         #expect(scan.code == 2 && count > rows / 3 && count < rows)
+        #expect(try isIncomplete("scan", "S", "--type", "stepCount", "--skip-damaged", "--order", order))
         let said = scan.errors.split(separator: "\n")
         #expect(
             said == ["Damaged: samples of stepCount that start from 2024-01-01 to 2024-01-01 cannot be read."],
@@ -87,6 +94,7 @@ struct DamagedStoreTests {
         try bench.expectClean("T")
         let sound = try bench.run("scan", "T", "--type", "stepCount", "--skip-damaged")
         #expect(sound.code == 0 && sound.errors.isEmpty)
+        #expect(try !isIncomplete("scan", "T", "--type", "stepCount", "--skip-damaged"))
         #expect(try bench.run("dump", "T", "--raw", "--skip-damaged").code == 64)
     }
 

@@ -49,15 +49,20 @@ struct Listing {
             let trailer = try body(&listing)
             try listing.finish(trailer)
         } catch {
-            if !(error is OutputClosed) { try listing.finish([.init("complete", .bool(false))]) }
+            if !(error is OutputClosed) { try listing.finish(trailer(isComplete: false)) }
             throw error
         }
     }
 
+    /// What stands behind a list of which something is missing.
+    static func trailer(isComplete: Bool) -> [JSONValue.Field] {
+        isComplete ? [] : [.init("complete", .bool(false))]
+    }
+
     /// Prints the records of what is known already, until nobody reads them any more.
     static func print<Item>(
-        _ shape: Shape, of items: [Item], _ arguments: ParsedArguments, _ console: Console, _ progress: Progress,
-        record: (Item) -> JSONValue
+        _ shape: Shape, of items: [Item], isComplete: Bool, _ arguments: ParsedArguments, _ console: Console,
+        _ progress: Progress, record: (Item) -> JSONValue
     ) throws {
         try OutputClosed.end {
             try print(shape, arguments, console) { listing in
@@ -65,7 +70,7 @@ struct Listing {
                     try listing.append(record(item))
                     try progress.advance()
                 }
-                return []
+                return trailer(isComplete: isComplete)
             }
         }
         progress.finish()

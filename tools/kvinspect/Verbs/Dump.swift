@@ -54,7 +54,7 @@ enum DumpVerb: Verb {
                     try printSamples(of: transaction, skippingDamage: skips, to: &listing, &lost, progress)
                     if arguments.flag("all") { try StateLines().printAll(transaction, to: &listing) }
                 }
-                return lost.isEmpty ? [] : [.init("complete", .bool(false))]
+                return Listing.trailer(isComplete: lost.isEmpty)
             }
         }
         progress.finish()

@@ -44,7 +44,7 @@ enum ScanVerb: Verb {
                     }
                 }
                 try watch.finish()
-                return []
+                return Listing.trailer(isComplete: lost.isEmpty)
             }
         }
         progress.finish()

@@ -15,7 +15,9 @@ enum SourcesVerb: Verb {
         let progress = Progress(arguments, console, unit: "sources")
         var damage = DamagedParts()
         let sources = try store.read { try $0.sources { damage.note($0, $1) } }
-        try Listing.print(shape, of: sources, arguments, console, progress) { record($0, zone) }
+        try Listing.print(shape, of: sources, isComplete: damage.isEmpty, arguments, console, progress) {
+            record($0, zone)
+        }
         return damage.report(console)
     }
 

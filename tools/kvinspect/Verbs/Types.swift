@@ -15,7 +15,9 @@ enum TypesVerb: Verb {
         let progress = Progress(arguments, console, unit: "types")
         var damage = DamagedParts()
         let types = try store.read { try $0.types { damage.note($0, $1) } }
-        try Listing.print(shape, of: types, arguments, console, progress) { record($0, zone) }
+        try Listing.print(shape, of: types, isComplete: damage.isEmpty, arguments, console, progress) {
+            record($0, zone)
+        }
         return damage.report(console)
     }
 
@@ -34,6 +36,8 @@ enum TypesVerb: Verb {
 /// What of a listing could not be read.
 struct DamagedParts {
     private var parts: [(type: SampleType, error: StoreError)] = []
+
+    var isEmpty: Bool { parts.isEmpty }
 
     mutating func note(_ type: SampleType, _ error: StoreError) {
         if !parts.contains(where: { $0.type == type }) { parts.append((type, error)) }
