@@ -14,11 +14,15 @@ Plant = namedtuple("Plant", "what path old new caught")
 PLANTS = [
     Plant("each read verifies its blocks anew", "Sources/ColumnFormat/Records/StoredValue.swift",
           "            if verified?.contains(address + UInt(from)) == true { continue }\n", "",
-          ["read_all", "fold_all", "lookup_uuid", "range_day"]),
+          ["read_all", "fold_all", "lookup_uuid", "lookup_sync_id", "range_day"]),
     Plant("the details of a chunk are encoded twice", "Sources/HealthKV/Writing/WriteTransaction+Chunks.swift",
           "            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit))\n",
           "            [1, 2].map { _ in encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit) }[1])\n",
           ["import", "import_small_batches", "durable_write"]),
+    Plant("the sums of a block are decoded twice", "Sources/HealthKV/Summaries/SummaryColumns.swift",
+          "        try counts.refill { column throws(FormatError) in try hours.decode(.count, into: &column) }\n",
+          "        for _ in 0..<2 { try counts.refill { column throws(FormatError) in try hours.decode(.count, into: &column) } }\n",
+          ["day_stats", "series_points"]),
 ]
 
 

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import HealthKV
+import Synchronization
 
 /// What the engine remembers of a peer, in a note of the store: it changes with what it tells of.
 struct PeerState: Codable, Sendable, Equatable {
@@ -152,10 +153,32 @@ enum EngineNotes {
     }
 }
 
+/// What the notes of some peers say that were read last. An engine reads the same note again and again, and most of the time of a
+/// small sync went into decoding it. The bytes are the key, so nothing here can be out of date.
+private enum ReadStates {
+    private static let limit = 16
+    private static let last = Mutex<[(bytes: [UInt8], state: PeerState)]>([])
+
+    static func state(_ bytes: [UInt8]) throws -> PeerState? {
+        let known = last.withLock { states -> PeerState? in
+            guard let index = states.lastIndex(where: { $0.bytes == bytes }) else { return nil }
+            states.append(states.remove(at: index))
+            return states.last?.state
+        }
+        if let known { return known }
+        guard let state = try EngineNotes.decode(bytes, as: PeerState.self) else { return nil }
+        last.withLock { states in
+            if states.count == limit { states.removeFirst() }
+            states.append((bytes, state))
+        }
+        return state
+    }
+}
+
 extension SampleReading where Self: ~Copyable {
     func state(of peer: String) throws -> PeerState {
-        let bytes = try syncNote(EngineNotes.state(peer))
-        return try EngineNotes.decode(bytes, as: PeerState.self) ?? PeerState()
+        guard let bytes = try syncNote(EngineNotes.state(peer)) else { return PeerState() }
+        return try ReadStates.state(bytes) ?? PeerState()
     }
 
     /// Sources whose samples left the store without being deleted, when the peer that brought them was disconnected.
@@ -171,9 +194,9 @@ extension SampleReading where Self: ~Copyable {
 extension WriteTransaction {
     mutating func setState(_ state: PeerState, of peer: String) throws {
         let name = EngineNotes.state(peer)
-        let bytes = try EngineNotes.encode(state)
         // What is as it was costs no commit.
-        if try syncNote(name) != bytes { try setSyncNote(name, bytes) }
+        if let bytes = try syncNote(name), try ReadStates.state(bytes) == state { return }
+        try setSyncNote(name, try EngineNotes.encode(state))
     }
 
     mutating func notePurged(_ type: SampleType, _ source: SourceIdentity) throws {
