@@ -1,7 +1,7 @@
 import ColumnFormat
 import HealthModel
 
-/// Keeps the columns of an answer in one place.
+/// Keeps the columns of an answer in one place: an answer that holds them itself, and so cannot be copied, is destroyed wrongly by Swift 6.3.
 final class SummaryBuffers {
     var columns: SummaryColumns
 
