@@ -204,7 +204,8 @@ struct CalendarOracle {
     func borders(_ unit: StatisticsInterval.Unit, from: Int64, to: Int64) -> [Int64] {
         let step: Int64 = 900
         let second: Int64 = 1_000_000_000
-        let margin: Int64 = unit == .year ? 370 * 86_400 : unit == .quarter ? 95 * 86_400 : 35 * 86_400
+        // A leap year of the Hebrew calendar has up to 385 days.
+        let margin: Int64 = unit == .year ? 400 * 86_400 : unit == .quarter ? 95 * 86_400 : 35 * 86_400
         var borders: [Int64] = []
         var greatest: Int?
         var time = (from / second - margin) / step * step
