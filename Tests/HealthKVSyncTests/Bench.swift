@@ -38,6 +38,13 @@ struct Bench {
         return (bench, sample)
     }
 
+    /// With a store as apps open it, which does its upkeep by itself.
+    static func withUpkeep() throws -> Bench {
+        let clock = ManualClock()
+        let store = try makeStore(clock) { $0.maintainsWhenIdle = true }
+        return try Bench(.weightTracker, health: MemoryHealth(), clock: clock, store: store)
+    }
+
     /// A store whose mass deletions wait for upkeep.
     static func makeSlowStore(_ clock: ManualClock) throws -> SampleStore {
         try makeStore(clock) { $0.limits.removedAtOnce = 4 }

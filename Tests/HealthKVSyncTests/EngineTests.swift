@@ -27,7 +27,7 @@ struct EngineTests {
     @Test("While there is nothing to do, nothing is done: no call of the peer, no commit, no timer") func idle()
         async throws
     {
-        let bench = try Bench()
+        let bench = try Bench.withUpkeep()
         try await bench.engine.enable(bench.peer)
         bench.engine.start()
         _ = try bench.save(72)

@@ -12,7 +12,7 @@ struct RunningTests {
 
     @Test("C13: a peer that is not there is asked again slowly, and what cannot be sent meanwhile causes no commits")
     func unavailable() async throws {
-        let bench = try Bench()
+        let bench = try Bench.withUpkeep()
         try await bench.engine.enable(bench.peer)
         bench.health.set(availability: .unavailable)
         bench.engine.start()

@@ -19,7 +19,7 @@ PLANTS = [
           "            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit))\n",
           "            [1, 2].map { _ in encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit) }[1])\n",
           ["import", "import_small_batches", "durable_write"]),
-    Plant("the sums of a block are decoded twice", "Sources/HealthKV/Summaries/SummaryColumns.swift",
+    Plant("the counts of a block are decoded twice", "Sources/HealthKV/Summaries/SummaryColumns.swift",
           "        try counts.refill { column throws(FormatError) in try hours.decode(.count, into: &column) }\n",
           "        for _ in 0..<2 { try counts.refill { column throws(FormatError) in try hours.decode(.count, into: &column) } }\n",
           ["day_stats", "series_points"]),

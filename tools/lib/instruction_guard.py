@@ -14,7 +14,7 @@ import guard_plants
 TOLERANCE = 0.05
 # What the system brings: its memcpy chooses by the processor and changes with each patch of the system, so it is not counted.
 SYSTEM_OBJECTS = re.compile(r"/(ld-linux|ld-musl|libc|libm|libpthread|libdl|librt|vgpreload_)[^/]*$")
-HEAD = """# Instructions for each sample, lookup or write of the hot paths, counted by tools/guard; tools/guard --update writes this
+HEAD = """# Instructions for each sample, lookup, write, day or point of the hot paths, counted by tools/guard; tools/guard --update writes this
 # file. Those of the C library are left out. A path that needs over 5 % more than stands here fails the tests. Another compiler
 # may need another number.
 # architecture, version of Swift, path, instructions
@@ -25,7 +25,9 @@ class Guard:
     def __init__(self, program, scratch):
         self.program, self.scratch = program, Path(scratch)
         listed = subprocess.run([program, "list"], check=True, capture_output=True, text=True).stdout
-        self.paths = {name: (int(rounds), int(units)) for name, rounds, units in map(str.split, listed.splitlines())}
+        rows = list(map(str.split, listed.splitlines()))
+        self.paths = {name: (int(rounds), int(units)) for name, rounds, units, _ in rows}
+        self.stores = {name: store for name, _, _, store in rows}
         self.store = self.scratch / "prepared"
         self.store.mkdir()
         subprocess.run([program, "prepare", self.store], check=True)
@@ -34,10 +36,9 @@ class Guard:
         """The instructions of one process without the C library's; its profile is kept to tell where they went."""
         name = f"{path}-{rounds}" + ("-planted" if planted else "")
         folder = self.scratch / name
-        if path == "import":
-            folder.mkdir()
-        else:
-            shutil.copytree(self.store, folder)
+        folder.mkdir()
+        if path != "import":
+            shutil.copytree(self.store / self.stores[path], folder / self.stores[path])
         environment = dict(os.environ, SWIFT_DETERMINISTIC_HASHING="1")
         if planted:
             environment["HEALTHKV_PLANT"] = "1"
@@ -151,6 +152,14 @@ def self_test(counts):
     return 1 if missed else 0
 
 
+def memory():
+    """A folder in memory that has room for a store of each process and those that they begin with, or none."""
+    place, store = Path("/dev/shm"), 64 << 20
+    if os.access(place, os.W_OK) and shutil.disk_usage(place).free > (os.cpu_count() + 2) * store:
+        return place
+    return None
+
+
 def main():
     program, file, swift, *options = sys.argv[1:]
     if found := list(guard_plants.complaints()):
@@ -158,7 +167,7 @@ def main():
         sys.exit(1)
     if "--plant" in options:
         program = guard_plants.build()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as scratch:
+    with tempfile.TemporaryDirectory(dir=memory()) as scratch:
         guard = Guard(program, scratch)
         counts = guard.measure(planted="--self-test" in options)
         if "--update" in options:

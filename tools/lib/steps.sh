@@ -20,24 +20,43 @@ step() {
     if [ $code -ne 0 ]; then exit $code; fi
 }
 
-run_step() {
-    local name=$1 began=$SECONDS code=0 before
+# step_here NAME COMMAND...: a step that changes this shell.
+step_here() {
+    local name=$1 began=$SECONDS code=0
     shift
-    note_work
-    before=$worked
     printf '\n== %s\n' "$name"
     "$@" || code=$?
+    end_step "$name" "$code" "$began" ''
+}
+
+run_step() {
+    local name=$1 began=$SECONDS code=0
+    shift
+    printf '\n== %s\n' "$name"
+    # In a process of its own: this one's children are lanes, too.
+    (measured "$@") || code=$?
+    end_step "$name" "$code" "$began" " (processors: $(duration "$(cat "$steps/worked$lane")"))"
+}
+
+measured() {
+    local code=0
+    "$@" || code=$?
+    note_work
+    exit $code
+}
+
+end_step() {
+    local name=$1 code=$2 took=$((SECONDS - $3)) work=$4
     if [ "$code" -ne 0 ]; then
-        printf '\nFailed: %s (exit %d after %s)\n' "$name" "$code" "$(duration $((SECONDS - began)))"
+        printf '\nFailed: %s (exit %d after %s)\n' "$name" "$code" "$(duration "$took")"
         exit "$code"
     fi
     echo "$name" >>"$steps/done"
-    note_work
-    printf -- '-- %s: %s (processors: %s)\n' "$name" "$(duration $((SECONDS - began)))" "$(duration $((worked - before)))"
+    printf -- '-- %s: %s%s\n' "$name" "$(duration "$took")" "$work"
 }
 
-# Sets `worked` to the seconds that processors worked for what this process has waited for: unlike the time on the clock it says what a
-# step costs on a machine that others use, too.
+# Sets `worked` to the seconds that processors worked for what this process has waited for, and notes it: unlike the time on the clock it
+# says what a step costs on a machine that others use, too.
 worked=0
 note_work() {
     local word seconds
@@ -47,6 +66,7 @@ note_work() {
         seconds=${word#*m}
         worked=$((worked + ${word%%m*} * 60 + ${seconds%%[.,]*}))
     done
+    echo "$worked" >"$steps/worked$lane"
 }
 
 steps_done() { wc -l <"$steps/done" | tr -d ' '; }

@@ -91,17 +91,15 @@ extension HotPath {
         var found = 0
         func read() throws -> Int {
             try store.read { txn in
-                try txn.statistics(
-                    .stepCount, by: .day, from: History.start, to: History.end, calendar: calendar,
-                    fillsEmptyBuckets: true
-                ).count
+                try txn.statistics(.stepCount, by: .day, from: History.start, to: History.end, calendar: calendar)
+                    .reduce(0) { $0 + $1.count }
             }
         }
         _ = try read()
         for _ in 0..<rounds {
             for _ in 0..<repeats.next() { found += try read() }
         }
-        try expect(found, atLeast: rounds * History.days)
+        try expect(found, atLeast: rounds * HotPath.denseHistory.samples / 4)
     }
 
     func reduce(_ store: SampleStore, _ rounds: Int) throws {

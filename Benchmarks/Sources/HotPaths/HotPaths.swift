@@ -6,7 +6,7 @@ import Histories
 ///
 ///     HotPaths prepare FOLDER           makes the stores that the other works begin with
 ///     HotPaths WORK FOLDER ROUNDS       does a work; with 0 rounds all but the work, so that the difference is the work
-///     HotPaths list                     names the works, and how many units each has in so many rounds
+///     HotPaths list                     names the works, how many units each has in so many rounds, and its store in the folder
 ///
 /// With `HEALTHKV_PLANT` set each tenth operation is done twice: the slow-down that the guard has to catch.
 @main
@@ -17,7 +17,7 @@ enum HotPaths {
         do {
             let arguments = CommandLine.arguments
             if arguments.count == 2, arguments[1] == "list" {
-                for path in HotPath.allCases { print(path.rawValue, path.rounds, path.units) }
+                for path in HotPath.allCases { print(path.rawValue, path.rounds, path.units, path.store) }
             } else if arguments.count == 3, arguments[1] == "prepare" {
                 try prepare(arguments[2])
             } else if arguments.count == 4, let path = HotPath(rawValue: arguments[1]), let rounds = Int(arguments[3]) {
@@ -44,7 +44,7 @@ enum HotPaths {
 
     static func prepare(_ folder: String) throws {
         for (name, history) in [(HotPath.usual, HotPath.history), (HotPath.dense, HotPath.denseHistory)] {
-            let store = try open(folder + name)
+            let store = try open(folder + "/" + name)
             for batch in history { try store.importBatch(batch) }
             while try store.maintain(budget: .seconds(1)) {}
             try store.close()
@@ -72,8 +72,10 @@ enum HotPath: String, CaseIterable {
     /// With samples in most hours, as summaries of long histories have.
     static let denseHistory = History(.plain, samples: 1_000_000, batchRows: 50_000)
     /// The stores, within the folder.
-    static let usual = "/usual"
-    static let dense = "/dense"
+    static let usual = "usual"
+    static let dense = "dense"
+
+    var store: String { self == .dayStats || self == .seriesPoints ? HotPath.dense : HotPath.usual }
 
     static let points = 1_000
 
@@ -103,8 +105,7 @@ enum HotPath: String, CaseIterable {
     }
 
     func run(_ folder: String, _ rounds: Int) throws {
-        let isDense = self == .dayStats || self == .seriesPoints
-        let store = try HotPaths.open(folder + (isDense ? HotPath.dense : HotPath.usual))
+        let store = try HotPaths.open(folder + "/" + self.store)
         switch self {
         case .importing: try importAll(units, batchRows: 20_000, store, rounds)
         case .importSmall: try importAll(units, batchRows: 1_000, store, rounds)

@@ -12,7 +12,7 @@ extension ScratchColumn where Element == Int64 {
 }
 
 extension ScratchColumn where Element == Double {
-    /// The sum of some rows.
+    /// The sum of some rows, added up in no particular order.
     public func sum(_ rows: Range<Int>) -> Double {
         // Safe: the span that is extracted holds just these rows.
         unsafe span.extracting(rows).withUnsafeBufferPointer { rows in

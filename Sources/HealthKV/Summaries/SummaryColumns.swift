@@ -1,7 +1,8 @@
 import ColumnFormat
 import HealthModel
 
-/// Keeps the columns of an answer in one place: an answer that holds them itself, and so cannot be copied, is destroyed wrongly by Swift 6.3.
+/// Keeps the columns of an answer in one place. With an answer that held them itself, and so could not be copied, what Swift 6.3.1 made
+/// for release freed memory that was not its own.
 final class SummaryBuffers {
     var columns: SummaryColumns
 

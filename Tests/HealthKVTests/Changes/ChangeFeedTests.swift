@@ -21,7 +21,7 @@ import TestSupport
                 try store.write { try $0.save(group) }
             }
             let feed = try store.feed()
-            #expect(feed.compactMap(\.saved?.id) == samples.map(\.id))
+            #expect(feed.compactMap { $0.saved?.id } == samples.map(\.id))
             #expect(zip(feed, feed.dropFirst()).allSatisfy { $0.token < $1.token })
         }
     }
@@ -37,7 +37,7 @@ import TestSupport
             first.quantity.value = 100
             try store.save(first)
             let feed = try store.feed()
-            #expect(feed.compactMap(\.saved?.id) == [second.id, first.id])
+            #expect(feed.compactMap { $0.saved?.id } == [second.id, first.id])
             #expect(feed.last?.saved?.quantity.value == 100)
             #expect(feed.last?.saved?.version == 3)
         }
@@ -114,7 +114,7 @@ import TestSupport
             #expect(deleted.version == 2)
             #expect(deleted.type == .stepCount)
             #expect(deleted.source == phone.identity)
-            #expect(feed.compactMap(\.deleted?.id) == [sample.id, brief.id])
+            #expect(feed.compactMap { $0.deleted?.id } == [sample.id, brief.id])
         }
     }
 
@@ -136,7 +136,7 @@ import TestSupport
                 #expect(feed.first?.removal?.covers(mine[0]) == true)
                 #expect(feed.first?.removal?.covers(others[0]) == false)
                 #expect(feed.last?.saved?.id == late.id)
-                #expect(try store.feed().compactMap(\.saved?.id) == others.map(\.id) + [late.id])
+                #expect(try store.feed().compactMap { $0.saved?.id } == others.map(\.id) + [late.id])
             }
         }
     }
@@ -149,14 +149,15 @@ import TestSupport
                 try txn.save([weight, energy, self.steps(1, 1)])
             }
             let token = try store.read { $0.currentToken }
-            #expect(try store.feed(of: [.bodyMass]).compactMap(\.saved?.id) == [weight.id])
+            #expect(try store.feed(of: [.bodyMass]).compactMap { $0.saved?.id } == [weight.id])
             #expect(try store.feed(of: []).isEmpty)
             #expect(try store.feed(of: [SampleType("never.seen")]).isEmpty)
             energy.type = .basalEnergyBurned
             try store.save(energy)
-            #expect(try store.feed(since: token, of: [.activeEnergyBurned]).compactMap(\.deleted?.id) == [energy.id])
-            #expect(try store.feed(since: token, of: [.basalEnergyBurned]).compactMap(\.saved?.id) == [energy.id])
-            #expect(try store.feed(since: token).compactMap(\.saved?.id) == [energy.id])
+            let noted = try store.feed(since: token, of: [.activeEnergyBurned])
+            #expect(noted.compactMap { $0.deleted?.id } == [energy.id])
+            #expect(try store.feed(since: token, of: [.basalEnergyBurned]).compactMap { $0.saved?.id } == [energy.id])
+            #expect(try store.feed(since: token).compactMap { $0.saved?.id } == [energy.id])
         }
     }
 
@@ -303,13 +304,13 @@ import TestSupport
                 for sample in samples[100..<300] { try store.write { try $0.delete(id: sample.id) } }
                 let more = (0..<800).map { Sample(.stepCount, Double($0), .count, at: .day($0, 5)) }
                 try store.write { try $0.save(more) }
-                let saved = try store.feed(limit: 37).compactMap(\.saved?.id)
+                let saved = try store.feed(limit: 37).compactMap { $0.saved?.id }
                 #expect(saved == Array(before[..<100] + before[300...]) + more.map(\.id))
                 var ids: [SampleID] = []
                 var token: ChangeToken?
                 while true {
                     let page = try old.changes(since: token, limit: 37)
-                    ids += page.changes.compactMap(\.saved?.id)
+                    ids += page.changes.compactMap { $0.saved?.id }
                     token = page.next
                     if !page.hasMore { break }
                 }

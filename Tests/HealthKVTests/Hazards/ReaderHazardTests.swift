@@ -70,13 +70,13 @@ import TestSupport
     @Test("A read that lasts longer than the options allow ends with an error, others do not")
     func boundedReader() throws {
         var options = SampleStore.Options.small()
-        options.readTimeLimit = .milliseconds(20)
+        options.readTimeLimit = .milliseconds(400)
         let store = try SampleStore.temporary(options: options)
         try store.fill(thousands: 1)
         #expect(try store.read { try $0.samples(of: .stepCount).count } == 1_000)
         expectError(.readerExpired) {
             try store.read { transaction in
-                pause(milliseconds: 40)
+                pause(milliseconds: 420)
                 _ = try transaction.samples(of: .stepCount)
             }
         }

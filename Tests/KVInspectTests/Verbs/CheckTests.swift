@@ -64,7 +64,9 @@ struct CheckTests {
         }
         let run = try bench.run("check", "F")
         #expect(run.code == 1 && run.errors.contains("This is no file"), "\(run.errors)")
-        #expect(try bench.run("info", "F").errors == run.errors)
+        // Behind the progress of a machine that is slow.
+        let other = try bench.run("info", "F").errors
+        #expect(run.errors.hasSuffix(other), "\(run.errors) and not \(other)")
     }
 
     @Test("A reader that has seen enough of many findings still gets the code of damage")
