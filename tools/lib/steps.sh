@@ -26,7 +26,7 @@ step_here() {
     shift
     printf '\n== %s\n' "$name"
     "$@" || code=$?
-    end_step "$name" "$code" "$began" ''
+    end_step "$name" "$code" "$began"
 }
 
 run_step() {
@@ -35,7 +35,7 @@ run_step() {
     printf '\n== %s\n' "$name"
     # In a process of its own: this one's children are lanes, too.
     (measured "$@") || code=$?
-    end_step "$name" "$code" "$began" " (processors: $(duration "$(cat "$steps/worked$lane")"))"
+    end_step "$name" "$code" "$began" "$steps/worked$lane"
 }
 
 measured() {
@@ -45,13 +45,15 @@ measured() {
     exit $code
 }
 
+# end_step NAME CODE BEGAN [FILE]: says how a step ended, and with the seconds in a file what it cost.
 end_step() {
-    local name=$1 code=$2 took=$((SECONDS - $3)) work=$4
+    local name=$1 code=$2 took=$((SECONDS - $3)) work=
     if [ "$code" -ne 0 ]; then
         printf '\nFailed: %s (exit %d after %s)\n' "$name" "$code" "$(duration "$took")"
         exit "$code"
     fi
     echo "$name" >>"$steps/done"
+    if [ $# -gt 3 ]; then work=" (processors: $(duration "$(cat "$4")"))"; fi
     printf -- '-- %s: %s%s\n' "$name" "$(duration "$took")" "$work"
 }
 
