@@ -52,7 +52,7 @@ private func decodeSummary(_ bytes: [UInt8]) throws {
     let key = key(bytes)
     let block = try SummaryBlock(bytes.rawBytes, key: key.rawBytes)
     do {
-        for level in [SummaryLevel.hours, .quarters] {
+        for level in SummaryLevel.allCases {
             guard let cells = try block.cells(level) else { continue }
             var words = ScratchColumn<Int64>(capacity: level.cells)
             var values = ScratchColumn<Double>(capacity: level.cells)

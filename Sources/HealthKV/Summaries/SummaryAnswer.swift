@@ -79,18 +79,49 @@ struct SummaryAnswer {
     private mutating func add(
         _ stored: borrowing SummaryBlock, _ block: Int64, _ stale: ArraySlice<ClosedRange<Int64>>
     ) throws {
-        guard let hours = try stored.cells(.hours, allColumns: wantsPlain || aggregation == .discrete) else { return }
-        try buffers.columns.open(hours, block: block)
+        let allColumns = wantsPlain || aggregation == .discrete
+        if let fourHours = try stored.cells(.fourHours, allColumns: allColumns) {
+            try buffers.columns.open(fourHours, .fourHours, block: block)
+            if isBetweenFourHours(block, stale), let hours = try stored.cells(.hours, allColumns: allColumns) {
+                try buffers.columns.openHours(hours)
+                try add(fourHours, hours, stored, block, stale)
+            } else {
+                try add(fourHours, nil, stored, block, stale)
+            }
+        } else if let hours = try stored.cells(.hours, allColumns: allColumns) {
+            try buffers.columns.open(hours, .hours, block: block)
+            try add(hours, nil, stored, block, stale)
+        }
+    }
+
+    /// Whether anything in a block begins or ends beside its stretches of four hours.
+    private func isBetweenFourHours(_ block: Int64, _ stale: ArraySlice<ClosedRange<Int64>>) -> Bool {
+        let (start, end) = (block * SummaryPeriod.block, (block + 1) * SummaryPeriod.block)
+        if let first = stale.first, first.lowerBound * SummaryPeriod.hour < end { return true }
+        let length = SummaryLevel.fourHours.length
+        if max(position, start) % length != 0 || min(to, end) % length != 0 { return true }
+        var index = bucket + 1
+        while index < borders.count, borders[index] < end {
+            if borders[index] % length != 0 { return true }
+            index += 1
+        }
+        return false
+    }
+
+    private mutating func add(
+        _ whole: SummaryCells, _ hours: SummaryCells?, _ stored: borrowing SummaryBlock, _ block: Int64,
+        _ stale: ArraySlice<ClosedRange<Int64>>
+    ) throws {
         if needsQuarters, let quarters = try stored.cells(.quarters) {
             try buffers.columns.openQuarters(quarters)
-            add(hours, quarters, block, stale, buffers.columns)
+            add(whole, hours, quarters, block, stale, buffers.columns)
         } else {
-            add(hours, nil, block, stale, buffers.columns)
+            add(whole, hours, nil, block, stale, buffers.columns)
         }
     }
 
     private mutating func add(
-        _ hours: SummaryCells, _ quarters: SummaryCells?, _ block: Int64,
+        _ whole: SummaryCells, _ hours: SummaryCells?, _ quarters: SummaryCells?, _ block: Int64,
         _ stale: ArraySlice<ClosedRange<Int64>>, _ columns: borrowing SummaryColumns
     ) {
         var hour = block * SummaryPeriod.hoursPerBlock
@@ -104,7 +135,7 @@ struct SummaryAnswer {
                 leave(until: start)
                 while position < end {
                     let upper = min(borders[bucket + 1], end)
-                    addPiece(hours, quarters, position, upper, columns)
+                    addPiece(whole, hours, quarters, position, upper, columns)
                     position = upper
                     if upper == borders[bucket + 1], bucket + 2 < borders.count { bucket += 1 }
                 }
@@ -115,18 +146,34 @@ struct SummaryAnswer {
         }
     }
 
-    /// Adds a part of one bucket that lies in one block.
+    /// Adds a part of one bucket that lies in one block: whole cells of the level that is decoded, and what lies beside them from
+    /// finer ones.
     @inline(__always)
     private mutating func addPiece(
-        _ hours: SummaryCells, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64,
+        _ whole: SummaryCells, _ hours: SummaryCells?, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64,
+        _ columns: borrowing SummaryColumns
+    ) {
+        let length = columns.length
+        let first = (from + length - 1).dividedDown(by: length)
+        let last = to.dividedDown(by: length)
+        guard first < last else { return addHours(hours, quarters, from, to, columns) }
+        if from < first * length { addHours(hours, quarters, from, first * length, columns) }
+        columns.add(first..<last, to: &cells[bucket], whole)
+        if last * length < to { addHours(hours, quarters, last * length, to, columns) }
+    }
+
+    /// Adds what lies beside whole four hours; without `hours` it is less than an hour.
+    private mutating func addHours(
+        _ hours: SummaryCells?, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64,
         _ columns: borrowing SummaryColumns
     ) {
         let hour = SummaryPeriod.hour
         let first = (from + hour - 1).dividedDown(by: hour)
         let last = to.dividedDown(by: hour)
-        guard first < last else { return addQuarters(quarters, from, to, columns) }
+        guard first < last, let hours, columns.addHours(first..<last, to: &cells[bucket], hours) else {
+            return addQuarters(quarters, from, to, columns)
+        }
         if from < first * hour { addQuarters(quarters, from, first * hour, columns) }
-        columns.addHours(first..<last, to: &cells[bucket], hours)
         if last * hour < to { addQuarters(quarters, last * hour, to, columns) }
     }
 

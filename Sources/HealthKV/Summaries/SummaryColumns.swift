@@ -9,7 +9,7 @@ final class SummaryBuffers {
     init(_ columns: consuming SummaryColumns) { self.columns = columns }
 }
 
-/// The columns of one block that an answer adds up: those that all of are needed are decoded, others opened.
+/// The columns of one block that an answer adds up: those of the longest cells are decoded, those of finer ones opened and read row by row.
 struct SummaryColumns: ~Copyable {
     private var counts = ScratchColumn<Int64>(capacity: SummaryLevel.hours.cells)
     private var durations = ScratchColumn<Int64>(capacity: SummaryLevel.hours.cells)
@@ -17,17 +17,22 @@ struct SummaryColumns: ~Copyable {
     private var plains = ScratchColumn<Double>(capacity: SummaryLevel.hours.cells)
     private var minima = ScratchColumn<Double>(capacity: SummaryLevel.hours.cells)
     private var maxima = ScratchColumn<Double>(capacity: SummaryLevel.hours.cells)
-    private var hourEdges: Edges?
-    private var quarters: Quarters?
-    private var firstHour: Int64 = 0
+    private var edges: Edges?
+    private var hours: Rows?
+    private var quarters: Rows?
+    private var level = SummaryLevel.hours
+    private var block: Int64 = 0
     private let isDiscrete: Bool
     private let wantsValues: Bool
     /// Whether sums and durations are wanted.
     private let wantsSums: Bool
 
+    /// How long the cells of the decoded level are.
+    var length: Int64 { level.length }
+
     /// First and last starts, and the values there.
     private struct Edges: ~Copyable {
-        let level: SummaryLevel
+        let length: Int64
         let firsts, lasts: SummaryIntegers
         let firstValues, lastValues: SummaryValues?
 
@@ -35,7 +40,7 @@ struct SummaryColumns: ~Copyable {
             let starts = (try cells.integers(of: .first), try cells.integers(of: .last))
             let values =
                 isDiscrete ? (try cells.values(of: .firstValue), try cells.values(of: .lastValue)) : (nil, nil)
-            self.level = level
+            length = level.length
             (firsts, lasts) = starts
             (firstValues, lastValues) = values
         }
@@ -45,30 +50,52 @@ struct SummaryColumns: ~Copyable {
         func note(
             _ first: Int, _ last: Int, _ cells: SummaryCells, since start: Int64, in cell: inout StatisticsCell
         ) {
-            let starts = cells.starts(firsts, at: first, lasts, at: last, length: level.length)
+            let starts = cells.starts(firsts, at: first, lasts, at: last, length: length)
             cell.note(
                 start &+ starts.first, start &+ starts.last,
                 firstValues.map { cells.value($0, at: first) } ?? 0, lastValues.map { cells.value($0, at: last) } ?? 0)
         }
     }
 
-    private struct Quarters: ~Copyable {
+    /// The columns of a level of which few rows are needed.
+    private struct Rows: ~Copyable {
         let edges: Edges
-        let counts, durations: SummaryIntegers
-        let sums: SummaryValues
-        let minima, maxima: SummaryValues?
+        let counts: SummaryIntegers
+        let durations: SummaryIntegers?
+        let sums: SummaryValues?
+        let plains, minima, maxima: SummaryValues?
+        let isDiscrete: Bool
+
+        init(
+            _ cells: SummaryCells, _ level: SummaryLevel, isDiscrete: Bool, wantsSums: Bool, wantsValues: Bool
+        ) throws {
+            let numbers = (
+                counts: try cells.integers(of: .count), durations: wantsSums ? try cells.integers(of: .duration) : nil
+            )
+            let values = (
+                sums: wantsSums ? try cells.values(of: .sum) : nil,
+                plains: wantsValues && !isDiscrete ? try cells.values(of: .plain) : nil,
+                minima: wantsValues ? try cells.values(of: .minimum) : nil,
+                maxima: wantsValues ? try cells.values(of: .maximum) : nil
+            )
+            edges = try Edges(cells, level, isDiscrete: isDiscrete)
+            (counts, durations) = numbers
+            (sums, plains, minima, maxima) = values
+            self.isDiscrete = isDiscrete
+        }
 
         func add(_ rows: Range<Int>, to cell: inout StatisticsCell, _ cells: SummaryCells, since start: Int64) {
             var ends: (first: Int, last: Int)?
             for row in rows {
                 let samples = cells.value(counts, at: row)
+                let sum = sums.map { cells.value($0, at: row) } ?? 0
                 cell.count &+= samples
-                cell.duration &+= cells.value(durations, at: row)
-                let sum = cells.value(sums, at: row)
+                cell.duration &+= durations.map { cells.value($0, at: row) } ?? 0
                 cell.sum += sum
-                if samples > 0 { ends = (ends?.first ?? row, row) }
-                guard samples > 0, let minima, let maxima else { continue }
-                cell.plain += sum
+                guard samples > 0 else { continue }
+                ends = (ends?.first ?? row, row)
+                guard let minima, let maxima else { continue }
+                cell.plain += isDiscrete ? sum : plains.map { cells.value($0, at: row) } ?? 0
                 cell.minimum = min(cell.minimum, cells.value(minima, at: row))
                 cell.maximum = max(cell.maximum, cells.value(maxima, at: row))
             }
@@ -82,33 +109,43 @@ struct SummaryColumns: ~Copyable {
         wantsSums = isDiscrete || !wantsPlain
     }
 
-    mutating func open(_ hours: SummaryCells, block: Int64) throws {
-        firstHour = block * SummaryPeriod.hoursPerBlock
+    /// Decodes a level; cells of finer ones have to be opened anew.
+    mutating func open(_ cells: SummaryCells, _ level: SummaryLevel, block: Int64) throws {
+        (self.level, self.block) = (level, block)
+        hours = nil
         quarters = nil
-        hourEdges = try Edges(hours, .hours, isDiscrete: isDiscrete)
-        try counts.refill { column throws(FormatError) in try hours.decode(.count, into: &column) }
+        edges = try Edges(cells, level, isDiscrete: isDiscrete)
+        try counts.refill { column throws(FormatError) in try cells.decode(.count, into: &column) }
         if wantsSums {
-            try durations.refill { column throws(FormatError) in try hours.decode(.duration, into: &column) }
-            try sums.refill { column throws(FormatError) in try hours.decode(.sum, into: &column) }
+            try durations.refill { column throws(FormatError) in try cells.decode(.duration, into: &column) }
+            try sums.refill { column throws(FormatError) in try cells.decode(.sum, into: &column) }
         }
         guard wantsValues else { return }
-        if !isDiscrete { try plains.refill { column throws(FormatError) in try hours.decode(.plain, into: &column) } }
-        try minima.refill { column throws(FormatError) in try hours.decode(.minimum, into: &column) }
-        try maxima.refill { column throws(FormatError) in try hours.decode(.maximum, into: &column) }
+        if !isDiscrete { try plains.refill { column throws(FormatError) in try cells.decode(.plain, into: &column) } }
+        try minima.refill { column throws(FormatError) in try cells.decode(.minimum, into: &column) }
+        try maxima.refill { column throws(FormatError) in try cells.decode(.maximum, into: &column) }
+    }
+
+    mutating func openHours(_ cells: SummaryCells) throws {
+        hours = try Rows(cells, .hours, isDiscrete: isDiscrete, wantsSums: wantsSums, wantsValues: wantsValues)
     }
 
     mutating func openQuarters(_ cells: SummaryCells) throws {
-        quarters = Quarters(
-            edges: try Edges(cells, .quarters, isDiscrete: isDiscrete), counts: try cells.integers(of: .count),
-            durations: try cells.integers(of: .duration), sums: try cells.values(of: .sum),
-            minima: isDiscrete ? try cells.values(of: .minimum) : nil,
-            maxima: isDiscrete ? try cells.values(of: .maximum) : nil)
+        // Those of cumulative types do not keep what values as such are.
+        quarters = try Rows(cells, .quarters, isDiscrete: isDiscrete, wantsSums: true, wantsValues: isDiscrete)
     }
 
-    /// Adds whole hours, counted since 2001.
+    /// The rows of cells that are counted since 2001.
     @inline(__always)
-    func addHours(_ range: Range<Int64>, to cell: inout StatisticsCell, _ hours: SummaryCells) {
-        let rows = hours.row(Int(range.lowerBound - firstHour))..<hours.row(Int(range.upperBound - firstHour))
+    private func rows(_ range: Range<Int64>, _ level: SummaryLevel, _ cells: SummaryCells) -> Range<Int> {
+        let first = block * Int64(level.cells)
+        return cells.row(Int(range.lowerBound - first))..<cells.row(Int(range.upperBound - first))
+    }
+
+    /// Adds whole cells of the decoded level, counted since 2001.
+    @inline(__always)
+    func add(_ range: Range<Int64>, to cell: inout StatisticsCell, _ cells: SummaryCells) {
+        let rows = rows(range, level, cells)
         guard !rows.isEmpty else { return }
         let count = counts.sum(rows)
         var sum = 0.0
@@ -123,20 +160,22 @@ struct SummaryColumns: ~Copyable {
         var (first, last) = (rows.lowerBound, rows.upperBound - 1)
         while counted[first] == 0 { first += 1 }
         while counted[last] == 0 { last -= 1 }
-        hourEdges?.note(first, last, hours, since: firstHour * SummaryPeriod.hour, in: &cell)
+        edges?.note(first, last, cells, since: block * SummaryPeriod.block, in: &cell)
         guard wantsValues else { return }
         cell.plain += isDiscrete ? sum : plains.sum(rows)
         cell.minimum = min(cell.minimum, minima.least(rows, where: counts))
         cell.maximum = max(cell.maximum, maxima.greatest(rows, where: counts))
     }
 
+    /// Adds whole hours beside those of the decoded level, counted since 2001; answers false when they are not open.
+    func addHours(_ range: Range<Int64>, to cell: inout StatisticsCell, _ cells: SummaryCells) -> Bool {
+        hours?.add(rows(range, .hours, cells), to: &cell, cells, since: block * SummaryPeriod.block) != nil
+    }
+
     /// Adds whole quarters of an hour, counted since 2001; answers false when the block keeps none.
-    func addQuarters(
-        _ range: Range<Int64>, to cell: inout StatisticsCell, _ cells: SummaryCells?
-    ) -> Bool {
+    func addQuarters(_ range: Range<Int64>, to cell: inout StatisticsCell, _ cells: SummaryCells?) -> Bool {
         guard let cells else { return false }
-        let first = firstHour * 4
-        let rows = cells.row(Int(range.lowerBound - first))..<cells.row(Int(range.upperBound - first))
-        return quarters?.add(rows, to: &cell, cells, since: firstHour * SummaryPeriod.hour) != nil
+        return quarters?.add(rows(range, .quarters, cells), to: &cell, cells, since: block * SummaryPeriod.block)
+            != nil
     }
 }
