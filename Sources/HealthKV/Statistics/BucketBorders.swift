@@ -47,13 +47,14 @@ struct BucketBorders: Sendable {
     /// Calendars whose months are the Gregorian ones, however they count the years.
     private static let civil: [Calendar.Identifier] = [.gregorian, .iso8601, .buddhist, .japanese, .republicOfChina]
 
-    /// Intervals of about the same length; those of an hour or more meet at whole hours.
+    /// Intervals of about the same length; those of half an hour or more meet at whole hours, where summaries answer, so that there may
+    /// be half as many.
     init(pixels: Int, from: Instant, to: Instant) {
         guard from < to else { return }
         // All of time is longer than a signed number of nanoseconds can tell.
         let length = UInt64(bitPattern: to.nanoseconds &- from.nanoseconds)
         let count = UInt64(max(1, pixels))
-        let grid = length / count >= UInt64(SummaryPeriod.hour) ? SummaryPeriod.hour : 1
+        let grid = length / count >= UInt64(SummaryPeriod.hour / 2) ? SummaryPeriod.hour : 1
         instants = [from.nanoseconds]
         for pixel in 1..<count {
             let offset = count.dividingFullWidth(length.multipliedFullWidth(by: pixel)).quotient

@@ -44,7 +44,8 @@ public struct StatisticsInterval: Sendable, Hashable {
 
     /// Intervals of several units. They tile both ways from an anchor: the one that is given to the query, or the first
     /// midnight of 2001 in its time zone; months, quarters and years of a calendar with months of its own from the beginning of its
-    /// year in which 2001 began. An interval of more than 600 years, longer than all time that an ``Instant`` can
+    /// year in which 2001 began. Several hours are counted as they pass: where clocks change, the local times of their borders do, too. An
+    /// interval of more than 600 years, longer than all time that an ``Instant`` can
     /// express, is one of 600 years.
     public static func every(_ count: Int, _ unit: Unit) -> StatisticsInterval {
         StatisticsInterval(unit: unit, count: min(max(1, count), unit.greatestCount))

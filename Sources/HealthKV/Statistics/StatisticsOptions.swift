@@ -17,8 +17,14 @@ public struct CumulativeOptions: StatisticsOptions, Hashable {
     public enum Sources: Sendable, Hashable {
         /// At every instant the source with the highest priority counts.
         case merged
+        /// As ``merged``, with an order of sources for this query only instead of the one that was set for the type, or else the
+        /// default. Sources that it does not name come behind those that it does.
+        case mergedInOrder([RankedSource])
         /// Every sample of every source counts: what phone and watch both measured counts twice.
         case unmergedCountingOverlapsTwice
+
+        /// The order that was asked for.
+        var priority: [RankedSource]? { if case .mergedInOrder(let order) = self { order } else { nil } }
     }
 
     /// Which bucket a sample that crosses borders counts in.
@@ -33,14 +39,11 @@ public struct CumulativeOptions: StatisticsOptions, Hashable {
     public var sources = Sources.merged
     /// Where samples count that cross borders of buckets; by default in each bucket by their share.
     public var borders = Borders.proportional
-    /// An order of sources for this query only; `nil` for the one that was set for the type, or else the default.
-    public var priority: [RankedSource]?
 
     /// Options, by default as a query without options has them.
-    public init(sources: Sources = .merged, borders: Borders = .proportional, priority: [RankedSource]? = nil) {
+    public init(sources: Sources = .merged, borders: Borders = .proportional) {
         self.sources = sources
         self.borders = borders
-        self.priority = priority
     }
 }
 

@@ -45,11 +45,11 @@ struct StatisticsPlan {
             selected = try sources.reduce(into: []) { $0.formUnion(try snapshot.numbers(meantBy: $1)) }
         }
         if let type {
-            ranking = try snapshot.ranking(of: type, order: cumulative.priority, selected: selected)
+            ranking = try snapshot.ranking(of: type, order: cumulative.sources.priority, selected: selected)
         } else {
             ranking = SourceRanking([])
         }
-        isDefault = selected == nil && cumulative.priority == nil
+        isDefault = selected == nil && cumulative.sources.priority == nil
         guard let interval = query.interval else {
             (self.from, self.to) = (from, to)
             borders = BucketBorders(from: from, to: to)
@@ -81,8 +81,13 @@ struct StatisticsPlan {
         if from == .distantPast || to == .distantFuture {
             var extent: ClosedRange<Int64>?
             if let type = try snapshot.number(of: query.type) { extent = try snapshot.extent(of: type) }
-            if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
-            if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
+            guard let extent else {
+                // Without samples nothing says where the range would begin or end.
+                let known = from == .distantPast ? to == .distantFuture ? Instant(nanoseconds: 0) : to : from
+                return (known, known)
+            }
+            if from == .distantPast { from = Instant(nanoseconds: extent.lowerBound) }
+            if to == .distantFuture { to = Instant(nanoseconds: extent.upperBound) + 1 }
         }
         return (from, to)
     }

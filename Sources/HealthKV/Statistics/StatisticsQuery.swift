@@ -25,9 +25,11 @@ public struct StatisticsQuery: Sendable {
     public var calendar: Calendar
     /// A border of the buckets: the others lie whole intervals before and behind it.
     public var anchor: Instant?
-    /// Samples of other sources take no part; `nil` for all.
+    /// Samples of other sources take no part; `nil` for all. Summaries hold what all sources come to, so that an answer for some of them,
+    /// by source, unmerged, in another order or weighed by time is read from samples.
     public var sources: [SourceIdentity]?
-    /// The unit of the answer; `nil` for the canonical one.
+    /// The unit of the answer; `nil` for the canonical one. Discrete types are read sample by sample for another unit, since the least
+    /// and the greatest value are converted one by one.
     public var unit: HealthUnit?
     /// Gives buckets without data too; ``Statistics/hasData`` tells them apart.
     public var fillsEmptyBuckets: Bool

@@ -109,7 +109,6 @@ struct StatisticsReader {
             return try scratch.columns.append(chunk, columns, to: &lane, places)
         }
         try scratch.columns.decode(chunk)
-        if unit == nil { unit = try snapshot.unit(common ?? scratch.columns.firstUnit) }
         if let common, try isUnit(common, snapshot) {
             scratch.columns.append(to: &lane, places) { value, _ in value }
         } else {
@@ -127,7 +126,6 @@ struct StatisticsReader {
             try places.learn(row.revision, ranking, snapshot)
             let place = places.place(row.revision, isUserEntered: row.flags.contains(.userEntered))
             if place.rank < 0 { continue }
-            if unit == nil { unit = try snapshot.unit(row.unit) }
             let value = try convert(row.value, row.unit, snapshot)
             lane.rows.append(
                 StatisticsRow(start: row.start, end: end, value: value, rank: place.rank, source: place.source))
@@ -140,9 +138,13 @@ struct StatisticsReader {
         return try snapshot.number(of: unit) == number
     }
 
-    private func convert(_ value: Double, _ number: UInt32, _ snapshot: borrowing Snapshot) throws -> Double {
-        guard let unit else { return value }
+    /// Without a unit the first sample that is asked for decides.
+    private mutating func convert(_ value: Double, _ number: UInt32, _ snapshot: borrowing Snapshot) throws -> Double {
         let entered = try snapshot.unit(number)
+        guard let unit else {
+            self.unit = entered
+            return value
+        }
         do {
             return try entered.convert(value, to: unit)
         } catch {
@@ -259,8 +261,6 @@ private struct StatisticsColumns: ~Copyable {
                 StatisticsRow(start: start, end: end, value: row.value, rank: place.rank, source: place.source))
         }
     }
-
-    var firstUnit: UInt32 { units.span.count > 0 ? UInt32(truncatingIfNeeded: units.span[0]) : 0 }
 
     /// Appends the rows that a lane wants, their values converted.
     @inline(__always)

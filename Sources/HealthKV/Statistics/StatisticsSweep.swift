@@ -158,12 +158,13 @@ struct StatisticsSweep: StatisticsCollector {
     @inline(__always)
     private mutating func share(_ index: Int) {
         let sample = active[index]
-        let time = won[Int(sample.rank)] &- sample.entry
+        // Centuries may be longer than a signed number can tell.
+        let time = UInt64(bitPattern: won[Int(sample.rank)] &- sample.entry)
         guard time > 0 else { return }
         active[index].entry = won[Int(sample.rank)]
         let target = isStrict ? Int(sample.cell) : Int(cell) * stride + (stride > 1 ? Int(sample.source) : 0)
         cells[target].sum += sample.value * (Double(time) / sample.length)
-        cells[target].duration &+= time
+        cells[target].duration &+= Int64(bitPattern: time)
     }
 
     private mutating func endFirst() {

@@ -112,8 +112,6 @@ extension Snapshot {
                 let end = Instant(nanoseconds: span.starts.upperBound) + longest
                 if span.starts.lowerBound < to, end >= query.from { return true }
             }
-            // Where a deleted sample lay is no longer known.
-            if record.deletions.contains(where: { $0.type == type }) { return true }
             for removal in record.removals {
                 switch removal.scope {
                 case .range(let other, let from, _): if other == type, from < to { return true }

@@ -3,33 +3,25 @@ import HealthModel
 
 /// Hours of some types whose summaries no longer hold, by type.
 struct StaleHours: Sendable {
-    private(set) var ranges: [UInt32: [ClosedRange<Int64>]] = [:]
+    private var marks: [UInt32: Marks] = [:]
 
-    var isEmpty: Bool { ranges.isEmpty }
+    var isEmpty: Bool { marks.isEmpty }
+
+    var types: Dictionary<UInt32, Marks>.Keys { marks.keys }
+
+    /// The hours of a type, in no order.
+    func ranges(of type: UInt32) -> [ClosedRange<Int64>]? { marks[type]?.ranges }
 
     /// Marks the hours that a stretch of time touches.
     mutating func mark(_ type: UInt32, _ start: Int64, _ end: Int64) {
-        StaleHours.mark(start, end, in: &ranges[type, default: []])
-    }
-
-    private static func mark(_ start: Int64, _ end: Int64, in marked: inout [ClosedRange<Int64>]) {
-        let hour = DurationClass.hour.longest
-        let first = start.dividedDown(by: hour)
-        let last = end == .max ? first : max(first, end.dividedDown(by: hour))
-        if let newest = marked.last, first >= newest.lowerBound, last <= newest.upperBound { return }
-        marked.append(first...last)
-        guard marked.count > 32 else { return }
-        // A hull is coarser but still right: too much is recomputed, never too little.
-        let hull = marked.reduce(first...last) { min($0.lowerBound, $1.lowerBound)...max($0.upperBound, $1.upperBound) }
-        marked.removeAll(keepingCapacity: true)
-        marked.append(hull)
+        marks[type, default: Marks()].mark(start, end)
     }
 
     /// Marks the hours that rows, in order of their starts, touch; hours side by side are marked as one stretch.
     mutating func mark(_ type: UInt32, _ rows: ArraySlice<StoredRow>) {
         let hour = DurationClass.hour.longest
         // Taken out while it grows: to look it up for each stretch would cost more than all else.
-        var marked = ranges.removeValue(forKey: type) ?? []
+        var marked = marks.removeValue(forKey: type) ?? Marks()
         let span = rows.span
         var from = span[0].start
         var to = from
@@ -39,7 +31,7 @@ struct StaleHours: Sendable {
             let start = span[index].start
             let end = span[index].end == .max ? start : span[index].end
             if start >= limit {
-                if index > 0 { StaleHours.mark(from, to, in: &marked) }
+                if index > 0 { marked.mark(from, to) }
                 (from, to) = (start, start)
             } else if end <= to {
                 continue
@@ -47,7 +39,52 @@ struct StaleHours: Sendable {
             to = max(to, end)
             if to >= limit - hour { limit = (to.dividedDown(by: hour) + 2) * hour }
         }
-        StaleHours.mark(from, to, in: &marked)
-        ranges[type] = marked
+        marked.mark(from, to)
+        marks[type] = marked
+    }
+
+    /// The stale hours of one type. Where there are many, stretches near each other become one: more is recomputed than has to be,
+    /// never less.
+    struct Marks: Sendable {
+        private(set) var ranges: [ClosedRange<Int64>] = []
+        private var limit = 64
+
+        private static let most = 128
+
+        mutating func mark(_ start: Int64, _ end: Int64) {
+            let hour = DurationClass.hour.longest
+            let first = start.dividedDown(by: hour)
+            let last = end == .max ? first : max(first, end.dividedDown(by: hour))
+            if let newest = ranges.last, first >= newest.lowerBound, last <= newest.upperBound { return }
+            ranges.append(first...last)
+            if ranges.count > limit { condense() }
+        }
+
+        private mutating func condense() {
+            ranges.sort { $0.lowerBound < $1.lowerBound }
+            // Within a block hardly anything is saved by summing up one part and not the other.
+            join { $0 <= SummaryPeriod.hoursPerBlock }
+            if ranges.count > Marks.most {
+                let gaps = zip(ranges, ranges.dropFirst()).map { $1.lowerBound - $0.upperBound }.sorted()
+                let least = gaps[gaps.count - Marks.most / 2]
+                join { $0 < least }
+            }
+            limit = max(64, 2 * ranges.count)
+        }
+
+        /// Joins what overlaps, and neighbours whose distance is small enough.
+        private mutating func join(_ isNear: (Int64) -> Bool) {
+            var joined: [ClosedRange<Int64>] = []
+            for range in ranges {
+                if let last = joined.last,
+                    range.lowerBound <= last.upperBound || isNear(range.lowerBound - last.upperBound)
+                {
+                    joined[joined.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+                } else {
+                    joined.append(range)
+                }
+            }
+            ranges = joined
+        }
     }
 }

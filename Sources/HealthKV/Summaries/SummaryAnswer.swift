@@ -17,8 +17,8 @@ struct SummaryAnswer {
     private var position: Int64
     private var bucket = 0
     private let wantsPlain: Bool
-    /// Whether any border lies within an hour.
-    private let needsQuarters: Bool
+    /// Quarters of cumulative types do not keep what values as such are.
+    private var hasQuarters: Bool { !wantsPlain || aggregation == .discrete }
     private let buffers: SummaryBuffers
 
     /// - Parameter wantsPlain: whether values as such are wanted of a cumulative type: their sum, the least and the greatest.
@@ -34,9 +34,6 @@ struct SummaryAnswer {
         self.to = min(to, borders.instants.last ?? 0)
         cells = [StatisticsCell](repeating: StatisticsCell(), count: borders.count)
         position = self.from
-        let hour = SummaryPeriod.hour
-        needsQuarters =
-            self.from % hour != 0 || self.to % hour != 0 || self.borders.contains { $0 % hour != 0 }
         buffers = SummaryBuffers(SummaryColumns(aggregation, wantsPlain: wantsPlain))
     }
 
@@ -82,23 +79,23 @@ struct SummaryAnswer {
         let allColumns = wantsPlain || aggregation == .discrete
         if let fourHours = try stored.cells(.fourHours, allColumns: allColumns) {
             try buffers.columns.open(fourHours, .fourHours, block: block)
-            if isBetweenFourHours(block, stale), let hours = try stored.cells(.hours, allColumns: allColumns) {
+            let isStale = stale.first.map { SummaryPeriod.block(ofHour: $0.lowerBound) <= block } ?? false
+            if isStale || isCut(.fourHours, block), let hours = try stored.cells(.hours, allColumns: allColumns) {
                 try buffers.columns.openHours(hours)
                 try add(fourHours, hours, stored, block, stale)
             } else {
-                try add(fourHours, nil, stored, block, stale)
+                try add(fourHours, fourHours, stored, block, stale)
             }
         } else if let hours = try stored.cells(.hours, allColumns: allColumns) {
             try buffers.columns.open(hours, .hours, block: block)
-            try add(hours, nil, stored, block, stale)
+            try add(hours, hours, stored, block, stale)
         }
     }
 
-    /// Whether anything in a block begins or ends beside its stretches of four hours.
-    private func isBetweenFourHours(_ block: Int64, _ stale: ArraySlice<ClosedRange<Int64>>) -> Bool {
+    /// Whether a bucket begins or ends within any cell of a block.
+    private func isCut(_ level: SummaryLevel, _ block: Int64) -> Bool {
         let (start, end) = (block * SummaryPeriod.block, (block + 1) * SummaryPeriod.block)
-        if let first = stale.first, first.lowerBound * SummaryPeriod.hour < end { return true }
-        let length = SummaryLevel.fourHours.length
+        let length = level.length
         if max(position, start) % length != 0 || min(to, end) % length != 0 { return true }
         var index = bucket + 1
         while index < borders.count, borders[index] < end {
@@ -108,20 +105,21 @@ struct SummaryAnswer {
         return false
     }
 
+    /// What stands for cells that are not open is never asked: the columns know what is.
     private mutating func add(
-        _ whole: SummaryCells, _ hours: SummaryCells?, _ stored: borrowing SummaryBlock, _ block: Int64,
+        _ whole: SummaryCells, _ hours: SummaryCells, _ stored: borrowing SummaryBlock, _ block: Int64,
         _ stale: ArraySlice<ClosedRange<Int64>>
     ) throws {
-        if needsQuarters, let quarters = try stored.cells(.quarters) {
+        if hasQuarters, isCut(.hours, block), let quarters = try stored.cells(.quarters) {
             try buffers.columns.openQuarters(quarters)
             add(whole, hours, quarters, block, stale, buffers.columns)
         } else {
-            add(whole, hours, nil, block, stale, buffers.columns)
+            add(whole, hours, whole, block, stale, buffers.columns)
         }
     }
 
     private mutating func add(
-        _ whole: SummaryCells, _ hours: SummaryCells?, _ quarters: SummaryCells?, _ block: Int64,
+        _ whole: SummaryCells, _ hours: SummaryCells, _ quarters: SummaryCells, _ block: Int64,
         _ stale: ArraySlice<ClosedRange<Int64>>, _ columns: borrowing SummaryColumns
     ) {
         var hour = block * SummaryPeriod.hoursPerBlock
@@ -150,7 +148,7 @@ struct SummaryAnswer {
     /// finer ones.
     @inline(__always)
     private mutating func addPiece(
-        _ whole: SummaryCells, _ hours: SummaryCells?, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64,
+        _ whole: SummaryCells, _ hours: SummaryCells, _ quarters: SummaryCells, _ from: Int64, _ to: Int64,
         _ columns: borrowing SummaryColumns
     ) {
         let length = columns.length
@@ -162,15 +160,15 @@ struct SummaryAnswer {
         if last * length < to { addHours(hours, quarters, last * length, to, columns) }
     }
 
-    /// Adds what lies beside whole four hours; without `hours` it is less than an hour.
+    /// Adds what lies beside whole cells of the decoded level; where these are hours it is less than one.
     private mutating func addHours(
-        _ hours: SummaryCells?, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64,
+        _ hours: SummaryCells, _ quarters: SummaryCells, _ from: Int64, _ to: Int64,
         _ columns: borrowing SummaryColumns
     ) {
         let hour = SummaryPeriod.hour
         let first = (from + hour - 1).dividedDown(by: hour)
         let last = to.dividedDown(by: hour)
-        guard first < last, let hours, columns.addHours(first..<last, to: &cells[bucket], hours) else {
+        guard first < last, columns.addHours(first..<last, to: &cells[bucket], hours) else {
             return addQuarters(quarters, from, to, columns)
         }
         if from < first * hour { addQuarters(quarters, from, first * hour, columns) }
@@ -178,16 +176,12 @@ struct SummaryAnswer {
     }
 
     private mutating func addQuarters(
-        _ quarters: SummaryCells?, _ from: Int64, _ to: Int64, _ columns: borrowing SummaryColumns
+        _ quarters: SummaryCells, _ from: Int64, _ to: Int64, _ columns: borrowing SummaryColumns
     ) {
         let quarter = SummaryPeriod.quarter
         let first = (from + quarter - 1).dividedDown(by: quarter)
         let last = to.dividedDown(by: quarter)
-        // Quarters of cumulative types do not keep what values as such are.
-        guard first < last, !(wantsPlain && aggregation == .cumulative) else {
-            return rest.append(from, to, cell: bucket)
-        }
-        guard columns.addQuarters(first..<last, to: &cells[bucket], quarters) else {
+        guard first < last, columns.addQuarters(first..<last, to: &cells[bucket], quarters) else {
             return rest.append(from, to, cell: bucket)
         }
         // Behind and before whole quarters; both in the order of time, as the rest must be.

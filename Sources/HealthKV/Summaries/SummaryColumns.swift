@@ -64,7 +64,6 @@ struct SummaryColumns: ~Copyable {
         let durations: SummaryIntegers?
         let sums: SummaryValues?
         let plains, minima, maxima: SummaryValues?
-        let isDiscrete: Bool
 
         init(
             _ cells: SummaryCells, _ level: SummaryLevel, isDiscrete: Bool, wantsSums: Bool, wantsValues: Bool
@@ -81,25 +80,28 @@ struct SummaryColumns: ~Copyable {
             edges = try Edges(cells, level, isDiscrete: isDiscrete)
             (counts, durations) = numbers
             (sums, plains, minima, maxima) = values
-            self.isDiscrete = isDiscrete
         }
 
         func add(_ rows: Range<Int>, to cell: inout StatisticsCell, _ cells: SummaryCells, since start: Int64) {
-            var ends: (first: Int, last: Int)?
-            for row in rows {
-                let samples = cells.value(counts, at: row)
-                let sum = sums.map { cells.value($0, at: row) } ?? 0
-                cell.count &+= samples
-                cell.duration &+= durations.map { cells.value($0, at: row) } ?? 0
+            var sum = 0.0
+            if let durations, let sums {
+                sum = cells.sum(sums, rows)
+                cell.duration &+= cells.sum(durations, rows)
                 cell.sum += sum
-                guard samples > 0 else { continue }
-                ends = (ends?.first ?? row, row)
-                guard let minima, let maxima else { continue }
-                cell.plain += isDiscrete ? sum : plains.map { cells.value($0, at: row) } ?? 0
+            }
+            // Rows where nothing starts only share samples that began before them.
+            var (first, last) = (rows.lowerBound, rows.upperBound - 1)
+            while first <= last, cells.value(counts, at: first) == 0 { first += 1 }
+            while first <= last, cells.value(counts, at: last) == 0 { last -= 1 }
+            guard first <= last else { return }
+            cell.count &+= cells.sum(counts, first..<last + 1)
+            edges.note(first, last, cells, since: start, in: &cell)
+            guard let minima, let maxima else { return }
+            cell.plain += plains.map { cells.sum($0, rows) } ?? sum
+            for row in first...last where cells.value(counts, at: row) > 0 {
                 cell.minimum = min(cell.minimum, cells.value(minima, at: row))
                 cell.maximum = max(cell.maximum, cells.value(maxima, at: row))
             }
-            if let ends { edges.note(ends.first, ends.last, cells, since: start, in: &cell) }
         }
     }
 
@@ -172,10 +174,8 @@ struct SummaryColumns: ~Copyable {
         hours?.add(rows(range, .hours, cells), to: &cell, cells, since: block * SummaryPeriod.block) != nil
     }
 
-    /// Adds whole quarters of an hour, counted since 2001; answers false when the block keeps none.
-    func addQuarters(_ range: Range<Int64>, to cell: inout StatisticsCell, _ cells: SummaryCells?) -> Bool {
-        guard let cells else { return false }
-        return quarters?.add(rows(range, .quarters, cells), to: &cell, cells, since: block * SummaryPeriod.block)
-            != nil
+    /// Adds whole quarters of an hour, counted since 2001; answers false when they are not open.
+    func addQuarters(_ range: Range<Int64>, to cell: inout StatisticsCell, _ cells: SummaryCells) -> Bool {
+        quarters?.add(rows(range, .quarters, cells), to: &cell, cells, since: block * SummaryPeriod.block) != nil
     }
 }

@@ -7,7 +7,7 @@ import HealthModel
 
 /// A day as a walking app shows it.
 public struct DailyStepData: Sendable, Hashable, Codable {
-    /// `YYYY-MM-DD`, a day of the calendar that was asked with.
+    /// `YYYY-MM-DD`, a Gregorian date in the time zone of the calendar that was asked with.
     public let date: String
     /// Whole steps, rounded.
     public let stepCount: Int

@@ -15,7 +15,7 @@ public struct WeightDay: Sendable, Hashable {
     public let value: Double
     /// The mean of the days with an entry among the last days, this one included.
     public let movingAverage: Double
-    /// How much the moving average changes a week, by the line that fits the last days best; `nil` with fewer than two.
+    /// How much the weight changes a week, by the line that fits the entries of the last days best; `nil` with fewer than two.
     public let weeklyRate: Double?
 }
 

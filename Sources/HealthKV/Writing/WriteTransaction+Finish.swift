@@ -23,8 +23,8 @@ extension WriteTransaction {
                 try put(.summaries, TypeCounts.key(type), counts.value(type, commit: commit))
             }
         }
-        for (type, ranges) in context.stale.ranges {
-            for range in ranges { try markStale(type, range) }
+        for type in context.stale.types {
+            for range in context.stale.ranges(of: type) ?? [] { try markStale(type, range) }
         }
         if state.recountsRecords { state.header.recordSum = try snapshot.countRecordSum() }
         state.header.transaction = UInt64(lmdb.id)
@@ -122,7 +122,7 @@ extension Snapshot {
     /// commits and those that this transaction has made.
     func staleRanges(_ type: UInt32, touching range: ClosedRange<Int64>) throws -> [ClosedRange<Int64>] {
         let stored = try storedStaleRanges(type, touching: range)
-        guard let own = context.stale.ranges[type] else { return stored }
+        guard let own = context.stale.ranges(of: type) else { return stored }
         var joined: [ClosedRange<Int64>] = []
         for other in (stored + own).sorted(by: { $0.lowerBound < $1.lowerBound })
         where other.lowerBound <= range.upperBound &+ 1 && other.upperBound >= range.lowerBound &- 1 {

@@ -30,7 +30,7 @@ import TestSupport
             for isFresh in [false, true] {
                 if isFresh { while try store.maintain() {} }
                 for type in [SampleType.stepCount, .bodyMass] {
-                    for points in [1, 7, 100, 500, 5_000] {
+                    for points in [1, 7, 100, 500, 1_400, 2_700] {
                         let (from, to) = (Instant.day(1, 1_234), Instant.day(55, 77))
                         let samples = try store.read {
                             try $0.samples(of: type, from: from, to: to, rule: .strictStart)
@@ -45,7 +45,6 @@ import TestSupport
                             let mean = values.reduce(0, +) / Double(values.count)
                             #expect(abs(point.mean - mean) <= 1e-9 * mean)
                         }
-                        if points <= 500 { break }
                     }
                 }
             }

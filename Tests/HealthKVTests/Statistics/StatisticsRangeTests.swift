@@ -240,4 +240,68 @@ import Testing
         #expect(again == all)
         try store.close()
     }
+
+    @Test("Without samples a range without bounds has no buckets, filled or not")
+    func boundlessRangeOfNothing() throws {
+        try withStore { store in
+            func count(_ from: Instant, _ to: Instant) throws -> Int {
+                try store.read {
+                    try $0.statistics(
+                        .dietaryWater, by: .day, from: from, to: to, calendar: calendar("America/New_York"),
+                        fillsEmptyBuckets: true
+                    ).count
+                }
+            }
+            for _ in 0..<2 {
+                #expect(try count(.distantPast, .distantFuture) == 0)
+                #expect(try count(.distantPast, .day(9_000)) == 0)
+                #expect(try count(.day(-4_000), .distantFuture) == 0)
+                #expect(try count(.day(0, 5 * 3_600), .day(2, 5 * 3_600)) == 2)
+                try store.save(Sample(.stepCount, 1, .count, from: .day(1), to: .day(1, 60)))
+            }
+        }
+    }
+
+    @Test("A sample over four centuries counts as much in one bucket as in its years together")
+    func centuries() throws {
+        try withStore { store in
+            let century = Int64(36_525 * 86_400) * 1_000_000_000
+            let (from, to) = (Instant(nanoseconds: -2 * century), Instant(nanoseconds: 2 * century))
+            try store.save(Sample(.stepCount, 1_000, .count, from: from, to: to))
+            #expect(try store.read { try $0.statistics(of: .stepCount).sum } == 1_000)
+            let years = try store.read { try $0.statistics(.stepCount, by: .year, calendar: calendar("UTC")) }
+            #expect(abs(years.reduce(0) { $0 + ($1.sum ?? 0) } - 1_000) < 1e-6)
+        }
+    }
+
+    @Test("Of a type without a unit of its own the first sample that is asked for says which unit the answer has")
+    func unitOfUnknownType() throws {
+        let type = SampleType("com.example.grip")
+        try withStore { store in
+            let (one, other) = (Source(bundle: "a", name: "One"), Source(bundle: "b", name: "Other"))
+            try store.save(Sample(type, 4, .kilogram, at: .day(0), source: one))
+            try store.save(Sample(type, 5, .count, at: .day(31), source: other))
+            let late = try store.read { try $0.statistics(of: type, from: .day(10), to: .day(60)) }
+            #expect(late.average == 5 && late.unit == .count)
+            let own = try store.read { try $0.statistics(of: type, sources: [other.identity]) }
+            #expect(own.average == 5 && own.unit == .count)
+            #expect(try store.read { try $0.statistics(of: type, to: .day(10)).unit } == .kilogram)
+            let error = #expect(throws: StoreError.self) { try store.read { try $0.statistics(of: type) } }
+            #expect(error?.code == .mixedUnits)
+        }
+    }
+
+    @Test("Many scattered changes leave what lies between them as it was")
+    func scatteredMarks() {
+        var generator = SystemRandomNumberGenerator()
+        let hour = Self.hour
+        var marks = StaleHours.Marks()
+        for year in (0..<100).shuffled() { marks.mark(Int64(year) * 8_766 * hour, Int64(year) * 8_766 * hour + 5) }
+        #expect(marks.ranges.map { Int($0.upperBound - $0.lowerBound) }.max()! < 400 && marks.ranges.count == 100)
+        marks = StaleHours.Marks()
+        let times = (0..<20_000).map { _ in Int64.random(in: -900_000...900_000, using: &generator) }
+        for time in times { marks.mark(time * hour, time * hour + hour / 2) }
+        #expect(marks.ranges.count <= 512, "it does not grow without end")
+        #expect(times.allSatisfy { time in marks.ranges.contains { $0.contains(time) } })
+    }
 }

@@ -37,7 +37,8 @@ import Testing
         let both = [steps(100, 0, 100), steps(120, 50, 110, Self.watch)]
         #expect(try sum(both) == 50 + 120)
         #expect(try sum(both, CumulativeOptions(sources: .unmergedCountingOverlapsTwice)) == 220)
-        #expect(try sum(both, CumulativeOptions(priority: [RankedSource(Self.phone.identity)])) == 100 + 20)
+        #expect(
+            try sum(both, CumulativeOptions(sources: .mergedInOrder([RankedSource(Self.phone.identity)]))) == 100 + 20)
     }
 
     @Test("B: samples of one source that overlap each other all count")
@@ -106,14 +107,16 @@ import Testing
     func prioritiesByName() throws {
         let named = RankedSource(SourceIdentity(name: "Phone"))
         let both = [steps(100, 0, 100), steps(120, 50, 110, Self.watch)]
-        #expect(try sum(both, CumulativeOptions(priority: [named])) == 100 + 20)
+        #expect(try sum(both, CumulativeOptions(sources: .mergedInOrder([named]))) == 100 + 20)
         // An export gives names only: its source has the place of the one that it was exported from.
         let exported = [steps(100, 0, 100, Source(name: "Phone")), steps(120, 50, 110, Self.watch)]
-        #expect(try sum(exported, CumulativeOptions(priority: [RankedSource(Self.phone.identity)])) == 100 + 20)
+        #expect(
+            try sum(exported, CumulativeOptions(sources: .mergedInOrder([RankedSource(Self.phone.identity)]))) == 100
+                + 20)
         let exact = [named, RankedSource(Self.watch.identity), RankedSource(Self.phone.identity)]
-        #expect(try sum(both, CumulativeOptions(priority: exact)) == 50 + 120)
+        #expect(try sum(both, CumulativeOptions(sources: .mergedInOrder(exact))) == 50 + 120)
         let other = RankedSource(SourceIdentity(bundle: "other", name: "Phone"))
-        #expect(try sum(both, CumulativeOptions(priority: [other])) == 50 + 120)
+        #expect(try sum(both, CumulativeOptions(sources: .mergedInOrder([other]))) == 50 + 120)
     }
 
     @Test(

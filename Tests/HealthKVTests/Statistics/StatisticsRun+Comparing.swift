@@ -24,8 +24,10 @@ extension StatisticsRun {
         let visible = visible(type).filter { sources?.contains($0.source) ?? true }
         // Without a bound the samples say from when to when.
         let all = self.visible(type)
-        let from = query.from == .distantPast ? all.map(\.start).min() ?? 0 : query.from.nanoseconds
-        let to = query.to == .distantFuture ? all.map { max($0.start + 1, $0.end) }.max() ?? 1 : query.to.nanoseconds
+        // Without samples either, there is nothing to answer.
+        let from = query.from == .distantPast ? all.map(\.start).min() ?? .max : query.from.nanoseconds
+        let to =
+            query.to == .distantFuture ? all.map { max($0.start + 1, $0.end) }.max() ?? .min : query.to.nanoseconds
         let borders =
             from < to
             ? calendarOracle.borders(query.interval!, anchor: query.anchor?.nanoseconds, from: from, to: to) : []
@@ -121,15 +123,14 @@ extension StatisticsRun {
         if random.chance(0.3) {
             options.sources = .unmergedCountingOverlapsTwice
             oracle.contest = .none
+        } else if random.chance(0.3) {
+            let order = Self.sources.shuffled(using: &random).prefix(3).map { RankedSource($0.identity) }
+            options.sources = .mergedInOrder(order)
+            oracle.rank = rank(query.type, order)
         }
         if random.chance(0.3) {
             options.borders = .strictStart
             oracle.isStrict = true
-        }
-        if random.chance(0.3) {
-            let order = Self.sources.shuffled(using: &random).prefix(3).map { RankedSource($0.identity) }
-            options.priority = order
-            oracle.rank = rank(query.type, order)
         }
         query.options = options
     }

@@ -123,7 +123,7 @@ enum StatsVerb: Verb {
             guard !named.isEmpty else { throw arguments.invalid("priority", reason: "No source is named '\(name)'.") }
             return named.map { RankedSource($0) }
         }
-        query.options = CumulativeOptions(priority: order)
+        query.options = CumulativeOptions(sources: .mergedInOrder(order))
     }
 
     private static func record(_ bucket: Statistics, _ zone: Zone) -> JSONValue {
