@@ -163,22 +163,6 @@ public struct SummaryCells: ~Escapable {
         )
     }
 
-    /// The sum of a few rows; what does not fit is cut off.
-    public func sum(_ integers: SummaryIntegers, _ rows: Range<Int>) -> Int64 {
-        guard let column = integers.column else { return 0 }
-        var sum: Int64 = 0
-        for row in rows { sum &+= column.value(value.span, at: row) }
-        return sum
-    }
-
-    /// The sum of a few rows, in their order.
-    public func sum(_ values: SummaryValues, _ rows: Range<Int>) -> Double {
-        guard let column = values.column else { return 0 }
-        var sum = 0.0
-        for row in rows { sum += column.value(value.span, at: row) }
-        return sum
-    }
-
     public func value(_ values: SummaryValues, at row: Int) -> Double {
         precondition(row >= 0 && row < rows)
         return values.column!.value(value.span, at: row)
