@@ -107,7 +107,7 @@ struct KnownType: Sendable {
         RunningVerticalOscillation cm discrete; SixMinuteWalkTestDistance m discrete; StairAscentSpeed m/s discrete;
         StairDescentSpeed m/s discrete; SwimmingStrokeCount count cumulative; TimeInDaylight min cumulative;
         UnderwaterDepth m discrete; UVExposure count discrete; VO2Max mL/min·kg discrete;
-        WaistCircumference m discrete; WalkingAsymmetryPercentage % discrete;
+        WaistCircumference m discrete; WalkingAsymmetryPercentage % discrete system;
         WalkingDoubleSupportPercentage % discrete; WalkingHeartRateAverage count/min discrete system;
         WalkingSpeed m/s discrete; WalkingStepLength m discrete; WaterTemperature degC discrete;
         WorkoutEffortScore appleEffortScore discrete;

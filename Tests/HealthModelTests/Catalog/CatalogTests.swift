@@ -55,6 +55,7 @@ import Testing
         for name in written { #expect(SampleType("HKQuantityTypeIdentifier" + name).isShareable, "\(name)") }
         for type in [
             SampleType.appleExerciseTime, .appleStandTime, .nikeFuel, .walkingHeartRateAverage, .appleStandHour,
+            .walkingAsymmetryPercentage,
         ] {
             #expect(!type.isShareable, "\(type)")
         }
