@@ -50,7 +50,7 @@ extension Sample {
         if type.kind == .category { return categoryCase?.displayName ?? quantity.formatted() }
         guard quantity.unit == type.canonicalUnit, let unit = type.displayUnit, unit != quantity.unit,
             let value = try? quantity.value(in: unit)
-        else { return quantity.formatted() }
+        else { return quantity.formatted(digits: type.displayDigits) }
         return Quantity(value, unit).formatted()
     }
 }
