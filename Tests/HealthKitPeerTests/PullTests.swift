@@ -15,6 +15,9 @@ import Testing
         let metadata: [String: Any] = [
             HKMetadataKeyWasUserEntered: true, HKMetadataKeyTimeZone: "Europe/Berlin", "note": "x", "flag": false,
             "number": 3, "length": HKQuantity(unit: HKUnit(from: "ft"), doubleValue: 1),
+            "share": HKQuantity(unit: HKUnit(from: "%"), doubleValue: 0.4),
+            "laps": HKQuantity(unit: HKUnit(from: "count"), doubleValue: 8), "for ever": Date.distantFuture,
+            "since": Date.distantPast,
         ]
         let uuid = try bench.watch.record(
             "BodyMass", 100, "lb", from: bench.clock.now, metadata: metadata, device: hardware)
@@ -36,7 +39,8 @@ import Testing
         #expect(
             sample.metadata == [
                 "note": .string("x"), "flag": .bool(false), "number": .number(3),
-                "length": .quantity(Quantity(0.3048, .meter)),
+                "length": .quantity(Quantity(0.3048, .meter)), "share": .quantity(Quantity(0.4, .percent)),
+                "laps": .quantity(Quantity(8, .count)), "for ever": .date(.distantFuture), "since": .date(.distantPast),
             ])
     }
 
