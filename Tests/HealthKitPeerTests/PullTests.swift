@@ -1,8 +1,9 @@
 import Foundation
 import HealthKVSync
-import HealthKitPeer
 import HealthKitSimulator
 import Testing
+
+@testable import HealthKitPeer
 
 /// From HealthKit to the store (SEMANTICS A8, A12, A17, A24, A27, C15, C21, C22, C26).
 @Suite struct PullTests {
@@ -42,6 +43,13 @@ import Testing
                 "length": .quantity(Quantity(0.3048, .meter)), "share": .quantity(Quantity(0.4, .percent)),
                 "laps": .quantity(Quantity(8, .count)), "for ever": .date(.distantFuture), "since": .date(.distantPast),
             ])
+    }
+
+    @Test("A24: where HealthKit takes a count for a percentage, metadata is read as a percentage")
+    func percentFirst() throws {
+        let percent = try #require(MetadataUnits.all.firstIndex(of: .percent))
+        let count = try #require(MetadataUnits.all.firstIndex(of: .count))
+        #expect(percent < count)
     }
 
     @Test(

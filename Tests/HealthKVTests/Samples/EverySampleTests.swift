@@ -38,7 +38,7 @@ import TestSupport
         }
     }
 
-    @Test("A sample reads back from JSON with its version: the first, a later one, and that of an edit, which has none yet")
+    @Test("A sample reads back from JSON with its version, the first too, and that of an edit, which has none yet")
     func versions() throws {
         var sample = Sample(.bodyMass, 72, .kilogram, at: .day(1))
         sample.modified = ChangeClock(time: .day(2), replica: 3)

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("C4: Another app's food under the same log id is not touched: not by an edit, not by a deletion, not in a view")
+    @Test("C4: Another app's food under the same log id is not touched by an edit or a deletion, nor mixed in a view")
     func foreignMeal() throws {
         try withStore { store in
             let other = Source(bundle: "com.example.cookbook", name: "Cookbook")
