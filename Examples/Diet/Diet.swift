@@ -25,7 +25,7 @@ struct Diet {
     /// A meal is saved as one: all of its nutrients or none.
     func log(_ meal: Meal) async throws { _ = try await store.write { try $0.save(meal) } }
 
-    func deleteMeal(_ id: String) async throws { _ = try await store.write { try $0.deleteGroup(id) } }
+    func deleteMeal(_ id: String) async throws { _ = try await store.write { try $0.deleteMeal(id: id) } }
 
     func drink(_ milliliters: Double, at date: Date) async throws {
         let water = Sample.water(milliliters, at: try Instant(date))

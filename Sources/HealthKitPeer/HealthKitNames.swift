@@ -70,8 +70,10 @@ enum WorkoutPart {
 
 /// The units in which quantities in metadata are kept, since HealthKit does not tell which unit they came in.
 enum MetadataUnits {
+    /// HealthKit takes a count for a percentage and the other way round, and nothing else tells them apart: the percentage
+    /// stands first, since what HealthKit itself notes without a dimension, such as humidity and slope, is one.
     static let all: [HealthUnit] = [
-        .meter, .kilogram, .second, .kilocalorie, .liter, .count, .percent, .countPerMinute, .meterPerSecond,
+        .meter, .kilogram, .second, .kilocalorie, .liter, .percent, .count, .countPerMinute, .meterPerSecond,
         .degreeCelsius, .millimeterOfMercury, .watt, .kilocaloriePerHourKilogram, .soundPressureLevel,
         .milligramPerDeciliter, .milliliterPerMinuteKilogram, .internationalUnit, .siemens, .effortScore,
     ]

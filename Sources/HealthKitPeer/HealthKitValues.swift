@@ -30,6 +30,11 @@ extension HealthKitGateway {
         instant == .distantFuture ? .distantFuture : instant == .distantPast ? .distantPast : instant.date
     }
 
+    /// The other way round; `nil` for a date that no sample can have.
+    func instant(_ date: Date) -> Instant? {
+        date == .distantFuture ? .distantFuture : date == .distantPast ? .distantPast : try? Instant(date)
+    }
+
     func isOwn(_ sample: HKSample) -> Bool {
         sample.sourceRevision.source.bundleIdentifier == source.bundleIdentifier
     }
@@ -96,7 +101,7 @@ extension HealthKitGateway {
 
     func ownValue(_ value: Any) -> MetadataValue? {
         if let text = value as? String { return .string(text) }
-        if let date = value as? Date { return (try? Instant(date)).map { .date($0) } }
+        if let date = value as? Date { return instant(date).map { .date($0) } }
         // Only true truth values are one and the same object as, or of the type of, a truth value.
         if let flag = value as? Bool, type(of: value) == Bool.self || value as AnyObject === NSNumber(value: flag) {
             return .bool(flag)

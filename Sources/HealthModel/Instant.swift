@@ -38,15 +38,23 @@ public struct Instant: Hashable, Sendable, Comparable {
     ///
     /// - Throws: ``ModelError/instantOutOfRange`` outside 1710 to 2290 or when `seconds` is not finite.
     public init(secondsSinceReference seconds: Double) throws(ModelError) {
-        let scaled = (seconds * 1e9).rounded()
-        guard scaled >= Double(Instant.earliest.nanoseconds), scaled < Double(Instant.latest.nanoseconds) else {
-            throw .instantOutOfRange
-        }
-        self.init(nanoseconds: Int64(scaled))
+        // Both parts are exact. The product of the whole would be rounded before it is rounded, to 128 ns today.
+        let whole = seconds.rounded(.towardZero)
+        let (earliest, latest) = (Instant.earliest.nanoseconds, Instant.latest.nanoseconds)
+        guard whole >= Double(earliest / Instant.nanosecondsPerSecond),
+            whole < Double(latest / Instant.nanosecondsPerSecond)
+        else { throw .instantOutOfRange }
+        let part = Int64(((seconds - whole) * 1e9).rounded())
+        self.init(nanoseconds: Int64(whole) * Instant.nanosecondsPerSecond + part)
+        guard isRepresentable else { throw .instantOutOfRange }
     }
 
-    /// Seconds since 2001 as a floating-point number, which is exact to about 100 ns today.
-    public var secondsSinceReference: Double { Double(nanoseconds) / 1e9 }
+    /// Seconds since 2001 as a floating-point number, which is exact to about 100 ns today. What came from such a number gives
+    /// it back, except a few months around 2001, when numbers are finer than nanoseconds.
+    public var secondsSinceReference: Double {
+        let (whole, part) = nanoseconds.quotientAndRemainder(dividingBy: Instant.nanosecondsPerSecond)
+        return Double(whole) + Double(part) / 1e9
+    }
 
     /// Whether a sample may start or end here.
     public var isRepresentable: Bool { self >= .earliest && self < .latest }

@@ -26,8 +26,8 @@ extension Sample: Codable {
         if let time = try fields.decodeIfPresent(Instant.self, forKey: .modified) {
             let replica = try fields.decodeIfPresent(UInt32.self, forKey: .replica) ?? 0
             modified = ChangeClock(time: time, replica: replica)
-            // A sample that a store changed has a version, which is left out where it is the first.
-            version = max(1, version)
+            // A sample that a store changed has a version, which is left out where it is the first. An edit may have none yet.
+            if !fields.contains(.syncVersion) { version = 1 }
         }
         count = try fields.decodeIfPresent(Int.self, forKey: .count) ?? 1
         multiplicity = try fields.decodeIfPresent(Int.self, forKey: .multiplicity) ?? 0

@@ -293,4 +293,26 @@ struct PushTests {
         #expect(bench.health.live.isEmpty)
         try bench.finish()
     }
+
+    @Test("C4: what another app keeps under the group of a meal is not sent as a part of it")
+    func foreignGroup() async throws {
+        let bench = try Bench(.dietApp)
+        try await bench.engine.enable(bench.peer)
+        let groups = Mutex<[Int]>([])
+        bench.health.set(refusal: { operation in
+            groups.withLock { $0.append(operation.group.count) }
+            return nil
+        })
+        let foreign = Sample(
+            .dietarySugar, 4, .gram, from: bench.time(1), to: bench.time(1), source: Source(name: "Cookbook"),
+            version: 1, origin: .imported, group: "log.1")
+        try bench.write { txn in
+            _ = try txn.save(foreign)
+            _ = try txn.save(Meal(id: "log.1", at: bench.time(1), protein: 20, fat: 9))
+        }
+        try await bench.sync()
+        #expect(groups.withLock { $0 } == [2, 2])
+        #expect(bench.health.live.count == 2)
+        try bench.finish()
+    }
 }

@@ -1,8 +1,9 @@
 import Foundation
 import HealthKVSync
-import HealthKitPeer
 import HealthKitSimulator
 import Testing
+
+@testable import HealthKitPeer
 
 /// From HealthKit to the store (SEMANTICS A8, A12, A17, A24, A27, C15, C21, C22, C26).
 @Suite struct PullTests {
@@ -15,6 +16,9 @@ import Testing
         let metadata: [String: Any] = [
             HKMetadataKeyWasUserEntered: true, HKMetadataKeyTimeZone: "Europe/Berlin", "note": "x", "flag": false,
             "number": 3, "length": HKQuantity(unit: HKUnit(from: "ft"), doubleValue: 1),
+            "share": HKQuantity(unit: HKUnit(from: "%"), doubleValue: 0.4),
+            "laps": HKQuantity(unit: HKUnit(from: "count"), doubleValue: 8), "for ever": Date.distantFuture,
+            "since": Date.distantPast,
         ]
         let uuid = try bench.watch.record(
             "BodyMass", 100, "lb", from: bench.clock.now, metadata: metadata, device: hardware)
@@ -36,8 +40,16 @@ import Testing
         #expect(
             sample.metadata == [
                 "note": .string("x"), "flag": .bool(false), "number": .number(3),
-                "length": .quantity(Quantity(0.3048, .meter)),
+                "length": .quantity(Quantity(0.3048, .meter)), "share": .quantity(Quantity(0.4, .percent)),
+                "laps": .quantity(Quantity(8, .count)), "for ever": .date(.distantFuture), "since": .date(.distantPast),
             ])
+    }
+
+    @Test("A24: where HealthKit takes a count for a percentage, metadata is read as a percentage")
+    func percentFirst() throws {
+        let percent = try #require(MetadataUnits.all.firstIndex(of: .percent))
+        let count = try #require(MetadataUnits.all.firstIndex(of: .count))
+        #expect(percent < count)
     }
 
     @Test(

@@ -1,4 +1,5 @@
 import Testing
+import TestSupport
 
 @testable import HealthModel
 
@@ -50,6 +51,29 @@ import Testing
             let instant = Instant(nanoseconds: nanoseconds)
             let back = try Instant(secondsSinceReference: instant.secondsSinceReference)
             #expect(abs(back.nanoseconds - nanoseconds) <= 120)
+        }
+    }
+
+    @Test("Parts of a second are rounded once: those of today too are the nearest nanosecond")
+    func nearestToday() throws {
+        // 7 · 2^-23 s are 834.46 ns; the double next to the product with 10^9 ends in 896.
+        let part = 7 * 0x1p-23
+        #expect(try Instant(secondsSinceReference: 700_000_000 + part).nanoseconds == 700_000_000_000_000_834)
+        #expect(try Instant(secondsSinceReference: -700_000_000 - part).nanoseconds == -700_000_000_000_000_834)
+        #expect(try Instant(secondsSinceReference: 1.0.nextDown).nanoseconds == 1_000_000_000)
+        #expect(try Instant(secondsSinceReference: (-1.0).nextUp).nanoseconds == -1_000_000_000)
+        #expect(Instant(nanoseconds: -1_500_000_000).secondsSinceReference == -1.5)
+    }
+
+    @Test("Seconds of our time come back as they were, before 2001 and after")
+    func thereAndBack() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<10_000 {
+            let seconds = Double.random(in: 500_000_000..<1_000_000_000, using: &random) * (random.chance(0.5) ? 1 : -1)
+            let instant = try Instant(secondsSinceReference: seconds)
+            #expect(instant.secondsSinceReference == seconds, "seed \(seed)")
+            #expect(instant.nanoseconds / 1_000_000_000 == Int64(seconds.rounded(.towardZero)), "seed \(seed)")
         }
     }
 

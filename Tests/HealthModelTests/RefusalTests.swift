@@ -24,6 +24,15 @@ import Testing
         #expect(throws: ModelError.malformedIdentifier) { try sample.validate() }
     }
 
+    @Test("A dimension with the one power that has no opposite is refused, and all others can be described")
+    func dimensions() throws {
+        let refusal = ModelError.numberOutOfRange(field: "mass")
+        #expect(error(#"{"mass":-128}"#, HealthUnit.Dimension.self) == refusal)
+        let json = Data(#"[{"mass":-127,"length":127}]"#.utf8)
+        let read = try JSONDecoder().decode([HealthUnit.Dimension].self, from: json)
+        #expect(read.map(\.description) == ["length^127/mass^127"])
+    }
+
     @Test("Counts below zero are refused when a sample is stored, and end no process before")
     func negativeCounts() throws {
         var sample = Sample(.stepCount, 1, .count, at: now)

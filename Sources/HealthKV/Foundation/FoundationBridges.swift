@@ -6,12 +6,12 @@
 import HealthModel
 
 extension Instant {
-    /// The instant of a date, rounded to the nearest nanosecond that a date can tell.
+    /// The instant of a date, rounded to the nearest nanosecond.
     public init(_ date: Date) throws(ModelError) {
         try self.init(secondsSinceReference: date.timeIntervalSinceReferenceDate)
     }
 
-    /// The instant as a date, exact to about 100 ns.
+    /// The instant as a date, exact to about 100 ns; a date of our time that became an instant comes back as it was.
     public var date: Date { Date(timeIntervalSinceReferenceDate: secondsSinceReference) }
 }
 

@@ -132,10 +132,11 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
-    /// The samples of a group, such as the nutrients of a meal.
-    public func samples(group: String) throws -> [Sample] {
+    /// The samples of a group, such as the nutrients of a meal; of one source only if it is given, since another app may
+    /// have chosen the same text.
+    public func samples(group: String, source: SourceIdentity? = nil) throws -> [Sample] {
         let snapshot = snapshot
-        return try snapshot.find(group: group).filter { !$0.isHidden }.map {
+        return try snapshot.find(group: group, of: source.map { [$0] }).filter { !$0.isHidden }.map {
             try snapshot.sample($0.row, $0.lane.type)
         }
     }

@@ -149,9 +149,11 @@ extension Snapshot {
         return found
     }
 
-    /// The rows of a group.
-    func find(group: String) throws -> [FoundRow] {
-        try findAll(.group, group, among: hints(IdentityHash.of(group: group, header.hashKey)))
+    /// The rows of a group, those of some sources only if they are named.
+    func find(group: String, of sources: Set<SourceIdentity>? = nil) throws -> [FoundRow] {
+        let found = try findAll(.group, group, among: hints(IdentityHash.of(group: group, header.hashKey)))
+        guard let sources else { return found }
+        return try found.filter { try sources.contains(source(revision($0.row.revision).sourceNumber)) }
     }
 }
 

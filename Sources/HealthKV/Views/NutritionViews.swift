@@ -66,22 +66,22 @@ extension SampleReading where Self: ~Copyable {
         return amounts.sorted { $0.key < $1.key }.map { NutritionDay(date: CivilTime.text($0.key), amounts: $0.value) }
     }
 
-    /// Nutrition meal by meal: samples of one group together, in the order of their starts.
+    /// Nutrition meal by meal: samples of one group and source together, in the order of their starts.
     public func meals(
         of nutrients: [SampleType] = SampleType.nutrients, from: Instant, to: Instant
     ) throws -> [NutritionMeal] {
-        var groups: [String: [Sample]] = [:]
+        var groups: [MealKey: [Sample]] = [:]
         var meals: [NutritionMeal] = []
         for type in nutrients {
             for sample in try samples(of: type, from: from, to: to, rule: .strictStart) {
                 if let group = sample.group {
-                    groups[group, default: []].append(sample)
+                    groups[MealKey(group: group, source: sample.source.identity), default: []].append(sample)
                 } else {
                     meals.append(try NutritionMeal(group: nil, [sample]))
                 }
             }
         }
-        for (group, samples) in groups { meals.append(try NutritionMeal(group: group, samples)) }
+        for (key, samples) in groups { meals.append(try NutritionMeal(group: key.group, samples)) }
         return meals.sorted {
             ($0.start, $0.group ?? "", $0.samples[0].id) < ($1.start, $1.group ?? "", $1.samples[0].id)
         }
@@ -101,6 +101,12 @@ extension SampleReading where Self: ~Copyable {
             dietaryEnergy: try energy(.dietaryEnergyConsumed),
             workouts: try samples(of: .workout, from: day.from, to: day.to))
     }
+}
+
+/// Two apps that chose the same text have two meals.
+private struct MealKey: Hashable {
+    let group: String
+    let source: SourceIdentity
 }
 
 extension NutritionMeal {

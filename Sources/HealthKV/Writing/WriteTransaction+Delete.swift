@@ -28,9 +28,11 @@ extension WriteTransaction {
     }
 
     /// Deletes all samples of a group, such as a meal with all its nutrients, and answers how many there were.
+    ///
+    /// - Parameter source: where it is given, what other sources have under the same text stays; else it goes, too.
     @discardableResult
-    public mutating func deleteGroup(_ group: String) throws -> Int {
-        try deleteLive(snapshot.find(group: group))
+    public mutating func deleteGroup(_ group: String, source: SourceIdentity? = nil) throws -> Int {
+        try deleteLive(snapshot.find(group: group, of: source.map { [$0] }))
     }
 
     mutating func deleteLive(_ found: [FoundRow]) throws -> Int {

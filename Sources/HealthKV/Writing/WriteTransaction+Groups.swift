@@ -6,34 +6,55 @@ extension WriteTransaction {
     /// Makes a group consist of these samples: they are saved, and what else the group held is deleted. All or nothing.
     ///
     /// Saving a changed meal again is an edit of what changed; a nutrient that is left out goes, and one that comes back to a
-    /// group that still lives comes back with a greater version. A group that was deleted as a whole stays deleted.
+    /// group that still lives comes back with a greater version. A group that was deleted as a whole stays deleted. Another
+    /// app may have chosen the same text: only what is of the sources of these samples counts (SEMANTICS C4), or of this app
+    /// where there are none.
     @discardableResult
     public mutating func save(group: String, _ samples: [Sample]) throws -> [SaveOutcome] {
-        let samples = samples.map { sample in
-            var sample = sample
-            sample.group = group
-            if sample.source == .thisApp { sample.source = environment.source }
-            return sample
-        }
-        for sample in samples { try sample.validate() }
-        return try whole { transaction in
-            let before = try transaction.liveRows(ofGroup: group)
-            var outcomes: [SaveOutcome] = []
-            for sample in samples {
-                outcomes.append(try transaction.saveMember(sample, ofLiving: !before.isEmpty))
-            }
-            let left = try transaction.liveRows(ofGroup: group).filter { row in
-                try !samples.contains { try transaction.snapshot.isVersion($0, of: row) }
-            }
-            try transaction.deleteFound(left)
-            return outcomes
-        }
+        try save(group: group, samples, ifNone: .thisApp)
     }
 
     /// Saves a meal with all its nutrients: see ``save(group:_:)``.
     @discardableResult
     public mutating func save(_ meal: Meal, source: Source = .thisApp) throws -> [SaveOutcome] {
-        try save(group: meal.id, meal.samples(source: source))
+        try save(group: meal.id, meal.samples(source: source), ifNone: source)
+    }
+
+    /// Deletes a meal of a source with all its nutrients, and answers how many there were. What other sources have under the
+    /// same id stays.
+    ///
+    /// ```swift
+    /// try store.write { _ = try $0.deleteMeal(id: "log-17") }
+    /// ```
+    @discardableResult
+    public mutating func deleteMeal(id: String, source: Source = .thisApp) throws -> Int {
+        try deleteGroup(id, source: resolved(source).identity)
+    }
+
+    private func resolved(_ source: Source) -> Source { source == .thisApp ? environment.source : source }
+
+    /// - Parameter source: whose group it is where no sample tells.
+    private mutating func save(group: String, _ samples: [Sample], ifNone source: Source) throws -> [SaveOutcome] {
+        let samples = samples.map { sample in
+            var sample = sample
+            sample.group = group
+            sample.source = resolved(sample.source)
+            return sample
+        }
+        let sources = samples.isEmpty ? [resolved(source).identity] : Set(samples.map(\.source.identity))
+        for sample in samples { try sample.validate() }
+        return try whole { transaction in
+            let before = try transaction.liveRows(ofGroup: group, sources)
+            var outcomes: [SaveOutcome] = []
+            for sample in samples {
+                outcomes.append(try transaction.saveMember(sample, ofLiving: !before.isEmpty))
+            }
+            let left = try transaction.liveRows(ofGroup: group, sources).filter { row in
+                try !samples.contains { try transaction.snapshot.isVersion($0, of: row) }
+            }
+            try transaction.deleteFound(left)
+            return outcomes
+        }
     }
 
     private mutating func saveMember(_ sample: Sample, ofLiving isLiving: Bool) throws -> SaveOutcome {
@@ -44,9 +65,11 @@ extension WriteTransaction {
         return try store(again, rule: .local)
     }
 
-    private mutating func liveRows(ofGroup group: String) throws -> [FoundRow] {
+    private mutating func liveRows(
+        ofGroup group: String, _ sources: Set<SourceIdentity>
+    ) throws -> [FoundRow] {
         var live: [FoundRow] = []
-        for row in try snapshot.find(group: group) { if let row = try settled(row) { live.append(row) } }
+        for row in try snapshot.find(group: group, of: sources) { if let row = try settled(row) { live.append(row) } }
         return live
     }
 }

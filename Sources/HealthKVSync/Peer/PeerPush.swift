@@ -20,7 +20,7 @@ public struct PushOperation: Sendable, Hashable {
     /// Whether what the peer holds under ``peerID`` has no sync identifier, so that the peer cannot put the sample in its place by itself: it
     /// is to be deleted once the sample is saved.
     public var replacesUnnamed: Bool
-    /// The live samples of its group, itself among them, whether or not they are in this push: the members of a meal are saved as
+    /// The live samples of its group and source, itself among them, whether or not they are in this push: the members of a meal are saved as
     /// one where the peer can do that. Empty for a sample without a group, and for a deletion.
     public var group: [Sample]
 

@@ -70,7 +70,7 @@ struct PushBatch: Sendable {
         }
         guard conditions.pushes(sample.type) else { return idle.append(operation) }
         guard conditions.allows(sample.type), !(conditions.isBlind && operation.isSent) else { return }
-        let group = try sample.group.map { try txn.samples(group: $0) } ?? []
+        let group = try sample.group.map { try txn.samples(group: $0, source: sample.source.identity) } ?? []
         sample.version = max(sample.version, operation.version)
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
         let sent = PushOperation(

@@ -107,7 +107,7 @@ struct KnownType: Sendable {
         RunningVerticalOscillation cm discrete; SixMinuteWalkTestDistance m discrete; StairAscentSpeed m/s discrete;
         StairDescentSpeed m/s discrete; SwimmingStrokeCount count cumulative; TimeInDaylight min cumulative;
         UnderwaterDepth m discrete; UVExposure count discrete; VO2Max mL/min·kg discrete;
-        WaistCircumference m discrete; WalkingAsymmetryPercentage % discrete;
+        WaistCircumference m discrete; WalkingAsymmetryPercentage % discrete system;
         WalkingDoubleSupportPercentage % discrete; WalkingHeartRateAverage count/min discrete system;
         WalkingSpeed m/s discrete; WalkingStepLength m discrete; WaterTemperature degC discrete;
         WorkoutEffortScore appleEffortScore discrete;
@@ -115,7 +115,7 @@ struct KnownType: Sendable {
 
     /// Name, numbers of the cases, and `system` where apps cannot write the type.
     private static let categories = """
-        AppleStandHour 0-1 system; EnvironmentalAudioExposureEvent 1-1 system;
+        AppleStandHour 0-1 system;
         HeadphoneAudioExposureEvent 1-1 system; HighHeartRateEvent 0-0 system; IrregularHeartRhythmEvent 0-0 system;
         LowCardioFitnessEvent 1-1 system; LowHeartRateEvent 0-0 system; AudioExposureEvent 1-1 system;
         MindfulSession 0-0; AppleWalkingSteadinessEvent 1-4 system; HandwashingEvent 0-0; ToothbrushingEvent 0-0;

@@ -50,7 +50,7 @@ extension Sample {
         if type.kind == .category { return categoryCase?.displayName ?? quantity.formatted() }
         guard quantity.unit == type.canonicalUnit, let unit = type.displayUnit, unit != quantity.unit,
             let value = try? quantity.value(in: unit)
-        else { return quantity.formatted() }
+        else { return quantity.formatted(digits: type.displayDigits) }
         return Quantity(value, unit).formatted()
     }
 }
@@ -83,7 +83,6 @@ private struct CategoryFamily {
         "AppleWalkingSteadinessEvent", from: 1, ["initialLow", "initialVeryLow", "repeatLow", "repeatVeryLow"])
     static let cardioFitness = CategoryFamily("LowCardioFitnessEvent", from: 1, ["lowFitness"])
     static let noise = CategoryFamily("EnvironmentalAudioExposureEvent", from: 1, ["momentaryLimit"])
-    static let oldNoise = CategoryFamily("AudioExposureEvent", from: 1, ["loudEnvironment"])
     static let headphones = CategoryFamily("HeadphoneAudioExposureEvent", from: 1, ["sevenDayLimit"])
     static let mucus = CategoryFamily(
         "CervicalMucusQuality", from: 1, ["dry", "sticky", "creamy", "watery", "eggWhite"])
@@ -114,8 +113,9 @@ private struct CategoryFamily {
             ),
             (.presence, [.moodChanges, .sleepChanges]), (.appetite, [.appetiteChanges]), (.sleep, [.sleepAnalysis]),
             (.standHour, [.appleStandHour]), (.steadiness, [.appleWalkingSteadinessEvent]),
-            (.cardioFitness, [.lowCardioFitnessEvent]), (.noise, [.environmentalAudioExposureEvent]),
-            (.oldNoise, [.audioExposureEvent]), (.headphones, [.headphoneAudioExposureEvent]),
+            (.cardioFitness, [.lowCardioFitnessEvent]),
+            (.noise, [.environmentalAudioExposureEvent, .misnamedAudioExposureEvent]),
+            (.headphones, [.headphoneAudioExposureEvent]),
             (.mucus, [.cervicalMucusQuality]), (.contraceptive, [.contraceptive]),
             (.bleeding, [.menstrualFlow, .bleedingDuringPregnancy, .bleedingAfterPregnancy]),
             (.ovulation, [.ovulationTestResult]), (.pregnancyTest, [.pregnancyTestResult]),

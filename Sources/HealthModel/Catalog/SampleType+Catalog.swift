@@ -42,7 +42,9 @@ extension SampleType {
     public static let workout = SampleType(catalogued: "HKWorkoutTypeIdentifier")
 
     /// Every type of the catalog, in the order of the numbers on disk.
-    public static var catalog: [SampleType] { catalogList.map { SampleType(catalogued: $0.identifier) } }
+    public static var catalog: [SampleType] {
+        catalogList.map { SampleType(catalogued: $0.identifier) }.filter { $0 != .misnamedAudioExposureEvent }
+    }
 
     init(quantity name: String) { self.init(catalogued: "HKQuantityTypeIdentifier" + name) }
     init(category name: String) { self.init(catalogued: "HKCategoryTypeIdentifier" + name) }
@@ -133,8 +135,14 @@ extension SampleType {
         entries[identifier].flatMap { isSameText($0.identifier, identifier) ? $0 : nil }
     }
 
-    static let identifiersByShortName = Dictionary(
-        uniqueKeysWithValues: catalogList.map { ($0.shortName, $0.identifier) })
+    static let identifiersByShortName: [String: String] = {
+        var names = Dictionary(uniqueKeysWithValues: catalogList.map { ($0.shortName, $0.identifier) })
+        let misnamed = SampleType.misnamedAudioExposureEvent.identifier
+        for name in [misnamed, TypeNames.short(misnamed)] {
+            names[name] = SampleType.environmentalAudioExposureEvent.identifier
+        }
+        return names
+    }()
 
     /// The types that had fixed numbers from the first version of the format on. A store that met one of the others before it
     /// had a fixed number goes on with the number that it gave out.

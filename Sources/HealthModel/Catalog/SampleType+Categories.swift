@@ -2,8 +2,9 @@
 extension SampleType {
     /// Stand Hour, written by the system only.
     public static let appleStandHour = SampleType(category: "AppleStandHour")
-    /// Environmental Audio Exposure Event, written by the system only.
-    public static let environmentalAudioExposureEvent = SampleType(category: "EnvironmentalAudioExposureEvent")
+    /// Environmental Audio Exposure Event, written by the system only. Apple renamed the constant and kept its identifier, which
+    /// is `HKCategoryTypeIdentifierAudioExposureEvent`; the long one is read as this.
+    public static let environmentalAudioExposureEvent = SampleType(category: "AudioExposureEvent")
     /// Headphone Audio Exposure Event, written by the system only.
     public static let headphoneAudioExposureEvent = SampleType(category: "HeadphoneAudioExposureEvent")
     /// High Heart Rate Event, written by the system only.
@@ -14,8 +15,8 @@ extension SampleType {
     public static let lowCardioFitnessEvent = SampleType(category: "LowCardioFitnessEvent")
     /// Low Heart Rate Event, written by the system only.
     public static let lowHeartRateEvent = SampleType(category: "LowHeartRateEvent")
-    /// What exports call ``environmentalAudioExposureEvent``.
-    public static let audioExposureEvent = SampleType(category: "AudioExposureEvent")
+    /// The former name of ``environmentalAudioExposureEvent``.
+    public static let audioExposureEvent = environmentalAudioExposureEvent
     /// Mindful Session.
     public static let mindfulSession = SampleType(category: "MindfulSession")
     /// Walking Steadiness Event, written by the system only.
@@ -139,9 +140,13 @@ extension SampleType {
     /// Wheezing.
     public static let wheezing = SampleType(category: "Wheezing")
 
+    /// No identifier of HealthKit: the constant's name in the place of its identifier. Embedded on disk by its number, which
+    /// stays taken; what a store has under it is kept as it is.
+    static let misnamedAudioExposureEvent = SampleType(category: "EnvironmentalAudioExposureEvent")
+
     /// Behind the quantities; their numbers go on from there.
     static let categories: [SampleType] = [
-        .appleStandHour, .environmentalAudioExposureEvent, .headphoneAudioExposureEvent, .highHeartRateEvent,
+        .appleStandHour, .misnamedAudioExposureEvent, .headphoneAudioExposureEvent, .highHeartRateEvent,
         .irregularHeartRhythmEvent, .lowCardioFitnessEvent, .lowHeartRateEvent, .mindfulSession,
         .appleWalkingSteadinessEvent, .handwashingEvent, .toothbrushingEvent, .bleedingAfterPregnancy,
         .bleedingDuringPregnancy, .cervicalMucusQuality, .contraceptive, .infrequentMenstrualCycles,
@@ -153,12 +158,12 @@ extension SampleType {
         .headache, .heartburn, .hotFlashes, .lossOfSmell, .lossOfTaste, .lowerBackPain, .memoryLapse, .moodChanges,
         .nausea, .nightSweats, .pelvicPain, .rapidPoundingOrFlutteringHeartbeat, .runnyNose, .shortnessOfBreath,
         .sinusCongestion, .skippedHeartbeat, .sleepChanges, .soreThroat, .vaginalDryness, .vomiting, .wheezing,
-        .audioExposureEvent,
+        .environmentalAudioExposureEvent,
     ]
 
     /// Those that only the system writes.
     static let systemCategories: Set<SampleType> = [
-        .audioExposureEvent,
+        .misnamedAudioExposureEvent,
         .appleStandHour, .environmentalAudioExposureEvent, .headphoneAudioExposureEvent, .highHeartRateEvent,
         .irregularHeartRhythmEvent, .lowCardioFitnessEvent, .lowHeartRateEvent, .appleWalkingSteadinessEvent,
         .sleepApneaEvent, .infrequentMenstrualCycles, .irregularMenstrualCycles, .persistentIntermenstrualBleeding,

@@ -7,7 +7,17 @@ extension SampleType {
     /// ```
     public var displayUnit: HealthUnit? {
         if SampleType.shownInMilligrams.contains(self) { return .milligram }
+        if self == .electrodermalActivity { return .microsiemens }
         return SampleType.shownInMicrograms.contains(self) ? .microgram : canonicalUnit
+    }
+
+    /// How many decimals values of the type show where its unit's are too few.
+    var displayDigits: Int? {
+        switch self {
+        case .bodyMassIndex: 1
+        case .bloodAlcoholContent: 2
+        default: nil
+        }
     }
 
     private static let shownInMilligrams: Set<SampleType> = [

@@ -192,7 +192,7 @@ extension SampleType {
     public static let vo2Max = SampleType(quantity: "VO2Max")
     /// Waist Circumference, in `m`; discrete.
     public static let waistCircumference = SampleType(quantity: "WaistCircumference")
-    /// Walking Asymmetry Percentage, in `%`; discrete.
+    /// Walking Asymmetry Percentage, in `%`; discrete, written by the system only.
     public static let walkingAsymmetryPercentage = SampleType(quantity: "WalkingAsymmetryPercentage")
     /// Walking Double Support Percentage, in `%`; discrete.
     public static let walkingDoubleSupportPercentage = SampleType(quantity: "WalkingDoubleSupportPercentage")
@@ -305,7 +305,8 @@ extension SampleType {
         Measure(.uvExposure, .count, .discrete),
         Measure(.vo2Max, .milliliterPerMinuteKilogram, .discrete),
         Measure(.waistCircumference, .meter, .discrete),
-        Measure(.walkingAsymmetryPercentage, .percent, .discrete),
+        // Whether apps may write it is told differently; asking to share what cannot be shared ends the process on a device.
+        Measure(.walkingAsymmetryPercentage, .percent, .discrete, isShareable: false),
         Measure(.walkingDoubleSupportPercentage, .percent, .discrete),
         Measure(.walkingHeartRateAverage, .countPerMinute, .discrete, isShareable: false),
         Measure(.walkingSpeed, .meterPerSecond, .discrete),

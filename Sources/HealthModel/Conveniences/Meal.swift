@@ -6,8 +6,9 @@
 /// assert(meal.samples().map(\.group) == Array(repeating: "log-17", count: 4))
 /// ```
 ///
-/// A writing transaction saves a meal as a whole, and deletes it by its group. Each nutrient has the sync identifier `app.log.<id>.<nutrient>`, so that writing the meal again, after a crash or on another
-/// device, finds it instead of doubling it.
+/// A writing transaction saves a meal as a whole, and deletes it by its id. Each nutrient has the sync identifier
+/// `app.log.<id>.<nutrient>`, so that writing the meal again, after a crash or on another device, finds it instead of doubling
+/// it. A meal is of one source: what another app keeps under the same id is another meal.
 public struct Meal: Hashable, Sendable, Identifiable {
     /// The app's own identifier of the entry in its log, and the group of the samples.
     public var id: String
@@ -65,13 +66,13 @@ public struct Meal: Hashable, Sendable, Identifiable {
         }
     }
 
-    /// The meal that samples of one group make; `nil` where they are of none or of several. The samples remain the truth: what a
-    /// meal has no place for is not in it.
+    /// The meal that samples of one group and source make; `nil` where they are of none or of several. The samples remain the
+    /// truth: what a meal has no place for is not in it.
     public init?(_ samples: [Sample]) {
         let nutrients = samples.filter { $0.type.kind == .quantity }
-        guard let first = nutrients.first, let group = first.group, samples.allSatisfy({ $0.group == group }) else {
-            return nil
-        }
+        guard let first = nutrients.first, let group = first.group,
+            samples.allSatisfy({ $0.group == group && $0.source.identity == first.source.identity })
+        else { return nil }
         self.init(id: group, at: first.start, metadata: first.metadata)
         if case .string(let name) = metadata[Meal.foodTypeKey] { self.name = name }
         metadata[Meal.foodTypeKey] = nil

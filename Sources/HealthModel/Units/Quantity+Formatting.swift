@@ -1,10 +1,20 @@
 extension HealthUnit {
-    /// How many decimals values of this unit usually show: 72.4 kg, 8,312 count, 1.25 L, 36.6 degC.
+    /// How many decimals values of this unit usually show: 72.4 kg, 8,312 count, 1.25 L, 36.6 degC, 2.4 mcg.
     public var displayDigits: Int {
         switch symbol {
+        case "cup_us", "cup_imp": 2
+        case "mg", "mcg", "IU", "mcS", "fl_oz_us", "fl_oz_imp", "pt_us", "pt_imp": 1
         case "km", "mi", "L", "m", "m/s", "L/min", "mi/hr", "km/hr": 2
         case "kg", "lb", "st", "oz", "g", "%", "degC", "degF", "K", "cm", "in", "ft", "hr", "mL/min·kg", "kcal/hr·kg": 1
         default: symbol.hasPrefix("mmol<") ? 1 : 0
+        }
+    }
+
+    /// Doses and cups, which are whole more often than not, show no zeros behind the point: 250 mg, 2.4 mcg, 1.5 cup_us.
+    fileprivate var showsEndingZeros: Bool {
+        switch symbol {
+        case "mg", "mcg", "IU", "mcS", "fl_oz_us", "fl_oz_imp", "pt_us", "pt_imp", "cup_us", "cup_imp": false
+        default: true
         }
     }
 }
@@ -13,15 +23,22 @@ extension Quantity {
     /// The quantity as text, rounded to decimals: as many as the unit usually shows, unless told.
     ///
     /// The number is rounded from its exact value, halves to the even digit, and written with a point and without groups: the
-    /// same everywhere. A percentage, which is kept as a share of one, shows as hundredths.
+    /// same everywhere. A percentage, which is kept as a share of one, shows as hundredths. Unless decimals are told, a whole
+    /// dose or cup shows none.
     ///
     /// ```swift
     /// assert(Quantity(72.449, .kilogram).formatted() == "72.4 kg")
     /// assert(Quantity(0.234, .percent).formatted() == "23.4 %")
     /// assert(Quantity(8_312, .count).formatted() == "8312 count")
+    /// assert(Quantity(2.4, .microgram).formatted() == "2.4 mcg" && Quantity(250, .milligram).formatted() == "250 mg")
     /// ```
     public func formatted(digits: Int? = nil) -> String {
-        number(digits: min(max(digits ?? unit.displayDigits, 0), 30)) + " " + unit.symbol
+        var text = number(digits: min(max(digits ?? unit.displayDigits, 0), 30))
+        if digits == nil, !unit.showsEndingZeros, text.contains(".") {
+            while text.hasSuffix("0") { text.removeLast() }
+            if text.hasSuffix(".") { text.removeLast() }
+        }
+        return text + " " + unit.symbol
     }
 
     private func number(digits: Int) -> String {

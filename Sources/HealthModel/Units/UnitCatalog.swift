@@ -55,6 +55,8 @@ extension HealthUnit {
     public static let internationalUnit = HealthUnit(known: "IU")
     /// Siemens.
     public static let siemens = HealthUnit(known: "S")
+    /// Microsiemens: millionths of a siemens.
+    public static let microsiemens = HealthUnit(known: "mcS")
     /// Decibels of A-weighted sound pressure.
     public static let soundPressureLevel = HealthUnit(known: "dBASPL")
     /// Apple's score of effort.
@@ -65,6 +67,7 @@ extension HealthUnit {
         .second, .millisecond, .minute, .hour, .ounce, .stone, .microgram, .centimeter, .inch, .foot, .fluidOunceUS,
         .joule, .smallCalorie, .watt, .degreeCelsius, .degreeFahrenheit, .millimeterOfMercury, .countPerMinute,
         .meterPerSecond, .literPerMinute, .milligramPerDeciliter, .milliliterPerMinuteKilogram,
-        .kilocaloriePerHourKilogram, .internationalUnit, .siemens, .soundPressureLevel, .effortScore,
+        .kilocaloriePerHourKilogram, .internationalUnit, .siemens, .microsiemens, .soundPressureLevel,
+        .effortScore,
     ]
 }

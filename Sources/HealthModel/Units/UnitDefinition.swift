@@ -42,7 +42,8 @@ extension UnitDefinition {
         if let offset { exact = exact + offset }
         exact = exact * factor / other.factor
         if let offset = other.offset { exact = exact + -offset }
-        return exact.numerator.isZero && offset == nil ? value : exact.rounded
+        // Zero keeps its sign, where the other unit has its zero in the same place.
+        return value == 0 && offset == nil && other.offset == nil ? value : exact.rounded
     }
 
     /// `value · numerator / denominator` with one rounding; `nil` where doubles cannot tell which way it goes.

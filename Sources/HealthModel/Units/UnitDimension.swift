@@ -71,6 +71,8 @@ extension HealthUnit.Dimension: CustomStringConvertible, Codable {
             guard let base = Base.allCases.first(where: { "\($0)" == name }) else {
                 throw ModelError.unknownUnit(name)
             }
+            // The one power that has no opposite.
+            guard power > .min else { throw ModelError.numberOutOfRange(field: name) }
             self.powers[base.rawValue] = power
         }
     }

@@ -38,6 +38,17 @@ import TestSupport
         }
     }
 
+    @Test("A sample reads back from JSON with its version, the first too, and that of an edit, which has none yet")
+    func versions() throws {
+        var sample = Sample(.bodyMass, 72, .kilogram, at: .day(1))
+        sample.modified = ChangeClock(time: .day(2), replica: 3)
+        for version: Int64 in 0..<3 {
+            sample.version = version
+            let read = try JSONDecoder().decode(Sample.self, from: JSONEncoder().encode(sample))
+            #expect(read.version == version && read.modified == sample.modified)
+        }
+    }
+
     @Test("Merged one by one or imported as a batch, each sample reads back as it was", arguments: 0..<6)
     func roundTrip(_ run: Int) throws {
         let seed = UInt64.random(in: 0 ... .max)

@@ -76,6 +76,38 @@ import Testing
         }
     }
 
+    @Test("C4: Another app's food under the same log id is not touched by an edit or a deletion, nor mixed in a view")
+    func foreignMeal() throws {
+        try withStore { store in
+            let other = Source(bundle: "com.example.cookbook", name: "Cookbook")
+            let foreign = [SampleType.dietaryProtein, .dietaryCalcium].map { type in
+                Sample(
+                    type, 4, .gram, from: .day(3, 43_200), to: .day(3, 43_200), source: other, version: 1,
+                    origin: .imported, group: "5B2C")
+            }
+            for sample in foreign { try store.save(sample) }
+            let outcomes = try store.write { try $0.save(meal, source: app) }
+            #expect(outcomes == Array(repeating: .inserted, count: 9))
+            #expect(try store.read { try $0.samples(group: "5B2C") }.count == 11)
+            #expect(try store.read { Meal(try $0.samples(group: "5B2C", source: app.identity)) } == meal)
+            #expect(try store.read { Meal(try $0.samples(group: "5B2C")) } == nil)
+            let meals = try store.read { try $0.meals(from: .day(3), to: .day(4)) }
+            #expect(meals.map(\.samples.count).sorted() == [2, 9] && meals.allSatisfy { $0.group == "5B2C" })
+            // A meal of nothing empties its own group alone.
+            let nothing = Meal(id: "5B2C", at: .day(3, 43_200))
+            #expect(try store.write { try $0.save(nothing, source: app) }.isEmpty)
+            #expect(Set(try store.read { try $0.samples(group: "5B2C") }.map(\.id)) == Set(foreign.map(\.id)))
+            // That the other's food lives does not revive what was deleted here.
+            #expect(try store.write { try $0.save(meal, source: app) } == Array(repeating: .vetoed, count: 9))
+            let second = Meal(id: "5B2C", at: .day(3, 43_200), fat: 2)
+            #expect(try store.write { try $0.save(second) } == [.inserted])
+            #expect(try store.write { try $0.deleteMeal(id: "5B2C", source: app) } == 0)
+            #expect(try store.write { try $0.deleteMeal(id: "5B2C") } == 1)
+            #expect(try store.read { try $0.count() } == 2)
+            #expect(try store.write { try $0.deleteGroup("5B2C") } == 2)
+        }
+    }
+
     @Test("A meal that cannot be stored leaves nothing of it behind")
     func allOrNothing() throws {
         try withStore { (store: SampleStore) throws in

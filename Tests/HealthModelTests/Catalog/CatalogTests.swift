@@ -16,7 +16,7 @@ import Testing
         let rows = try Fixture.rows("types.txt").map { $0[0] }
         #expect(lines == rows)
         #expect(SampleType.catalog.count { $0.kind == .quantity } == 120)
-        #expect(SampleType.catalog.count { $0.kind == .category } == 69)
+        #expect(SampleType.catalog.count { $0.kind == .category } == 68)
     }
 
     @Test("Short names lead to their types, and a type is found by identifier and number alike")
@@ -29,6 +29,23 @@ import Testing
         #expect(SampleType("heartRate") == .heartRate && SampleType("vo2Max") == .vo2Max)
         #expect(SampleType("uvExposure") == .uvExposure && SampleType("workout") == .workout)
         #expect(SampleType("sleepAnalysis").kind == .category && SampleType("food").kind == .correlation)
+    }
+
+    @Test("Loud surroundings have HealthKit's identifier; the constant's name leads to it, and its number stays taken")
+    func audioExposure() throws {
+        let identifier = "HKCategoryTypeIdentifierAudioExposureEvent"
+        #expect(SampleType.environmentalAudioExposureEvent.identifier == identifier)
+        for name in [
+            "HKCategoryTypeIdentifierEnvironmentalAudioExposureEvent", "environmentalAudioExposureEvent",
+            "audioExposureEvent", identifier,
+        ] {
+            #expect(SampleType(name) == .environmentalAudioExposureEvent, "\(name)")
+            let read = try JSONDecoder().decode([SampleType].self, from: Data("[\"\(name)\"]".utf8))
+            #expect(read == [.environmentalAudioExposureEvent], "\(name)")
+        }
+        #expect(SampleType.environmentalAudioExposureEvent.catalogNumber == 189)
+        let kept = try #require(SampleType(catalogNumber: 122))
+        #expect(kept.catalogNumber == 122 && kept.kind == .category && !SampleType.catalog.contains(kept))
     }
 
     @Test("A type that the catalog does not know is kept as it is, with the kind that its family tells")
@@ -55,6 +72,7 @@ import Testing
         for name in written { #expect(SampleType("HKQuantityTypeIdentifier" + name).isShareable, "\(name)") }
         for type in [
             SampleType.appleExerciseTime, .appleStandTime, .nikeFuel, .walkingHeartRateAverage, .appleStandHour,
+            .walkingAsymmetryPercentage,
         ] {
             #expect(!type.isShareable, "\(type)")
         }

@@ -14,6 +14,10 @@ import TestSupport
             (0.2345, "%", "23.4 %"), (1, "%", "100.0 %"), (512.5, "kcal", "512 kcal"), (513.5, "kcal", "514 kcal"),
             (1.005, "L", "1.00 L"), (250, "mL", "250 mL"), (5.25, "km", "5.25 km"), (36.64, "degC", "36.6 degC"),
             (61.4, "count/min", "61 count/min"), (5.54, "mmol<180.15588>/L", "5.5 mmol<180.15588>/L"),
+            (2.4, "mcg", "2.4 mcg"), (20, "mcg", "20 mcg"), (0.4, "mg", "0.4 mg"), (100.04, "mg", "100 mg"),
+            (0.5, "IU", "0.5 IU"), (0, "IU", "0 IU"), (10, "IU", "10 IU"), (1.5, "cup_us", "1.5 cup_us"),
+            (0.25, "cup_imp", "0.25 cup_imp"), (8.5, "fl_oz_us", "8.5 fl_oz_us"), (2, "pt_imp", "2 pt_imp"),
+            (.infinity, "mg", "∞ mg"), (-0.04, "mg", "0 mg"),
             (-0.04, "kg", "0.0 kg"), (-0.05000000000000001, "kg", "-0.1 kg"), (.nan, "g", "NaN g"),
             (.infinity, "g", "∞ g"),
         ]
@@ -22,6 +26,7 @@ import TestSupport
         }
         #expect(Quantity(1.0 / 3, .gram).formatted(digits: 5) == "0.33333 g")
         #expect(Quantity(2.5, .gram).formatted(digits: 0) == "2 g")
+        #expect(Quantity(250, .milligram).formatted(digits: 2) == "250.00 mg")
         #expect(Quantity(1e23, .gram).formatted(digits: 0) == "99999999999999991611392 g")
         #expect(Quantity(.leastNonzeroMagnitude, .gram).formatted(digits: 3) == "0.000 g")
     }

@@ -13,7 +13,8 @@ import TestSupport
             let (from, to) = (try HealthUnit(symbol: row[0]), try HealthUnit(symbol: row[1]))
             let (value, expected) = (Fixture.double(row[2]), Fixture.double(row[3]))
             let result = try from.convert(value, to: to)
-            #expect(result == expected, "\(value) \(from) in \(to): \(result), not \(expected)")
+            #expect(
+                result.bitPattern == expected.bitPattern, "\(value) \(from) in \(to): \(result), not \(expected)")
         }
     }
 
@@ -84,6 +85,22 @@ import TestSupport
         #expect(try gram.convert(.leastNonzeroMagnitude, to: HealthUnit(symbol: "Tg")) == 0)
         // The double of -273.15 is not that number, and the difference is what is left.
         #expect(try abs(HealthUnit.degreeCelsius.convert(-273.15, to: HealthUnit(symbol: "K"))) < 1e-13)
+    }
+
+    @Test("Kelvins with a prefix become zero degrees where they should, and zero of them becomes none")
+    func zeroDegrees() throws {
+        let fahrenheit = try HealthUnit(symbol: "degF")
+        for (value, symbol) in [
+            (273_150.0, "mK"), (27_315, "cK"), (2_731.5, "dK"), (27.315, "daK"), (2.7315, "hK"), (0.27315, "kK"),
+        ] {
+            let unit = try HealthUnit(symbol: symbol)
+            let celsius = try unit.convert(value, to: .degreeCelsius)
+            // The doubles of the last three are not those numbers, and the difference is what is left.
+            #expect(value >= 2_731.5 ? celsius.bitPattern == 0 : abs(celsius) < 1e-13, "\(value) \(symbol): \(celsius)")
+            #expect(try unit.convert(-0.0, to: .degreeCelsius) == -273.15, "\(symbol)")
+            #expect(try unit.convert(0, to: fahrenheit) == -459.67, "\(symbol)")
+            #expect(try unit.convert(-0.0, to: HealthUnit(symbol: "K")).sign == .minus, "\(symbol)")
+        }
     }
 
     @Test("An error names both units")
