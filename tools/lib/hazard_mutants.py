@@ -29,7 +29,7 @@ MUTANTS = [
     Mutant("outcome-unknown", "HealthKVTests.FailingDiskTests/failedMetaWrite", STORE + "StoreCore+Committing.swift",
            "if error.leavesOutcomeUnknown {", "if error.leavesOutcomeUnknown, !MUTANT {"),
     Mutant("opened-twice", "HealthKVTests.SampleStoreTests/sharing", STORE + "StoreRegistry.swift",
-           "if let known, var entry = entries[known],", "if let known, !MUTANT, var entry = entries[known],"),
+           "if let known, let index = StoreRegistry.index", "if let known, !MUTANT, let index = StoreRegistry.index"),
     Mutant("grown-by-another", "HealthKVTests.GrowthTests/grownByAnother", STORE + "StoreCore+Reading.swift",
            "case .mapResized where attempt < 8:", "case .mapResized where attempt < 8 && !MUTANT:"),
     Mutant("growth", "HealthKVTests.GrowthTests/growing", STORE + "StoreCore+Room.swift",

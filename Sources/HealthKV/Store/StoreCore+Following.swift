@@ -113,7 +113,7 @@ extension StoreCore {
             let file = try usableFile()
             let header = try StoreCore.header(file)
             state.withLock { state in
-                state.phase = .suspended
+                state.phase = .suspending
                 state.suspendedAt = header
             }
             return file
@@ -130,6 +130,7 @@ extension StoreCore {
             }
             pause(milliseconds: 1)
         }
+        state.withLock { $0.phase = .suspended }
     }
 
     func resume() throws {
@@ -139,7 +140,11 @@ extension StoreCore {
 
     private func resumeLocked() throws {
         try following.withLock { _ in
-            guard state.withLock({ $0.phase == .suspended }) else { return }
+            switch state.withLock({ $0.phase }) {
+            case .open: return
+            case .suspending: throw StoreError(.busy, path: path, "suspend() still waits for readers")
+            case .suspended: break
+            }
             do {
                 let (old, before) = state.withLock { ($0.file, $0.suspendedAt) }
                 let new = try registry.moving(self) { try openSuccessor(of: old, from: before) }

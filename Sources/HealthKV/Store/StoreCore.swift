@@ -6,7 +6,12 @@ import Synchronization
 /// One open store: shared by all ``SampleStore``s that were opened on its file.
 final class StoreCore: Sendable {
     /// Where a store stands between opening and closing.
-    enum Phase { case open, suspended }
+    enum Phase {
+        case open
+        /// Takes no calls, and waits for readers before it gives the file back.
+        case suspending
+        case suspended
+    }
 
     struct State {
         var file: OpenFile
@@ -78,7 +83,7 @@ final class StoreCore: Sendable {
         }
         return try state.withLock { (state) throws(StoreError) in
             if let replaced = state.replaced { throw replaced }
-            if state.phase == .suspended { throw StoreError(.suspended, path: path, "The store is suspended") }
+            if state.phase != .open { throw StoreError(.suspended, path: path, "The store is suspended") }
             return state.file
         }
     }
