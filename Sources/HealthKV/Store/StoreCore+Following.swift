@@ -14,7 +14,9 @@ extension StoreCore {
         try following.withLock { _ in
             let present = try usableFile()
             if present !== old { return present }
-            if (try? StoreCore.isRetired(old)) ?? false { try FileReplacement(folder: path).finish(old.data) }
+            let isRetired = try? StoreCore.isRetired(old)
+            if isRetired == true { try FileReplacement(folder: path).finish(old.data) }
+            if isRetired == false { try refuseLostLock(old) }
             do {
                 // Whoever replaces a file rightly does away with its locks. To open another file with locks that this
                 // process holds would break them.
@@ -33,6 +35,20 @@ extension StoreCore {
                 throw wrapped
             }
         }
+    }
+
+    /// Refuses to go on when the data file is still there and its lock file is not: with a new one nobody would see those who
+    /// read by the old one, and the pages that they see would be used again. A retired file's lock goes rightly.
+    private func refuseLostLock(_ old: OpenFile) throws(StoreError) {
+        guard FileSystem.identity(of: path + "/data.mdb") == old.data,
+            FileSystem.identity(of: path + "/lock.mdb") != old.lock
+        else { return }
+        let error = StoreError(
+            .replaced, path: path,
+            "lock.mdb was removed or exchanged while the store was open: close the store in every process, then open it"
+        )
+        state.withLock { $0.replaced = error }
+        throw error
     }
 
     /// Whether the folder holds something that the store cannot go on with. Other failures, such as want of memory, may pass.

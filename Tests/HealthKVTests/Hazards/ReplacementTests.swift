@@ -97,6 +97,35 @@ import TestSupport
         try again.close()
     }
 
+    @Test(
+        "When its lock file alone is removed a store says so at the next call, and nothing is lost when all have closed it"
+    )
+    func lockRemoved() throws {
+        let folder = TemporaryFolder()
+        let options = SampleStore.Options.small(mapSize: 64 << 20)
+        for writesFirst in [true, false] {
+            let path = folder.path + "/store-\(writesFirst)"
+            let store = try SampleStore.open(at: path, options: options)
+            try store.add(10, day: 0)
+            #expect(FileSystem.remove(path + "/lock.mdb"))
+            if writesFirst { expectError(.replaced) { try store.add(10, day: 1) } }
+            do {
+                _ = try store.read { try $0.count() }
+                Issue.record("a reader was not told")
+            } catch let error as StoreError {
+                #expect(error.code == .replaced && error.detail.contains("lock.mdb was removed"), "\(error)")
+            }
+            expectError(.replaced) { try store.add(10, day: 1) }
+            #expect(FileSystem.size(of: path + "/lock.mdb") == nil, "no other locks beside those that are held")
+            try store.close()
+            let again = try SampleStore.open(at: path, options: options)
+            #expect(try again.read { try $0.count() } == 10)
+            try again.add(10, day: 1)
+            try again.expectClean()
+            try again.close()
+        }
+    }
+
     @Test("A store that is replaced by an earlier state of itself says so instead of going back in time")
     func restoredBeneath() throws {
         let folder = TemporaryFolder()
