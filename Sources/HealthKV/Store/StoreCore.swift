@@ -42,6 +42,8 @@ final class StoreCore: Sendable {
     let writer: Monitor<WriterThread?> = Monitor(nil)
     let watcher = CommitWatcher()
     let isPoisoned = Atomic<Bool>(false)
+    /// Whether anything of the file was found damaged since it was opened.
+    let sawDamage = Atomic<Bool>(false)
     /// Whether a transaction has failed for want of room in the map.
     let ranOut = Atomic<Bool>(false)
     /// Commits of this process since readers of ended ones were last looked for.
@@ -88,6 +90,13 @@ final class StoreCore: Sendable {
         }
     }
 
+    /// An error of any layer for the caller. A file that was found damaged gets no stamp.
+    func wrapped(_ error: any Error) -> any Error {
+        let error = StoreError.wrap(error, path: path)
+        if StoreError.isDamage(error) { sawDamage.store(true, ordering: .relaxed) }
+        return error
+    }
+
     /// The tables of a store that exists; `nil` for an LMDB file without any, which others may have made.
     static func openExisting(_ environment: Environment, _ path: String, readOnly: Bool) throws -> Tables? {
         let transaction = try environment.beginRead()
@@ -121,7 +130,7 @@ final class StoreCore: Sendable {
     /// Whether the file is as sound at closing as it was found at opening.
     private var mayStamp: Bool {
         !options.readOnly && !isPoisoned.load(ordering: .acquiring) && !removesFolder.load(ordering: .relaxed)
-            && !options.limits.skipsWalk && !options.limits.skipsSync
+            && !sawDamage.load(ordering: .relaxed) && !options.limits.skipsWalk && !options.limits.skipsSync
             && identity.withLock { $0 } == FileSystem.identity(of: path + "/data.mdb")
     }
 
@@ -141,7 +150,7 @@ final class StoreCore: Sendable {
         // Readers end by themselves; none can begin, since every handle is closed.
         readers.wait { $0.isEmpty }
         while !environment.close() { pause(milliseconds: 1) }
-        if mayStamp { CloseStamp.write(folder: path, options.limits) }
+        if mayStamp { CloseStamp.write(folder: path, file, options.limits) }
         if removesFolder.load(ordering: .relaxed) {
             FileSystem.remove(path + "/data.mdb")
             FileSystem.remove(path + "/lock.mdb")
