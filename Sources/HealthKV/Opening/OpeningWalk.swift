@@ -94,7 +94,9 @@ extension StoreError {
         if error == .noFile {
             return StoreError(.notAStore, path: folder + "/data.mdb", "This is no file, so the folder holds no store")
         }
-        return StoreError(.storage, path: folder, "data.mdb cannot be opened", underlying: error)
+        return StoreError(
+            error.isOfPermission ? .accessDenied : .storage, path: folder, "data.mdb cannot be opened",
+            underlying: error)
     }
 }
 
