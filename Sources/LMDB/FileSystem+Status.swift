@@ -22,7 +22,7 @@ public struct FileStatus: Sendable {
 }
 
 extension FileSystem {
-    /// What a path leads to; `nil` when there is nothing.
+    /// What a path leads to; `nil` when there is nothing, or when this process may not look: see ``lookFailure(_:)``.
     public static func statusOfLink(_ path: String) -> FileStatus? {
         var status = stat()
         // unsafe: C fills the structure during the call.
@@ -38,6 +38,15 @@ extension FileSystem {
             kind: kind,
             identity: FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino)),
             size: Int(status.st_size), owner: UInt32(status.st_uid), mode: UInt32(status.st_mode) & 0o777)
+    }
+
+    /// The code of the system when it does not let this process look at a path; `nil` when it does, also when there is nothing.
+    public static func lookFailure(_ path: String) -> Int32? {
+        var status = stat()
+        // unsafe: C fills the structure during the call.
+        guard unsafe lstat(path, &status) != 0 else { return nil }
+        let code = errno
+        return code == ENOENT || code == ENOTDIR ? nil : code
     }
 
     /// The user on whose behalf this process works.

@@ -115,6 +115,9 @@ public enum PageFileError: Error, Hashable, Sendable {
 
     public static let noSuchFile = PageFileError.system(ENOENT)
 
+    /// Whether a permission is wanting.
+    public var isOfPermission: Bool { self == .system(EACCES) || self == .system(EPERM) }
+
     /// Whether the system refused: that says nothing of what the file holds.
     public var isOfSystem: Bool { if case .system = self { true } else { false } }
 }

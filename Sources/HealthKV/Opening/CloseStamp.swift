@@ -6,7 +6,7 @@ import LMDB
 ///
 /// The stamp is never trusted further than it reaches: it names the run of the system, the file, its size, its times and
 /// its last transaction, and carries a checksum. Times of files are coarse, so a stamp that was made close upon the last
-/// change is not trusted either. Small files have none: walking them takes no longer than believing it.
+/// change is not trusted either. And there is none where anybody else wrote to the file since this process had walked it. Small files have none: walking them takes no longer than believing it.
 struct CloseStamp: Equatable {
     private static let name = "closed.stamp"
     private static let title = "HealthKV stamp 1"
@@ -38,8 +38,8 @@ struct CloseStamp: Equatable {
         return body + Array("\n\(String(sum, radix: 16))\n".utf8)
     }
 
-    /// Stamps a file that this process has closed. Nothing is lost when that fails.
-    static func write(folder: String, _ limits: EngineLimits) {
+    /// Stamps a file that this process has closed, unless others have written to it meanwhile. Nothing is lost when that fails.
+    static func write(folder: String, _ file: OpenFile, _ limits: EngineLimits) {
         guard var stamp = CloseStamp(folder: folder, limits) else { return }
         // A change within the same tick of the clock would not show.
         for _ in 0..<2 where stamp.age < coarseness {
@@ -47,7 +47,7 @@ struct CloseStamp: Equatable {
             guard let later = CloseStamp(folder: folder, limits) else { return }
             stamp = later
         }
-        guard stamp.age >= coarseness else { return }
+        guard stamp.age >= coarseness, file.vouches(for: stamp.state) else { return }
         let partial = folder + "/" + name + ".partial"
         FileSystem.remove(partial)
         guard FileSystem.writeSmallFile(partial, stamp.text) else { return }

@@ -64,6 +64,9 @@ struct OpeningWalk {
         return metas.findings.isEmpty && metas.failure == nil ? metas.newest?.transaction : nil
     }
 
+    /// The transactions of the meta pages; they change with every commit.
+    func transactions() throws -> [UInt64?] { try soundMetas().pages.map { $0?.transaction } }
+
     /// A meta page that somebody writes at this moment may look torn, so it is read again before it is called damaged.
     private func soundMetas() throws -> MetaPages {
         var metas = MetaPages(file)
@@ -91,7 +94,9 @@ extension StoreError {
         if error == .noFile {
             return StoreError(.notAStore, path: folder + "/data.mdb", "This is no file, so the folder holds no store")
         }
-        return StoreError(.storage, path: folder, "data.mdb cannot be opened", underlying: error)
+        return StoreError(
+            error.isOfPermission ? .accessDenied : .storage, path: folder, "data.mdb cannot be opened",
+            underlying: error)
     }
 }
 
@@ -119,6 +124,7 @@ extension StoreCore {
         let mayTrust = CloseStamp.isMatching(folder: walk.path, limits)
         if !environment.options.readOnly { CloseStamp.remove(folder: walk.path) }
         if mayTrust { return }
+        let before = try walk.transactions()
         for _ in 0..<1_000 {
             var failure: LMDBError?
             if let transaction = environment.beginRead(failure: &failure) {
@@ -129,6 +135,12 @@ extension StoreCore {
             } else if let failure {
                 throw failure
             }
+        }
+        // Nobody writes to this file, and yet the lock file tells of a transaction that it has not.
+        if try walk.transactions() == before {
+            throw StoreError(
+                .replaced, path: walk.path,
+                "lock.mdb belongs to another data.mdb that a process still has open: close the store in that process")
         }
         throw StoreError(.storage, path: walk.path, "Other processes write too fast for the file to be looked at")
     }

@@ -28,6 +28,10 @@ final class OpenFile: Sendable {
     /// Up to where the disk has space for the file.
     private let reserved = Atomic<Int>(0)
     private static let lookInterval: Int64 = 10_000_000
+    /// Until when this process knows who wrote to the file: it was walked, or the last write was its own. Nanoseconds since 1970.
+    private let knownUntil = Atomic<Int64>(FileSystem.nanosecondsSince1970)
+    /// Whether somebody else has written to it since.
+    private let isForeign = Atomic<Bool>(false)
 
     init(
         environment: Environment, tables: Tables, access: Access, data: FileIdentity, lock: FileIdentity?,
@@ -43,11 +47,26 @@ final class OpenFile: Sendable {
 
     /// Whether the names in the folder still lead to this file and its locks. Whoever replaces the file takes its locks
     /// first, so a writer asks when it holds them.
-    func isInPlace(_ folder: String) -> Bool {
+    func isInPlace(_ folder: String, beforeWriting: Bool = false) -> Bool {
         if access != .locked { return true }
-        return FileSystem.identity(of: folder + "/data.mdb") == data
-            && FileSystem.identity(of: folder + "/lock.mdb") == lock
+        guard let state = FileSystem.state(of: folder + "/data.mdb") else { return false }
+        if beforeWriting { noteForeign(state) }
+        return state.identity == data && FileSystem.identity(of: folder + "/lock.mdb") == lock
     }
+
+    /// Whether nobody but this process has written to the file since it was walked, as far as the file's times tell. What others
+    /// wrote may be as sound, but nobody has looked at it.
+    func vouches(for state: FileState) -> Bool {
+        state.identity == data && state.modified <= knownUntil.load(ordering: .acquiring)
+            && !isForeign.load(ordering: .relaxed)
+    }
+
+    private func noteForeign(_ state: FileState) {
+        if !vouches(for: state) { isForeign.store(true, ordering: .relaxed) }
+    }
+
+    /// To be called after each write of this process, or what it wrote would pass for another's.
+    func noteOwnWrite() { knownUntil.store(FileSystem.nanosecondsSince1970, ordering: .releasing) }
 
     /// Makes sure that the file holds disk space beyond its last page, so that a commit that only deletes does not depend on
     /// what others leave of the disk. Answers false when the disk has not so much.
@@ -56,6 +75,9 @@ final class OpenFile: Sendable {
         let used = (info.lastPage + 1) * environment.pageSize
         if used + bytes <= reserved.load(ordering: .relaxed) { return true }
         let wanted = used + 2 * bytes
+        // Some systems count this as a write.
+        if let state = FileSystem.state(of: environment.path + "/data.mdb") { noteForeign(state) }
+        defer { noteOwnWrite() }
         guard environment.reserveDisk(from: used, to: wanted) else { return false }
         reserved.store(wanted, ordering: .relaxed)
         return true
@@ -129,6 +151,7 @@ struct FileOpener {
             try StorePlace.settle(file.environment, file.tables, folder, options, notices)
         }
         try FileReplacement(folder: folder).removeLeftover(file.environment, file.tables)
+        file.noteOwnWrite()
     }
 
     private func create() throws {

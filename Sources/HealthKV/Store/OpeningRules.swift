@@ -11,7 +11,10 @@ struct OpeningRules {
 
     /// Throws when the store must not be opened. A folder that does not exist breaks no rule.
     func check() throws(StoreError) {
-        guard let status = FileSystem.statusOfLink(folder) else { return try checkFileSystem(of: existingParent) }
+        guard let status = FileSystem.statusOfLink(folder) else {
+            try OpeningRules.refuseUnseen(folder)
+            return try checkFileSystem(of: existingParent)
+        }
         try OpeningRules.refuseLinks(folder)
         guard status.kind == .folder else {
             throw StoreError(
@@ -20,7 +23,10 @@ struct OpeningRules {
         try checkFileSystem(of: folder)
         try checkOwner(folder, status)
         for file in [data, lock] {
-            guard let status = FileSystem.statusOfLink(file) else { continue }
+            guard let status = FileSystem.statusOfLink(file) else {
+                try OpeningRules.refuseUnseen(file)
+                continue
+            }
             guard status.kind == .file else {
                 throw StoreError(.notAStore, path: file, "This is no file, so the folder holds no store")
             }
@@ -58,6 +64,17 @@ struct OpeningRules {
                 "This is a symbolic link, by which another could lead the store's data elsewhere; pass the folder itself"
             )
         }
+    }
+
+    /// Refuses a path that this process may not look at: nobody knows whether anything is there.
+    private static func refuseUnseen(_ path: String) throws(StoreError) {
+        guard let code = FileSystem.lookFailure(path) else { return }
+        let cause = LMDBError(.init(rawValue: code), operation: "lstat", path: path)
+        if cause.isRefusal {
+            throw StoreError(
+                .accessDenied, path: path, "This process may not look whether it is there", underlying: cause)
+        }
+        throw StoreError(.storage, path: path, "The system cannot look whether it is there", underlying: cause)
     }
 
     private func checkOwner(_ path: String, _ status: FileStatus) throws(StoreError) {

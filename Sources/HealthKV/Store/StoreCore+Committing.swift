@@ -13,7 +13,10 @@ extension StoreCore {
             let lmdb = try beginWrite(file)
             // Whoever replaces the file holds its lock meanwhile, so now it is known whether anybody has.
             let isRetired = try StoreCore.isRetired(lmdb, file)
-            if !isRetired, file.isInPlace(path) { return try commit(lmdb, file, room, body) }
+            if !isRetired, file.isInPlace(path, beforeWriting: true) {
+                defer { file.noteOwnWrite() }
+                return try commit(lmdb, file, room, body)
+            }
             file = try follow(file)
         }
     }

@@ -14,7 +14,9 @@ extension StoreCore {
         try following.withLock { _ in
             let present = try usableFile()
             if present !== old { return present }
-            if (try? StoreCore.isRetired(old)) ?? false { try FileReplacement(folder: path).finish(old.data) }
+            let isRetired = try? StoreCore.isRetired(old)
+            if isRetired == true { try FileReplacement(folder: path).finish(old.data) }
+            if isRetired == false { try refuseLostLock(old) }
             do {
                 // Whoever replaces a file rightly does away with its locks. To open another file with locks that this
                 // process holds would break them.
@@ -33,6 +35,20 @@ extension StoreCore {
                 throw wrapped
             }
         }
+    }
+
+    /// Refuses to go on when the data file is still there and its lock file is not: with a new one nobody would see those who
+    /// read by the old one, and the pages that they see would be used again. A retired file's lock goes rightly.
+    private func refuseLostLock(_ old: OpenFile) throws(StoreError) {
+        guard FileSystem.identity(of: path + "/data.mdb") == old.data,
+            FileSystem.identity(of: path + "/lock.mdb") != old.lock
+        else { return }
+        let error = StoreError(
+            .replaced, path: path,
+            "lock.mdb was removed or exchanged while the store was open: close the store in every process, then open it"
+        )
+        state.withLock { $0.replaced = error }
+        throw error
     }
 
     /// Whether the folder holds something that the store cannot go on with. Other failures, such as want of memory, may pass.
@@ -113,7 +129,7 @@ extension StoreCore {
             let file = try usableFile()
             let header = try StoreCore.header(file)
             state.withLock { state in
-                state.phase = .suspended
+                state.phase = .suspending
                 state.suspendedAt = header
             }
             return file
@@ -130,6 +146,7 @@ extension StoreCore {
             }
             pause(milliseconds: 1)
         }
+        state.withLock { $0.phase = .suspended }
     }
 
     func resume() throws {
@@ -139,7 +156,11 @@ extension StoreCore {
 
     private func resumeLocked() throws {
         try following.withLock { _ in
-            guard state.withLock({ $0.phase == .suspended }) else { return }
+            switch state.withLock({ $0.phase }) {
+            case .open: return
+            case .suspending: throw StoreError(.busy, path: path, "suspend() still waits for readers")
+            case .suspended: break
+            }
             do {
                 let (old, before) = state.withLock { ($0.file, $0.suspendedAt) }
                 let new = try registry.moving(self) { try openSuccessor(of: old, from: before) }

@@ -8,7 +8,7 @@ extension StoreCore {
         do {
             return try readInside(ticket, body)
         } catch {
-            throw StoreError.wrap(error, path: path)
+            throw wrapped(error)
         }
     }
 

@@ -117,7 +117,7 @@ extension StoreCore {
         do {
             return try box.wait()
         } catch {
-            throw StoreError.wrap(error, path: path)
+            throw wrapped(error)
         }
     }
 
@@ -167,7 +167,7 @@ extension StoreCore {
     /// not run again, since it may have had effects of its own.
     private func wrap(_ error: any Error) -> any Error {
         if let error = error as? LMDBError, error.code == .mapFull { ranOut.store(true, ordering: .relaxed) }
-        return StoreError.wrap(error, path: path)
+        return wrapped(error)
     }
 
     /// Runs the members in one transaction and tells each, once all is durable, how it went.

@@ -6,7 +6,12 @@ import Synchronization
 /// One open store: shared by all ``SampleStore``s that were opened on its file.
 final class StoreCore: Sendable {
     /// Where a store stands between opening and closing.
-    enum Phase { case open, suspended }
+    enum Phase {
+        case open
+        /// Takes no calls, and waits for readers before it gives the file back.
+        case suspending
+        case suspended
+    }
 
     struct State {
         var file: OpenFile
@@ -37,6 +42,8 @@ final class StoreCore: Sendable {
     let writer: Monitor<WriterThread?> = Monitor(nil)
     let watcher = CommitWatcher()
     let isPoisoned = Atomic<Bool>(false)
+    /// Whether anything of the file was found damaged since it was opened.
+    let sawDamage = Atomic<Bool>(false)
     /// Whether a transaction has failed for want of room in the map.
     let ranOut = Atomic<Bool>(false)
     /// Commits of this process since readers of ended ones were last looked for.
@@ -78,9 +85,16 @@ final class StoreCore: Sendable {
         }
         return try state.withLock { (state) throws(StoreError) in
             if let replaced = state.replaced { throw replaced }
-            if state.phase == .suspended { throw StoreError(.suspended, path: path, "The store is suspended") }
+            if state.phase != .open { throw StoreError(.suspended, path: path, "The store is suspended") }
             return state.file
         }
+    }
+
+    /// An error of any layer for the caller. A file that was found damaged gets no stamp.
+    func wrapped(_ error: any Error) -> any Error {
+        let error = StoreError.wrap(error, path: path)
+        if StoreError.isDamage(error) { sawDamage.store(true, ordering: .relaxed) }
+        return error
     }
 
     /// The tables of a store that exists; `nil` for an LMDB file without any, which others may have made.
@@ -116,7 +130,7 @@ final class StoreCore: Sendable {
     /// Whether the file is as sound at closing as it was found at opening.
     private var mayStamp: Bool {
         !options.readOnly && !isPoisoned.load(ordering: .acquiring) && !removesFolder.load(ordering: .relaxed)
-            && !options.limits.skipsWalk && !options.limits.skipsSync
+            && !sawDamage.load(ordering: .relaxed) && !options.limits.skipsWalk && !options.limits.skipsSync
             && identity.withLock { $0 } == FileSystem.identity(of: path + "/data.mdb")
     }
 
@@ -136,7 +150,7 @@ final class StoreCore: Sendable {
         // Readers end by themselves; none can begin, since every handle is closed.
         readers.wait { $0.isEmpty }
         while !environment.close() { pause(milliseconds: 1) }
-        if mayStamp { CloseStamp.write(folder: path, options.limits) }
+        if mayStamp { CloseStamp.write(folder: path, file, options.limits) }
         if removesFolder.load(ordering: .relaxed) {
             FileSystem.remove(path + "/data.mdb")
             FileSystem.remove(path + "/lock.mdb")

@@ -9,10 +9,11 @@ final class StoreRegistry: Sendable {
         var users: Int
     }
 
-    private let entries = Monitor<[FileIdentity: Entry]>([:])
+    /// In no order, since few are open at a time. A suspended store holds no file, so the number of its file may be another's.
+    private let entries = Monitor<[Entry]>([])
 
-    /// Files whose last user is gone and whose closing is not finished: opening one waits for it.
-    private let closing = Monitor<Set<FileIdentity>>([])
+    /// Stores whose last user is gone and whose closing is not finished: opening their files waits for it.
+    private let closing = Monitor<[StoreCore]>([])
 
     func open(_ folder: String, _ options: SampleStore.Options) throws -> StoreCore {
         let notices = NoticeBoard(options.onNotice)
@@ -20,8 +21,7 @@ final class StoreRegistry: Sendable {
             followReplaced(folder)
             while true {
                 if let core = try openUnlessClosing(folder, options, notices) { return core }
-                let file = FileSystem.identity(of: folder + "/data.mdb")
-                closing.wait { file.map($0.contains) != true }
+                closing.wait { !$0.contains { $0.hasFile(of: folder) } }
             }
         }
     }
@@ -32,7 +32,7 @@ final class StoreRegistry: Sendable {
         guard let place = FileSystem.identity(of: folder), let present = FileSystem.identity(of: folder + "/data.mdb")
         else { return }
         let others = entries.withLock { entries in
-            entries.filter { $0.key != present && !$0.value.core.environment.isForked }.map(\.value.core)
+            entries.map(\.core).filter { $0.identity.withLock { $0 } != present && !$0.environment.isForked }
         }
         for core in others where FileSystem.identity(of: core.path) == place {
             // One that cannot go on says so itself, and is not shared.
@@ -47,29 +47,59 @@ final class StoreRegistry: Sendable {
         // Before a store that is open is shared, whose rules were checked by another path.
         try OpeningRules.refuseLinks(folder)
         return try entries.withLock { entries in
-            let file = folder + "/data.mdb"
-            let known = FileSystem.identity(of: file)
-            if let known, closing.withLock({ $0.contains(known) }) { return nil }
-            if let known, var entry = entries[known], !entry.core.environment.isForked {
-                guard !entry.core.isPoisoned.load(ordering: .acquiring) else {
-                    throw StoreError(
-                        .poisoned, path: folder, "The store is open in this process, and a commit of it has failed")
-                }
-                guard options.readOnly || !entry.core.options.readOnly else {
-                    throw StoreError(
-                        .readOnly, path: folder, "The store is already open in this process, for reading only")
-                }
-                entry.users += 1
-                entries[known] = entry
-                return entry.core
+            if closing.withLock({ $0.contains { $0.hasFile(of: folder) } }) { return nil }
+            let known = FileSystem.identity(of: folder + "/data.mdb")
+            if let known, let index = StoreRegistry.index(of: known, in: folder, entries) {
+                try StoreRegistry.checkShareable(entries[index].core, folder, options)
+                entries[index].users += 1
+                return entries[index].core
             }
+            try StoreRegistry.refuseSharedLock(folder, entries.map(\.core))
             let core = try StoreCore(folder: folder, options: options, registry: self, notices: notices)
             let opened = core.file
             // Without locks nothing is shared and nothing can be broken.
             guard opened.access == .locked else { return core }
             core.identity.withLock { $0 = opened.data }
-            entries[opened.data] = Entry(core: core, users: 1)
+            entries.append(Entry(core: core, users: 1))
             return core
+        }
+    }
+
+    /// Where the store stands that has a file open, or that has given it back and will take it again from this folder.
+    private static func index(of file: FileIdentity, in folder: String, _ entries: [Entry]) -> Int? {
+        entries.firstIndex { entry in
+            let core = entry.core
+            guard core.identity.withLock({ $0 }) == file, !core.environment.isForked else { return false }
+            return core.holdsFile || FileSystem.identity(of: core.path) == FileSystem.identity(of: folder)
+        }
+    }
+
+    private static func checkShareable(
+        _ core: StoreCore, _ folder: String, _ options: SampleStore.Options
+    ) throws(StoreError) {
+        if core.isPoisoned.load(ordering: .acquiring) {
+            throw StoreError(
+                .poisoned, path: folder, "The store is open in this process, and a commit of it has failed")
+        }
+        if core.state.withLock({ $0.replaced }) != nil {
+            throw StoreError(
+                .replaced, path: folder, "A handle of this process has found its file replaced: close that handle first"
+            )
+        }
+        guard options.readOnly || !core.options.readOnly else {
+            throw StoreError(.readOnly, path: folder, "The store is already open in this process, for reading only")
+        }
+    }
+
+    /// Refuses to open a lock file that this process has open beside another data file: closing either would drop the locks
+    /// of both, and LMDB would begin the table of readers anew under those who read.
+    private static func refuseSharedLock(_ folder: String, _ others: [StoreCore]) throws(StoreError) {
+        guard let lock = FileSystem.identity(of: folder + "/lock.mdb") else { return }
+        for other in others where other.holdsFile && other.file.lock == lock && !other.environment.isForked {
+            throw StoreError(
+                .replaced, path: folder,
+                "data.mdb was replaced or removed while this process had it open: close the handle that has the old file first"
+            )
         }
     }
 
@@ -77,22 +107,18 @@ final class StoreRegistry: Sendable {
     /// store meanwhile.
     func moving(_ core: StoreCore, _ open: () throws -> OpenFile) throws -> OpenFile {
         try entries.withLock { entries in
+            let others = entries.map(\.core).filter { $0 !== core && $0.holdsFile && !$0.environment.isForked }
             // LMDB must not have it open twice.
-            if let found = FileSystem.identity(of: core.path + "/data.mdb"), let other = entries[found],
-                other.core !== core
+            if let found = FileSystem.identity(of: core.path + "/data.mdb"),
+                others.contains(where: { $0.identity.withLock { $0 } == found })
             {
                 throw StoreError(
                     .replaced, path: core.path, "The file that took its place is open in this process already")
             }
+            try StoreRegistry.refuseSharedLock(core.path, others)
             let new = try open()
-            guard let old = core.identity.withLock({ $0 }), old != new.data else { return new }
-            if let entry = entries.removeValue(forKey: old) {
-                entries[new.data] = entry
-            } else {
-                // Its last user has just let go of it, and it is closed when this has ended.
-                closing.withLock { _ = $0.insert(new.data) }
-            }
-            core.identity.withLock { $0 = new.data }
+            // Without one it is not known here.
+            core.identity.withLock { if $0 != nil { $0 = new.data } }
             return new
         }
     }
@@ -100,21 +126,29 @@ final class StoreRegistry: Sendable {
     /// Gives one use back; the last one closes.
     func release(_ core: StoreCore) throws {
         guard core.identity.withLock({ $0 }) != nil else { return core.shutDown() }
-        let last: FileIdentity? = entries.withLock { entries in
-            guard let identity = core.identity.withLock({ $0 }), var entry = entries[identity], entry.core === core
-            else { return nil }
-            entry.users -= 1
-            entries[identity] = entry.users > 0 ? entry : nil
-            guard entry.users == 0 else { return nil }
+        let isLast = entries.withLock { entries in
+            guard let index = entries.firstIndex(where: { $0.core === core }) else { return false }
+            entries[index].users -= 1
+            guard entries[index].users == 0 else { return false }
+            entries.remove(at: index)
             // Before anybody can open the file again: LMDB must not have it open twice.
-            closing.withLock { _ = $0.insert(identity) }
-            return identity
+            closing.withLock { $0.append(core) }
+            return true
         }
-        guard let last else { return }
+        guard isLast else { return }
         core.shutDown()
-        closing.update { files in
-            files.remove(last)
-            if let moved = core.identity.withLock({ $0 }) { files.remove(moved) }
-        }
+        closing.update { $0.removeAll { $0 === core } }
+    }
+}
+
+extension StoreCore {
+    /// Whether the file is open: a suspended store has given it back.
+    fileprivate var holdsFile: Bool { state.withLock { $0.phase != .suspended } }
+
+    /// Whether a file of a folder is one that the store knows as its own.
+    fileprivate func hasFile(of folder: String) -> Bool {
+        if let data = FileSystem.identity(of: folder + "/data.mdb"), identity.withLock({ $0 }) == data { return true }
+        guard let lock = FileSystem.identity(of: folder + "/lock.mdb") else { return false }
+        return file.lock == lock
     }
 }

@@ -47,6 +47,53 @@ struct CloseStampTests {
         }
     }
 
+    @Test("What another program writes into an open store is not vouched for", arguments: [false, true])
+    func changedWhileOpen(writes: Bool) throws {
+        let file = try DamagedFile(limits: limits)
+        var options = SampleStore.Options()
+        options.limits = limits
+        options.maintainsWhenIdle = false
+        let store = try SampleStore.open(at: file.folder.path, options: options)
+        // Beyond the coarseness of the file's times.
+        pause(milliseconds: 50)
+        let first = try #require(try file.bytes.first)
+        try file.fill(first, 0..<1)
+        pause(milliseconds: 50)
+        if writes { try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(1))) }
+        try store.close()
+        #expect(FileSystem.size(of: stamp(file)) == nil)
+        #expect(try file.readAll(limits: limits) == 3_000)
+        #expect(CloseStamp.isMatching(folder: file.folder.path, limits), "the next opening has walked it")
+    }
+
+    @Test("Pages that were damaged under an idle store are found at the next opening")
+    func damagedWhileOpen() throws {
+        let file = try DamagedFile(limits: limits)
+        var options = SampleStore.Options()
+        options.limits = limits
+        options.maintainsWhenIdle = false
+        let store = try SampleStore.open(at: file.folder.path, options: options)
+        pause(milliseconds: 50)
+        let leaves = try file.pages(kind: 2)
+        try file.change { bytes in
+            for page in leaves { for index in page * 4_096..<(page + 1) * 4_096 { bytes[index] = 0 } }
+        }
+        try store.close()
+        expectError(.damaged) { try file.readAll(limits: limits) }
+    }
+
+    @Test("A session that has found damage leaves no stamp")
+    func damageFound() throws {
+        let file = try DamagedFile(limits: limits)
+        let pages = try file.pages(kind: 4)
+        try file.change { bytes in
+            for page in pages { for index in page * 4_096 + 16..<(page + 1) * 4_096 { bytes[index] = 0 } }
+        }
+        // Bodies are not walked: opening goes well.
+        expectError(.damaged) { try file.readAll(limits: limits) }
+        #expect(FileSystem.size(of: stamp(file)) == nil)
+    }
+
     @Test("A stamp with a wrong byte is none")
     func torn() throws {
         let file = try DamagedFile(limits: limits)

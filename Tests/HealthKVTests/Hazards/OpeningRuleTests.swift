@@ -64,6 +64,41 @@ import Testing
         #expect(refusal(folder.path + "/none", reading)?.code == .noStore)
     }
 
+    @Test("A path that the system cannot look at is not taken for one where nothing is")
+    func unseen() throws {
+        let folder = TemporaryFolder()
+        let long = folder.path + "/" + String(repeating: "a", count: 300)
+        FileSystem.write([1], to: folder.path + "/file")
+        #expect(FileSystem.lookFailure(long) == ENAMETOOLONG)
+        #expect(FileSystem.lookFailure(folder.path) == nil)
+        for nothing in ["/none", "/none/inner", "/file/inner"] {
+            #expect(FileSystem.lookFailure(folder.path + nothing) == nil)
+        }
+        for options in [SampleStore.Options(), reading] {
+            let refusal = refusal(long, options)
+            #expect(refusal?.code == .storage && refusal?.path == long, "\(String(describing: refusal))")
+        }
+    }
+
+    @Test(
+        "A folder that this process may not look into is refused as that, and is not one without a store",
+        .enabled(if: Machine.isRoot, "only the superuser becomes another user"))
+    func hidden() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.path + "/store"
+            try SampleStore.open(at: path).close()
+            FileSystem.protect(folder.path, mode: 0o755)
+            try #require(setgid(65_534) == 0 && setuid(65_534) == 0)
+            var options = SampleStore.Options()
+            options.readOnly = true
+            expectError(.accessDenied) { try SampleStore.open(at: path, options: options).close() }
+            expectError(.accessDenied) { try SampleStore.open(at: path + "/inner", options: options).close() }
+            expectError(.accessDenied) { try SampleStore.open(at: path + "/inner").close() }
+            expectError(.accessDenied) { try SampleStore.check(at: path) }
+        }
+    }
+
     @Test(
         "A store of another user is refused for writing unless tolerated, and may be read",
         .enabled(if: Machine.isRoot, "only the superuser gives files away"))

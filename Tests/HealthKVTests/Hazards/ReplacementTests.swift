@@ -97,6 +97,58 @@ import TestSupport
         try again.close()
     }
 
+    @Test("Who comes to a file that was put beside the locks of another is told to close that one first")
+    func besideForeignLocks() async throws {
+        let folder = TemporaryFolder()
+        let (path, other) = (folder.path + "/store", folder.path + "/other")
+        try SampleStore.open(at: other).close()
+        let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+        // Far beyond the transactions of the other file.
+        for day in 0..<20 { try store.add(1, day: day) }
+        #expect(FileSystem.rename(other + "/data.mdb", to: path + "/data.mdb"))
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            do {
+                try SampleStore.open(at: path, options: .small(mapSize: 64 << 20)).close()
+                Issue.record("the file was opened with the locks of another")
+            } catch let error as StoreError {
+                #expect(error.code == .replaced && error.detail.contains("belongs to another data.mdb"), "\(error)")
+            }
+        }
+        try store.close()
+        let again = try SampleStore.open(at: path)
+        #expect(try again.read { try $0.count() } == 0)
+        try again.close()
+    }
+
+    @Test(
+        "When its lock file alone is removed a store says so at the next call, and nothing is lost when all have closed it"
+    )
+    func lockRemoved() throws {
+        let folder = TemporaryFolder()
+        let options = SampleStore.Options.small(mapSize: 64 << 20)
+        for writesFirst in [true, false] {
+            let path = folder.path + "/store-\(writesFirst)"
+            let store = try SampleStore.open(at: path, options: options)
+            try store.add(10, day: 0)
+            #expect(FileSystem.remove(path + "/lock.mdb"))
+            if writesFirst { expectError(.replaced) { try store.add(10, day: 1) } }
+            do {
+                _ = try store.read { try $0.count() }
+                Issue.record("a reader was not told")
+            } catch let error as StoreError {
+                #expect(error.code == .replaced && error.detail.contains("lock.mdb was removed"), "\(error)")
+            }
+            expectError(.replaced) { try store.add(10, day: 1) }
+            #expect(FileSystem.size(of: path + "/lock.mdb") == nil, "no other locks beside those that are held")
+            try store.close()
+            let again = try SampleStore.open(at: path, options: options)
+            #expect(try again.read { try $0.count() } == 10)
+            try again.add(10, day: 1)
+            try again.expectClean()
+            try again.close()
+        }
+    }
+
     @Test("A store that is replaced by an earlier state of itself says so instead of going back in time")
     func restoredBeneath() throws {
         let folder = TemporaryFolder()

@@ -59,6 +59,19 @@ struct StoreAccessTests {
         #expect(!load.errors.contains("option"))
     }
 
+    @Test(
+        "A folder that may not be looked into is not called one without a store",
+        .enabled(if: geteuid() != 0, "the superuser may look everywhere"))
+    func hidden() throws {
+        try set([.posixPermissions: 0o000], "S")
+        defer { try? set([.posixPermissions: 0o700], "S") }
+        for words in [["info", "S"], ["check", "S"], ["load", "S"]] {
+            let run = try bench.run(words, input: nil)
+            #expect(run.code == 1 && run.errors.contains("Correct the permissions"), "\(words): \(run.errors)")
+            #expect(!run.errors.contains("There is no store"))
+        }
+    }
+
     @Test("A link is refused with advice for somebody at a terminal")
     func link() throws {
         try FileManager.default.createSymbolicLink(

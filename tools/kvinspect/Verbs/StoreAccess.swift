@@ -59,8 +59,16 @@ enum StoreAccess {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
+    /// Whether there is a store, or may be one where this process may not look: opening it tells what is in the way.
     static func holdsStore(_ folder: String) -> Bool {
-        FileManager.default.fileExists(atPath: "\(folder)/\(dataFile)")
+        let path = "\(folder)/\(dataFile)"
+        if FileManager.default.fileExists(atPath: path) { return true }
+        do {
+            _ = try FileManager.default.attributesOfItem(atPath: path)
+            return false
+        } catch {
+            return (error as? CocoaError)?.code == .fileReadNoPermission
+        }
     }
 
     /// The exit code of an error that the store gave.
