@@ -6,7 +6,9 @@ extension SampleStore {
     /// Copies the store as it is to a new folder while it is in use. When this returns the copy is durable, and its pages have been
     /// read back and looked at as those of a store that is opened.
     ///
-    /// The folder must not be there or be empty, and must not lie in the store's own.
+    /// The folder must not be there or be empty, and must not lie in the store's own. Wherever the copy is used, also when its
+    /// `data.mdb` is written over the store's to restore it, it goes on as another replica with a new epoch: change tokens from
+    /// before are refused, and peers are compared anew.
     ///
     /// ```swift
     /// try store.backup(to: folder + "-backup")
@@ -57,24 +59,25 @@ extension SampleStore {
     }
 
     /// Walks the pages of a copy, brings its header in step with its transaction id, which compaction starts anew, and verifies it.
-    /// A copy that takes the place of the original keeps its identity, so it gets the record of its new place.
+    /// A copy that takes the place of the original keeps its identity, so it gets the record of its new place; any other gets
+    /// one that fits no file, so that it is known as a copy also where it is written over the file that it was made of.
     static func settleCopy(
         _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ limits: EngineLimits
     ) throws {
         limits.atCopy?(folder)
         let environment = try StoreCore.openChecked(folder, Environment.Options(), limits)
         defer { _ = environment.close() }
-        if compacting {
-            var transaction = try environment.beginWrite()
-            let tables = try Tables(creatingIn: &transaction, environment)
-            var header = try StoreHeader.read(transaction.view, tables)
-            header.transaction = UInt64(transaction.id)
-            try transaction.put(tables[.meta], StoreHeader.key, header.value)
-            if keepsPlace, let place = StorePlace(of: folder + "/data.mdb") {
-                try transaction.put(tables[.meta], StorePlace.key, place.value(commit: header.commit))
-            }
-            try transaction.commit()
+        // What is written below would make up for a header that was wrong in the original.
+        if !compacting { try verifyHeader(environment, folder) }
+        var transaction = try environment.beginWrite()
+        let tables = try Tables(creatingIn: &transaction, environment)
+        var header = try StoreHeader.read(transaction.view, tables)
+        header.transaction = UInt64(transaction.id)
+        try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        if let place = keepsPlace ? StorePlace(of: folder + "/data.mdb") : .ofCopy {
+            try transaction.put(tables[.meta], StorePlace.key, place.value(commit: header.commit))
         }
+        try transaction.commit()
         try verifyHeader(environment, folder)
         _ = environment.close()
         FileSystem.remove(folder + "/lock.mdb")
