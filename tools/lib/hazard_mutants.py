@@ -61,6 +61,8 @@ MUTANTS = [
            "if MUTANT { return }\n        readers.wait { $0.isEmpty }\n        while !environment.close()"),
     Mutant("fork", "HealthKVTests.ReaderHazardTests/fork", "Sources/LMDB/Environment.swift",
            "forkGeneration != ForkWatch.generation }", "!MUTANT && forkGeneration != ForkWatch.generation }"),
+    Mutant("fork", "HealthKVTests.ReaderHazardTests/fork", "Sources/LMDB/ForkWatch.swift",
+           "{ generation != ForkWatch.generation }", "{ !MUTANT && generation != ForkWatch.generation }"),
     Mutant("long-keys", "HealthKVTests.ReaderHazardTests/longKeys", "Sources/HealthKV/Names/NameRecords.swift",
            "let words = IdentityHash.words(of: bytes, hashKey)",
            "if MUTANT { return bytes }\n        let words = IdentityHash.words(of: bytes, hashKey)"),

@@ -37,6 +37,7 @@ final class StoreCore: Sendable {
     let writer: Monitor<WriterThread?> = Monitor(nil)
     let watcher = CommitWatcher()
     let isPoisoned = Atomic<Bool>(false)
+    let fork = ForkMark()
     /// Whether a transaction has failed for want of room in the map.
     let ranOut = Atomic<Bool>(false)
     /// Commits of this process since readers of ended ones were last looked for.
