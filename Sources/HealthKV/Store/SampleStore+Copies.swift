@@ -47,14 +47,7 @@ extension SampleStore {
             _ = FileSystem.flush(folder: FileSystem.parent(of: place.folder))
         } catch {
             CopyPlace.remove(partial)
-            if let error = error as? StoreError, error.code == .damaged {
-                throw StoreError(
-                    .damaged, path: path,
-                    "The copy is damaged and was removed, and the store may be too: \(error.detail)")
-            }
-            // What LMDB finds damaged while it copies stands in the store itself.
-            if let error = error as? LMDBError, StoreError.isDamage(error) { throw StoreError.wrap(error, path: path) }
-            throw StoreError.wrap(error, path: folder)
+            throw StoreError.wrap(StoreError.ofCopy(error, store: path), path: folder)
         }
     }
 
@@ -65,7 +58,10 @@ extension SampleStore {
         _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ limits: EngineLimits
     ) throws {
         limits.atCopy?(folder)
-        let environment = try StoreCore.openChecked(folder, Environment.Options(), limits)
+        var lmdb = Environment.Options()
+        // As for a store: beyond the limit LMDB refuses what would otherwise end the process by a signal.
+        lmdb.mapSize = max(1 << 20, min(lmdb.mapSize, FileSystem.fileSizeLimit ?? .max))
+        let environment = try StoreCore.openChecked(folder, lmdb, limits)
         defer { _ = environment.close() }
         // What is written below would make up for a header that was wrong in the original.
         if !compacting { try verifyHeader(environment, folder) }
@@ -88,6 +84,19 @@ extension SampleStore {
         guard let tables = try Tables(in: transaction, environment),
             try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
         else { throw StoreError(.damaged, path: folder, "The copy does not agree with itself") }
+    }
+}
+
+extension StoreError {
+    /// An error that was met while a store was copied. Damage is told of the store: the copy is gone when somebody reads of it.
+    static func ofCopy(_ error: any Error, store: String) -> any Error {
+        if let error = error as? StoreError, error.code == .damaged {
+            return StoreError(
+                .damaged, path: store, "The copy is damaged and was removed, and the store may be too: \(error.detail)"
+            )
+        }
+        // What LMDB finds damaged while it copies stands in the store itself.
+        return isDamage(error) ? wrap(error, path: store) : error
     }
 }
 

@@ -81,7 +81,10 @@ import TestSupport
         let before = try store.digest()
         expectError(.damaged) { try store.compact(to: folder.path + "/copy") }
         if cuts { expectError(.damaged) { try store.backup(to: folder.path + "/copy") } }
-        expectError(.damaged) { try store.compactInPlace() }
+        let error = #expect(throws: StoreError.self) { try store.compactInPlace() }
+        #expect(error?.code == .damaged && error?.path == store.path)
+        let text = String(describing: error)
+        #expect(!text.contains(UnfinishedFolder.prefix), "the folder is gone when somebody reads of it: \(text)")
         #expect(FileSystem.names(in: folder.path) == ["store"])
         #expect(FileSystem.names(in: folder.path + "/store")?.sorted() == ["data.mdb", "lock.mdb"])
         #expect(try store.digest() == before)
