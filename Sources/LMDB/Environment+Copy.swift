@@ -29,7 +29,7 @@ extension Environment {
             let code = watchedCopy(to: descriptor, compacting, progress ?? { _ in true })
             if code != MDB_SUCCESS {
                 failure = (meaning(of: code, compacting), "mdb_env_copyfd2")
-            } else if !isFlushed(descriptor) {
+            } else if !FileSystem.isFlushed(descriptor) {
                 failure = (errno, "fsync")
             }
             if closeFile(descriptor) != 0, failure == nil { failure = (errno, "close") }
@@ -93,16 +93,7 @@ extension Environment {
         let descriptor = openFile(folder, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw LMDBError(errno, "open", folder) }
         defer { _ = closeFile(descriptor) }
-        guard isFlushed(descriptor) else { throw LMDBError(errno, "fsync", folder) }
-    }
-
-    private func isFlushed(_ descriptor: Int32) -> Bool {
-        #if canImport(Darwin)
-            // Plain fsync on Apple systems does not flush the drive.
-            fcntl(descriptor, F_FULLFSYNC) == 0 || fsync(descriptor) == 0
-        #else
-            fsync(descriptor) == 0
-        #endif
+        guard FileSystem.isFlushed(descriptor) else { throw LMDBError(errno, "fsync", folder) }
     }
 }
 

@@ -44,7 +44,13 @@ extension SampleStore {
             guard FileSystem.rename(partial, to: place.folder) else {
                 throw StoreError(.storage, path: folder, "The copy cannot be given its name")
             }
-            _ = FileSystem.flush(folder: FileSystem.parent(of: place.folder))
+            // Somebody may have opened it by its name already, so it stays.
+            guard FileSystem.flush(folder: FileSystem.parent(of: place.folder)) else {
+                throw StoreError(
+                    .storage, path: folder,
+                    "The copy is whole and in its folder, but its name cannot be made durable in the one above, which must be readable: "
+                        + "a power cut may take the name away")
+            }
         } catch {
             CopyPlace.remove(partial)
             throw StoreError.wrap(StoreError.ofCopy(error, store: path), path: folder)
