@@ -151,6 +151,48 @@ import TestSupport
         try store.close()
     }
 
+    @Test("Suspending waits for no longer than it may: not for a write that waits, nor for an exchange of the file")
+    func suspendingInTime() throws {
+        let store = try SampleStore.temporary(options: .small(mapSize: 64 << 20))
+        try store.add(10, day: 0)
+        let core = store.core
+        for holdsFile in [false, true] {
+            let (begun, end) = (Gate(), Monitor(false))
+            let holder = Thread {
+                // Without limits to the waiting suspending would still come to its end.
+                func hold() {
+                    begun.open()
+                    end.wait(atMost: .seconds(10)) {
+                        $0
+                    } then: { _ in
+                    }
+                }
+                if holdsFile { return core.following.withLock { _ in hold() } }
+                // As another process would.
+                guard let transaction = try? core.environment.beginWrite() else { return }
+                hold()
+                _ = consume transaction
+            }
+            begun.wait()
+            let writer = Thread { _ = try? store.add(10, day: holdsFile ? 2 : 1) }
+            if !holdsFile { pause(milliseconds: 50) }
+            let start = ContinuousClock.now
+            expectError(.busy) { try store.suspend(within: .milliseconds(200)) }
+            #expect(start.duration(to: .now) < .seconds(5))
+            #expect(try store.read { try $0.count() } >= 10, "the store is not suspended")
+            end.update { $0 = true }
+            holder.join()
+            writer.join()
+        }
+        #expect(try store.read { try $0.count() } == 30)
+        try store.suspend()
+        expectError(.suspended) { try store.add(10, day: 3) }
+        try store.resume()
+        try store.add(10, day: 3)
+        try store.expectClean()
+        try store.close()
+    }
+
     @Test(
         "A process that is killed between two steps of compacting in place loses nothing, and readers keep what they see",
         arguments: ReplacementStep.allCases)
