@@ -156,6 +156,17 @@ extension StoreError {
     /// Whether an error of any layer says that there is no room for what was to be written.
     static func isFull(_ error: any Error) -> Bool { (wrap(error, path: "") as? StoreError)?.code == .full }
 
+    /// The same error, told of the folder that the caller knows instead of one that was made for a moment.
+    static func retold(_ error: any Error, of folder: String) -> any Error {
+        switch error {
+        case let error as StoreError:
+            StoreError(
+                error.code, path: folder, error.detail, underlying: error.underlying.map { retold($0, of: folder) })
+        case let error as LMDBError: LMDBError(error.code, operation: error.operation, path: folder)
+        default: error
+        }
+    }
+
     /// Any error of the layers below as an error of the store.
     static func wrap(_ error: any Error, path: String) -> any Error {
         switch error {

@@ -27,7 +27,7 @@ extension DataFile {
             page += try pass.clear(&bytes, page, path)
         }
         for value in pass.values { try pass.clearTail(of: value, path) }
-        guard fsync(descriptor) == 0 else { throw LMDBError(errno, "fsync", path) }
+        guard FileSystem.isFlushed(descriptor) else { throw LMDBError(errno, "fsync", path) }
     }
 }
 

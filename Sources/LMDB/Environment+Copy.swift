@@ -26,10 +26,10 @@ extension Environment {
             let descriptor = openFile(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options.fileMode)
             guard descriptor >= 0 else { throw LMDBError(errno, "open", folder) }
             var failure: (code: Int32, operation: StaticString)?
-            let code = progress.map { watchedCopy(to: descriptor, compacting, $0) } ?? copy(to: descriptor, compacting)
+            let code = watchedCopy(to: descriptor, compacting, progress ?? { _ in true })
             if code != MDB_SUCCESS {
                 failure = (meaning(of: code, compacting), "mdb_env_copyfd2")
-            } else if !isFlushed(descriptor) {
+            } else if !FileSystem.isFlushed(descriptor) {
                 failure = (errno, "fsync")
             }
             if closeFile(descriptor) != 0, failure == nil { failure = (errno, "close") }
@@ -64,7 +64,8 @@ extension Environment {
         return code
     }
 
-    /// Copies on a thread of its own, since LMDB asks nobody whether to go on.
+    /// Copies on a thread of its own, since LMDB asks nobody whether to go on, and since on others a write beyond the limit of the
+    /// process on file sizes would end the process.
     private func watchedCopy(to descriptor: Int32, _ compacting: Bool, _ progress: (Int) -> Bool) -> Int32 {
         guard progress(0) else { return ECANCELED }
         let outcome = Monitor<Int32?>(nil)
@@ -92,16 +93,7 @@ extension Environment {
         let descriptor = openFile(folder, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw LMDBError(errno, "open", folder) }
         defer { _ = closeFile(descriptor) }
-        guard isFlushed(descriptor) else { throw LMDBError(errno, "fsync", folder) }
-    }
-
-    private func isFlushed(_ descriptor: Int32) -> Bool {
-        #if canImport(Darwin)
-            // Plain fsync on Apple systems does not flush the drive.
-            fcntl(descriptor, F_FULLFSYNC) == 0 || fsync(descriptor) == 0
-        #else
-            fsync(descriptor) == 0
-        #endif
+        guard FileSystem.isFlushed(descriptor) else { throw LMDBError(errno, "fsync", folder) }
     }
 }
 

@@ -118,6 +118,7 @@ extension FileSystem {
 /// of opening; whoever puts another file in its place holds it alone.
 public struct FolderLock: ~Copyable {
     private let descriptor: Int32
+    private let mark = ForkMark()
 
     /// Waits for the lock. On a medium without such locks there is none, and nobody waits.
     public init(_ folder: String, exclusive: Bool) {
@@ -128,5 +129,5 @@ public struct FolderLock: ~Copyable {
 
     public var isHeld: Bool { descriptor >= 0 }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit { if descriptor >= 0 { mark.unlockAndClose(descriptor) } }
 }

@@ -139,7 +139,17 @@ public enum FileSystem {
         let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        return fsync(descriptor) == 0
+        return isFlushed(descriptor)
+    }
+
+    /// Waits until what was written to an open file or folder is on the disk.
+    static func isFlushed(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+            // Plain fsync on Apple systems does not flush the drive.
+            fcntl(descriptor, F_FULLFSYNC) == 0 || fsync(descriptor) == 0
+        #else
+            fsync(descriptor) == 0
+        #endif
     }
 
     /// The names in a folder; `nil` when it cannot be read.

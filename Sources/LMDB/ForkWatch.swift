@@ -8,6 +8,15 @@ import Synchronization
     import Darwin
 #endif
 
+/// Tells a forked child from the process that made this, without a lock, which a thread that the child lacks may hold.
+public struct ForkMark: Sendable {
+    private let generation = ForkWatch.generation
+
+    public init() {}
+
+    public var isForked: Bool { generation != ForkWatch.generation }
+}
+
 /// Counts the forks between this process and the one that first asked. A child shares the map and the reader slots of
 /// its parent but none of its locks, so it must neither use nor close what the parent opened. Asking for the process
 /// id at each transaction would cost a system call; the count is one load.

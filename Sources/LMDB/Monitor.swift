@@ -50,6 +50,15 @@ public final class Monitor<State>: @unchecked Sendable {
         return try body(&state)
     }
 
+    /// Runs `body` under the lock; answers `nil` when somebody else holds it.
+    public func withLockIfFree<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return try body(&state)
+    }
+
     /// Changes the state and wakes all who wait.
     public func update<Result>(_ body: (inout State) -> Result) -> Result {
         withLock { state in

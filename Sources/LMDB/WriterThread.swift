@@ -104,6 +104,30 @@ public final class WriterThread: Sendable {
         state.wait { !$0.isRunning }
     }
 
+    /// The same for `period` at most. Answers false, and takes jobs again, when the thread has not ended by then.
+    public func stop(atMost period: Duration) -> Bool {
+        state.update { $0.isStopping = true }
+        return state.wait(atMost: period) { state in
+            !state.isRunning
+        } then: { state in
+            if state.isRunning { state.isStopping = false }
+            return !state.isRunning
+        }
+    }
+
+    /// Does work on a thread of its own and waits for its end: there a write beyond the limit of the process on file sizes is an
+    /// error, and not the end of the process. Answers `nil` when the system has no thread to give.
+    public static func apart<Result: Sendable>(_ work: @escaping @Sendable () -> Result) -> Result? {
+        let result = Monitor<Result?>(nil)
+        let thread = WriterThread(name: "copy", idlePeriod: .zero)
+        thread.perform {
+            let value = work()
+            result.withLock { $0 = value }
+        }
+        thread.stop()
+        return result.withLock { $0 }
+    }
+
     private func start() -> Bool {
         var attributes = pthread_attr_t()
         unsafe pthread_attr_init(&attributes)

@@ -43,6 +43,32 @@ import TestSupport
             try environment.expectIntact()
         }
     }
+
+    @Test("A lock on a folder that is given back is free, also while a child that was forked meanwhile lives")
+    func folderLocks() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let claim = try #require(FolderClaim(folder.path))
+            var ends: [Int32] = [-1, -1]
+            #expect(unsafe pipe(&ends) == 0)
+            let child = forkProcess()
+            if child == 0 {
+                close(ends[1])
+                var byte: UInt8 = 0
+                // Until the parent has looked, or has ended.
+                _ = unsafe read(ends[0], &byte, 1)
+                _exit(0)
+            }
+            claim.release()
+            let again = FolderClaim(folder.path)
+            #expect(again != nil, "the child has the descriptor, and no right to the lock")
+            again?.release()
+            close(ends[1])
+            var status: Int32 = -1
+            #expect(unsafe waitpid(child, &status, 0) == child)
+            #expect(status == 0)
+        }
+    }
 }
 
 /// Swift hides `fork`, since little works in the child; that little is what is tested here.

@@ -142,6 +142,23 @@ import TestSupport
         #expect(log.all.sorted() == Array(0..<1600))
     }
 
+    @Test("A stop that is not waited for to its end is taken back, and the thread takes jobs again")
+    func boundedStop() {
+        let writer = WriterThread(idlePeriod: .seconds(60))
+        let (begun, end, log) = (Gate(), Gate(), Log())
+        writer.perform {
+            begun.open()
+            end.wait()
+        }
+        begun.wait()
+        #expect(!writer.stop(atMost: .milliseconds(20)))
+        #expect(writer.perform { log.note(1) })
+        end.open()
+        #expect(writer.stop(atMost: .seconds(30)))
+        #expect(log.all == [1])
+        #expect(!writer.perform { log.note(2) })
+    }
+
     @Test("Write transactions run on the writer's thread")
     func transactions() throws {
         let folder = TemporaryFolder()

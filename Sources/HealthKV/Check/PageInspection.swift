@@ -12,9 +12,13 @@ struct PageInspection {
 
     /// A writer that is at work may use pages of this snapshot again while they are read: then it is read again.
     private static let attempts = 5
+    /// How often meta pages are read that a writer may be writing.
+    private static let metaAttempts = 200
 
     /// Inspects the newest snapshot of the data file in a folder.
-    init(folder: String, limit: Int) throws {
+    ///
+    /// - Parameter atWalk: called when the meta pages are read and the others are not, so that tests can write meanwhile.
+    init(folder: String, limit: Int, atWalk: () throws -> Void = {}) throws {
         let file: PageFile
         do {
             file = try PageFile(path: folder + "/data.mdb")
@@ -23,9 +27,10 @@ struct PageInspection {
         } catch {
             throw StoreError.unopened(folder, error)
         }
-        var inspection = try PageInspection(file, folder, limit: limit)
-        for _ in 1..<PageInspection.attempts where !inspection.isSound && inspection.hasMoved {
-            inspection = try PageInspection(file, folder, limit: limit)
+        var inspection = try PageInspection(file, folder, limit: limit, atWalk)
+        for _ in 1..<PageInspection.attempts
+        where !inspection.isSound && (inspection.hasMoved || inspection.walk == nil) {
+            inspection = try PageInspection(file, folder, limit: limit, atWalk)
         }
         self = inspection
     }
@@ -40,15 +45,26 @@ struct PageInspection {
         } catch {
             throw StoreError.unopened(folder, error)
         }
-        let metas = MetaPages(file)
+        let metas = PageInspection.metas(of: file)
         if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
         guard let meta = metas.page(of: transaction) else { return nil }
         try self.init(file, folder, metas, meta, limit: limit)
     }
 
-    private init(_ file: PageFile, _ folder: String, limit: Int) throws {
-        let metas = MetaPages(file)
+    private init(_ file: PageFile, _ folder: String, limit: Int, _ atWalk: () throws -> Void) throws {
+        let metas = PageInspection.metas(of: file)
+        try atWalk()
         try self.init(file, folder, metas, metas.newest, limit: limit)
+    }
+
+    /// Commits between the reading of the one page and of the other make sound ones look wrong.
+    private static func metas(of file: PageFile) -> MetaPages {
+        var metas = MetaPages(file)
+        for _ in 1..<metaAttempts where !metas.findings.isEmpty && metas.failure == nil {
+            yieldThread()
+            metas = MetaPages(file)
+        }
+        return metas
     }
 
     /// Throws where the system cannot read the file: that is no finding about it.
@@ -79,7 +95,8 @@ struct PageInspection {
 
     var isSound: Bool { findings.isEmpty && omitted == 0 }
 
-    private var hasMoved: Bool { MetaPages(file).newest?.transaction != metas.newest?.transaction || walk == nil }
+    /// Whether somebody has committed since. Of pages that nobody kept alive the findings say nothing then.
+    var hasMoved: Bool { MetaPages(file).newest?.transaction != metas.newest?.transaction }
 }
 
 extension Finding {

@@ -56,8 +56,16 @@ extension SampleStore {
         at folder: String, limit: Int = 1_000, progress: (Double) -> Bool = { _ in true },
         onNotice: (@Sendable (StoreNotice) -> Void)? = nil
     ) throws -> CheckReport {
-        let inspection = try PageInspection(folder: folder, limit: limit)
-        if !inspection.isSound { return try inspection.rawReport(folder, limit: limit) }
+        try check(at: folder, limit: limit, progress: progress, onNotice: onNotice, atWalk: {})
+    }
+
+    static func check(
+        at folder: String, limit: Int, progress: (Double) -> Bool, onNotice: (@Sendable (StoreNotice) -> Void)?,
+        atWalk: () throws -> Void
+    ) throws -> CheckReport {
+        let inspection = try PageInspection(folder: folder, limit: limit, atWalk: atWalk)
+        // Beside a busy writer the pages of each snapshot are used again while they are read. Who opens the store keeps one.
+        if !inspection.isSound, !inspection.hasMoved { return try inspection.rawReport(folder, limit: limit) }
         do {
             var options = Options()
             options.readOnly = true

@@ -223,26 +223,30 @@ struct FileOpener {
             let environment = try StoreCore.openChecked(folder, lmdb, options.limits)
             return try finish(environment, .immutable, data: identity, lock: nil)
         }
-        let copy = FileSystem.temporaryFolder + "/healthkv-copy-" + SampleID().description
-        guard FileSystem.makeFolder(copy) else {
-            throw StoreError(.storage, path: copy, "The folder for a copy to read from cannot be made")
-        }
+        let temporary = FileSystem.temporaryFolder
+        UnfinishedFolder.removeCopies(in: temporary)
+        let copy = try UnfinishedFolder(in: temporary, prefix: UnfinishedFolder.copyPrefix)
         // The map keeps the file; its name is not needed.
-        defer {
-            FileSystem.remove(copy + "/data.mdb")
-            FileSystem.removeFolder(copy)
-        }
-        try copySnapshot(to: copy + "/data.mdb")
+        defer { copy.remove() }
+        try copySnapshot(to: copy.path + "/data.mdb")
         notices.post(
             .withoutLocks, folder, "The lock file cannot be used: a copy is read, made when the store was opened")
-        return try finish(StoreCore.openChecked(copy, lmdb, options.limits), .copy, data: identity, lock: nil)
+        do {
+            let environment = try StoreCore.openChecked(copy.path, lmdb, options.limits)
+            return try finish(environment, .copy, data: identity, lock: nil)
+        } catch {
+            throw StoreError.retold(error, of: folder)
+        }
     }
 
     private func copySnapshot(to target: String) throws(StoreError) {
-        guard let file = DataFile(data) else {
-            throw StoreError(.accessDenied, path: data, "The file may not be read by this process")
+        let (data, attempts) = (data, options.limits.copyAttempts)
+        let outcome = WriterThread.apart { DataFile(data)?.copySnapshot(to: target, attempts: attempts) }
+        guard let outcome else {
+            throw StoreError(.storage, path: data, "The system has no thread to give that would copy the file")
         }
-        switch file.copySnapshot(to: target, attempts: options.limits.copyAttempts) {
+        switch outcome {
+        case nil: throw StoreError(.accessDenied, path: data, "The file may not be read by this process")
         case .copied: return
         case .busy:
             throw StoreError(

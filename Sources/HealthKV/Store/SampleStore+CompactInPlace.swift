@@ -47,10 +47,14 @@ extension StoreCore {
         }
         let made = try UnfinishedFolder(in: path)
         defer { made.remove() }
-        try old.environment.copy(toFolder: made.path, compacting: true)
-        try SampleStore.settleCopy(made.path, compacting: true, keepsPlace: true, options.limits)
+        do {
+            try old.environment.copy(toFolder: made.path, compacting: true)
+            try SampleStore.settleCopy(made.path, compacting: true, keepsPlace: true, options.limits)
+        } catch {
+            throw StoreError.retold(StoreError.ofCopy(error, store: path), of: path)
+        }
         guard FileSystem.size(of: made.path + "/data.mdb") != nil else {
-            throw StoreError(.storage, path: made.path, "The compacted file was removed before it could take its place")
+            throw StoreError(.storage, path: path, "The compacted file was removed before it could take its place")
         }
         options.limits.atReplacement?(.copied)
         try replacement.prepare(made.path + "/data.mdb")

@@ -111,6 +111,10 @@ public final class SampleStore: Sendable {
     }
 
     func checkOpen() throws(StoreError) {
+        // Before any lock: in a forked child nobody may be there to give it back.
+        if core.fork.isForked {
+            throw StoreError(.forked, path: path, "The process was forked after it opened the store")
+        }
         if isClosed.load(ordering: .acquiring) { throw StoreError(.closed, path: path, "The store is closed") }
     }
 

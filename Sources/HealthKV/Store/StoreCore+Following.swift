@@ -98,8 +98,9 @@ extension SampleStore {
     /// Gives every lock and the file back, as a system demands that may stop the process for a long time while it goes
     /// on running others: iOS ends an app that is suspended while it holds a lock in a shared container.
     ///
-    /// Waits for what is queued and for readers. Until ``resume()`` every call throws ``StoreError/Code/suspended``; other
-    /// openings of the same folder in this process are suspended too.
+    /// Waits for what is queued and for readers, also where a write waits for another process, and throws ``StoreError/Code/busy``
+    /// when they have not ended in time; then the store is not suspended. Until ``resume()`` every call throws
+    /// ``StoreError/Code/suspended``; other openings of the same folder in this process are suspended too.
     ///
     /// ```swift
     /// try store.suspend()      // when the scene enters the background
@@ -124,29 +125,46 @@ extension StoreCore {
     func suspend(within timeout: Duration) throws {
         let deadline = ContinuousClock.now + timeout
         // What was accepted is done first.
-        if !options.readOnly { try onWriter {} }
-        let file = try following.withLock { _ in
-            let file = try usableFile()
-            let header = try StoreCore.header(file)
-            state.withLock { state in
-                state.phase = .suspending
-                state.suspendedAt = header
-            }
-            return file
-        }
-        writer.withLock { $0 }?.stop()
+        if !options.readOnly, try !finishesQueued(by: deadline) { throw notSuspended("Writes have") }
+        let file = try beginSuspension(by: deadline)
+        let hasEnded = writer.withLock { $0 }?.stop(atMost: ContinuousClock.now.duration(to: deadline)) ?? true
+        guard hasEnded else { throw giveUpSuspension("Writes have") }
         writer.withLock { $0 = nil }
         watcher.stop()
         while !file.environment.close() {
-            guard ContinuousClock.now < deadline else {
-                state.withLock { $0.phase = .open }
-                // Those who wait for commits watch the file again.
-                observers.notify()
-                throw StoreError(.busy, path: path, "Readers have not ended in time, so the store is not suspended")
-            }
+            guard ContinuousClock.now < deadline else { throw giveUpSuspension("Readers have") }
             pause(milliseconds: 1)
         }
         state.withLock { $0.phase = .suspended }
+    }
+
+    /// From now on calls are refused. Whoever exchanges the file at the moment, as a compaction does, is waited for.
+    private func beginSuspension(by deadline: ContinuousClock.Instant) throws -> OpenFile {
+        while true {
+            let begun: OpenFile? = try following.withLockIfFree { _ in
+                let file = try usableFile()
+                let header = try StoreCore.header(file)
+                state.withLock { state in
+                    state.phase = .suspending
+                    state.suspendedAt = header
+                }
+                return file
+            }
+            if let begun { return begun }
+            guard ContinuousClock.now < deadline else { throw notSuspended("An exchange of the file has") }
+            pause(milliseconds: 1)
+        }
+    }
+
+    private func giveUpSuspension(_ whose: String) -> StoreError {
+        state.withLock { $0.phase = .open }
+        // Those who wait for commits watch the file again.
+        observers.notify()
+        return notSuspended(whose)
+    }
+
+    private func notSuspended(_ whose: String) -> StoreError {
+        StoreError(.busy, path: path, "\(whose) not ended in time, so the store is not suspended")
     }
 
     func resume() throws {

@@ -92,7 +92,28 @@ extension StoreCore {
                 defer { queue.members = [] }
                 return queue.members
             }
-            for member in failed { member.finish(StoreError(.closed, path: path, "The store is closing")) }
+            for member in failed { member.finish(refusal()) }
+        }
+    }
+
+    /// Why the writing thread takes no job.
+    private func refusal() -> StoreError {
+        if queue.withLock({ $0.isClosed }) { return StoreError(.closed, path: path, "The store is closing") }
+        if state.withLock({ $0.phase != .open }) {
+            return StoreError(.suspended, path: path, "The store is suspended")
+        }
+        return StoreError(.busy, path: path, "The writing thread is stopping, or the system has none to give")
+    }
+
+    /// Waits until the writing thread has done what is queued; answers false when it has not by then.
+    func finishesQueued(by deadline: ContinuousClock.Instant) throws -> Bool {
+        try checkUsable()
+        let isDone = Monitor(false)
+        guard thread().perform({ isDone.update { $0 = true } }) else { throw refusal() }
+        return isDone.wait(atMost: ContinuousClock.now.duration(to: deadline)) { isDone in
+            isDone
+        } then: { isDone in
+            isDone
         }
     }
 
@@ -113,7 +134,7 @@ extension StoreCore {
                 box.finish(error)
             }
         }
-        guard accepted else { throw StoreError(.closed, path: path, "The store is closing") }
+        guard accepted else { throw refusal() }
         do {
             return try box.wait()
         } catch {

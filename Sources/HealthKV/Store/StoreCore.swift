@@ -44,6 +44,7 @@ final class StoreCore: Sendable {
     let isPoisoned = Atomic<Bool>(false)
     /// Whether anything of the file was found damaged since it was opened.
     let sawDamage = Atomic<Bool>(false)
+    let fork = ForkMark()
     /// Whether a transaction has failed for want of room in the map.
     let ranOut = Atomic<Bool>(false)
     /// Commits of this process since readers of ended ones were last looked for.

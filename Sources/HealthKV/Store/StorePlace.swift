@@ -8,13 +8,22 @@ import LMDB
 /// Two copies of one store that both go on would stamp different changes alike, and peers would take one for the other. So
 /// a copy takes a new replica and a new epoch, and drops its anchors: what peers told the original is asked for again. A
 /// file that is moved within its file system stays what it is; its device's number may change from start to start of the
-/// system, so it does not count.
+/// system, so it does not count. What the store's own copies hold fits no file; a file that others copied and later wrote over
+/// itself fits, and is not known again.
 struct StorePlace: Equatable {
     static let key: [UInt8] = Array("place".utf8)
 
     let inode: UInt64
     /// Nanoseconds since 1970; 0 where the system does not keep it.
     let birth: Int64
+
+    /// What a copy holds until it is first opened for writing: the place of no file.
+    static let ofCopy = StorePlace(inode: 0, birth: 0)
+
+    private init(inode: UInt64, birth: Int64) {
+        self.inode = inode
+        self.birth = birth
+    }
 
     /// The place of a file; `nil` when there is none.
     init?(of path: String) {

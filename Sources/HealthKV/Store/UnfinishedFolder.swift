@@ -1,18 +1,21 @@
 import HealthModel
 import LMDB
 
-/// A folder inside a store's in which a data file is made, until it is whole and gets its name. It is claimed while somebody
-/// works in it, so that nobody who opens the store takes it for what a killed process left.
+/// A folder in which a data file is made: inside a store's, until the file is whole and gets its name, or in the one for temporary
+/// files, until a private copy is open. It is claimed while somebody works in it, so that nobody takes it for what a killed process
+/// left.
 struct UnfinishedFolder {
     static let prefix = "unfinished-"
+    /// Before the names of private copies.
+    static let copyPrefix = "healthkv-copy-"
     private static let attempts = 16
 
     let path: String
     private let claim: FolderClaim
 
-    init(in folder: String) throws(StoreError) {
+    init(in folder: String, prefix: String = UnfinishedFolder.prefix) throws(StoreError) {
         for _ in 0..<UnfinishedFolder.attempts {
-            let made = folder + "/" + UnfinishedFolder.prefix + SampleID().description
+            let made = folder + "/" + prefix + SampleID().description
             guard FileSystem.makeFolder(made) else { break }
             guard let claim = FolderClaim(made) else { continue }
             // Before it was claimed another may have removed it.
@@ -39,6 +42,22 @@ struct UnfinishedFolder {
             guard claim != nil else { continue }
             remove(path)
             claim?.release()
+        }
+    }
+
+    /// Removes private copies that killed processes of this user left in a folder that others use, too: nothing that a link leads to,
+    /// and nothing that no copy made.
+    static func removeCopies(in folder: String) {
+        for name in FileSystem.names(in: folder) ?? [] where name.hasPrefix(copyPrefix) {
+            let path = folder + "/" + name
+            guard SampleID(canonical: String(name.dropFirst(copyPrefix.count))) != nil,
+                let status = FileSystem.statusOfLink(path), status.kind == .folder,
+                status.owner == FileSystem.effectiveUser,
+                let names = FileSystem.names(in: path), Set(names).isSubset(of: ["data.mdb", "lock.mdb"]),
+                let claim = FolderClaim(path)
+            else { continue }
+            remove(path)
+            claim.release()
         }
     }
 

@@ -1,5 +1,6 @@
 import LMDB
 import PageReader
+import TestSupport
 import Testing
 
 @testable import HealthKV
@@ -16,6 +17,26 @@ struct CheckOfDamageTests {
         let file = try DamagedFile()
         let report = try SampleStore.check(at: file.folder.path)
         #expect(report.findings == [] && report.samples == 3_000 && report.unexamined.isEmpty)
+    }
+
+    @Test("A sound store is clean beside a writer that uses the pages of every snapshot again while they are read")
+    func busyWriter() throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        var day = 0
+        func write() throws {
+            for _ in 0..<8 {
+                try store.add(300, day: day)
+                day += 1
+            }
+        }
+        try write()
+        let inspection = try PageInspection(folder: folder.path, limit: 100, atWalk: write)
+        #expect(!inspection.isSound && inspection.hasMoved, "the control: pages are used again")
+        let report = try SampleStore.check(
+            at: folder.path, limit: 100, progress: { _ in true }, onNotice: nil, atWalk: write)
+        #expect(report.findings == [] && report.samples == 300 * day)
+        try store.close()
     }
 
     @Test("Several damages are several findings, and what they hide is listed")

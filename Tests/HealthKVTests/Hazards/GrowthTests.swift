@@ -124,21 +124,25 @@ import TestSupport
     @Test("A limit of the process on file sizes is an error, not the end of the process; deleting goes on")
     func fileSizeLimit() async throws {
         await #expect(processExitsWith: .success) {
-            var limit = rlimit()
-            limit.rlim_cur = 2 << 20
-            limit.rlim_max = 2 << 20
-            #if canImport(Glibc)
-                let code = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
-            #else
-                let code = unsafe setrlimit(RLIMIT_FSIZE, &limit)
-            #endif
-            try #require(code == 0)
+            try #require(limitFiles(to: 2 << 20))
             let store = try SampleStore.temporary(options: .small(mapSize: 64 << 20))
             let (count, error) = try store.fillUp()
             #expect(error?.code == .full, "\(String(describing: error))")
             #expect(count > 1_000)
             let ids = try store.read { try $0.samples(of: .stepCount, limit: 20).map(\.id) }
             for id in ids { #expect(try store.write { try $0.delete(id: id) }) }
+            // Copies, which are written on threads of their own.
+            let folder = TemporaryFolder()
+            let (data, copies) = (store.path + "/data.mdb", folder.path)
+            #expect(limitFiles(to: 256 << 10))
+            #expect(throws: StoreError.self) { try store.backup(to: copies + "/backup") }
+            #expect(throws: StoreError.self) { try store.compact(to: copies + "/compact") }
+            let copied: DataFile.CopyOutcome? =
+                WriterThread.apart { DataFile(data)?.copySnapshot(to: copies + "/copy", attempts: 1) } ?? nil
+            #expect(copied == DataFile.CopyOutcome.failed(EFBIG))
+            #expect(FileSystem.names(in: copies) == ["copy"])
+            #expect(limitFiles(to: 2 << 20))
+            try store.backup(to: copies + "/backup")
             try store.expectClean()
             try store.close()
         }
@@ -203,4 +207,17 @@ import TestSupport
         try again.expectClean()
         try again.close()
     }
+}
+
+/// Sets how large this process may let a file grow.
+private func limitFiles(to bytes: Int) -> Bool {
+    var limit = rlimit()
+    #if canImport(Glibc)
+        let which = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+    #else
+        let which = RLIMIT_FSIZE
+    #endif
+    guard unsafe getrlimit(which, &limit) == 0 else { return false }
+    limit.rlim_cur = rlim_t(bytes)
+    return unsafe setrlimit(which, &limit) == 0
 }

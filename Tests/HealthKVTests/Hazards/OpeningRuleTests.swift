@@ -236,6 +236,45 @@ import Testing
         #expect(notices.codes == [.restored], "once")
     }
 
+    @Test(
+        "A backup that is written over the closed store's own file is known as a copy, and no token from after it is taken"
+    )
+    func restoredInPlace() throws {
+        let folder = TemporaryFolder()
+        let (path, saved) = (folder.path + "/store", folder.path + "/saved")
+        for compacts in [false, true] {
+            let copied = saved + "-\(compacts)"
+            let store = try SampleStore.open(at: path)
+            try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(0)))
+            if compacts { try store.compact(to: copied) } else { try store.backup(to: copied) }
+            for day in 1..<4 { try store.save(Sample(.bodyMass, 71, .kilogram, at: .day(day))) }
+            let (before, token) = try (store.info(), store.read { $0.currentToken })
+            try store.close()
+            let file = FileSystem.identity(of: path + "/data.mdb")
+            FileSystem.write(FileSystem.bytes(of: copied + "/data.mdb"), to: path + "/data.mdb")
+            #expect(FileSystem.identity(of: path + "/data.mdb") == file, "as cp does it")
+
+            let notices = Notices()
+            var options = SampleStore.Options()
+            options.onNotice = { notices.note($0) }
+            let restored = try SampleStore.open(at: path, options: options)
+            let info = try restored.info()
+            #expect(info.samples == 1)
+            #expect(info.storeID == before.storeID)
+            #expect(info.replica != before.replica)
+            #expect(info.epoch > before.epoch)
+            expectError(.tokenExpired) { try restored.read { try $0.changes(since: token, limit: 1) } }
+            try restored.expectClean()
+            // Once: the next opening knows the file.
+            try restored.close()
+            let again = try SampleStore.open(at: path, options: options)
+            #expect(try again.info().epoch == info.epoch)
+            #expect(notices.codes == [.restored])
+            try again.write { for sample in try $0.samples(of: .bodyMass) { try $0.delete(id: sample.id) } }
+            try again.close()
+        }
+    }
+
     @Test("Whoever is told of a notice may open the store himself")
     func openingWithinNotice() throws {
         let folder = TemporaryFolder()

@@ -146,4 +146,45 @@ import TestSupport
             try #require(FileSystem.protect(path + "/data.mdb", mode: 0o600) == false)
         }
     }
+
+    @Test(
+        "Damage met in a private copy is told of the store, and copies that killed processes left are removed",
+        .enabled(if: Machine.isRoot, "only the superuser becomes another user"))
+    func privateCopies() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.path + "/store"
+            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+            try store.add(1_000, day: 0)
+            try store.close()
+            for name in [folder.path, path] { FileSystem.protect(name, mode: 0o755) }
+            FileSystem.write(Array(FileSystem.bytes(of: path + "/data.mdb").prefix(3 * 4_096)), to: path + "/data.mdb")
+            FileSystem.protect(path + "/data.mdb", mode: 0o644)
+            try #require(setgid(65_534) == 0 && setuid(65_534) == 0)
+            // A killed process's, a living one's, one that a link leads to, and what no copy made.
+            let names = (0..<3).map { _ in
+                FileSystem.temporaryFolder + "/" + UnfinishedFolder.copyPrefix + SampleID().description
+            }
+            let other = FileSystem.temporaryFolder + "/" + UnfinishedFolder.copyPrefix + "notes-\(getpid())"
+            for name in [names[0], names[1], other] {
+                #expect(FileSystem.makeFolder(name))
+                FileSystem.write([1], to: name + "/data.mdb")
+            }
+            let living = try #require(FolderClaim(names[1]))
+            #expect(unsafe symlink(other, names[2]) == 0)
+            var options = SampleStore.Options.small(mapSize: 64 << 20)
+            options.readOnly = true
+            let error = #expect(throws: StoreError.self) { try SampleStore.open(at: path, options: options) }
+            #expect(error?.code == .damaged && error?.path == path)
+            #expect(!String(describing: error).contains(UnfinishedFolder.copyPrefix))
+            #expect(!FileSystem.isFolder(names[0]))
+            for name in [names[1], other] { #expect(FileSystem.size(of: name + "/data.mdb") == 1) }
+            living.release()
+            FileSystem.remove(names[2])
+            for name in [names[1], other] {
+                FileSystem.remove(name + "/data.mdb")
+                FileSystem.removeFolder(name)
+            }
+        }
+    }
 }

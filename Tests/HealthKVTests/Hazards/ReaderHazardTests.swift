@@ -135,6 +135,42 @@ import TestSupport
         }
     }
 
+    @Test("A forked child is told so, too, when another thread of its parent held the store's locks")
+    func forkBesideLocks() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let store = try SampleStore.open(at: folder.path, options: .small())
+            try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(0)))
+            let (begun, end) = (Gate(), Gate())
+            let holder = Thread {
+                store.core.readers.withLock { _ in
+                    store.core.state.withLock { _ in
+                        begun.open()
+                        end.wait()
+                    }
+                }
+            }
+            begun.wait()
+            let child = forkProcess()
+            if child == 0 {
+                // Instead of waiting for ever.
+                alarm(30)
+                var codes: [StoreError.Code?] = []
+                do { _ = try store.read { try $0.count() } } catch { codes.append((error as? StoreError)?.code) }
+                do { _ = try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(1))) } catch {
+                    codes.append((error as? StoreError)?.code)
+                }
+                _exit(codes == [.forked, .forked] ? 0 : 1)
+            }
+            end.open()
+            holder.join()
+            var status: Int32 = -1
+            #expect(unsafe waitpid(child, &status, 0) == child)
+            #expect(status == 0)
+            try store.close()
+        }
+    }
+
     @Test("An identifier longer than a key of LMDB may be is stored, found and deleted")
     func longKeys() throws {
         try withStore { store throws in

@@ -12,7 +12,7 @@ import TestSupport
     import Darwin
 #endif
 
-/// Another file in the place of the store's, suspending, and what other processes commit.
+/// Another file in the place of the store's, and what other processes commit.
 @Suite struct ReplacementTests {
     @Test("After compactInPlace nothing of a deleted sample is anywhere in the file, and readers keep their snapshot")
     func canary() throws {
@@ -180,29 +180,6 @@ import TestSupport
         #expect(!FileSystem.isFolder(living.path))
     }
 
-    @Test("A suspended store holds no file and no lock, refuses calls, and goes on after resume")
-    func suspending() async throws {
-        let folder = TemporaryFolder()
-        let store = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
-        try store.add(10, day: 0)
-        #expect(openFiles(in: folder.path) > 0)
-        try store.suspend()
-        #expect(openFiles(in: folder.path) == 0)
-        expectError(.suspended) { try store.read { try $0.count() } }
-        expectError(.suspended) { try store.add(10, day: 1) }
-        await #expect(processExitsWith: .success) { [path = folder.path as String] in
-            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
-            try store.add(10, day: 2)
-            try store.compactInPlace()
-            try store.close()
-        }
-        try store.resume()
-        #expect(try store.read { try $0.count() } == 20)
-        try store.add(10, day: 3)
-        try store.expectClean()
-        try store.close()
-    }
-
     @Test(
         "A process that is killed between two steps of compacting in place loses nothing, and readers keep what they see",
         arguments: ReplacementStep.allCases)
@@ -310,25 +287,6 @@ import TestSupport
         try second.close()
     }
 
-    @Test("A store that finds an earlier state of itself after a suspension says so instead of going on with it")
-    func restoredWhileSuspended() throws {
-        let folder = TemporaryFolder()
-        let (path, backup) = (folder.path + "/store", folder.path + "/backup")
-        let store = try SampleStore.open(at: path)
-        try store.add(10, day: 0)
-        try store.backup(to: backup)
-        try store.add(10, day: 1)
-        try store.suspend()
-        #expect(FileSystem.remove(path + "/lock.mdb"))
-        #expect(FileSystem.rename(backup + "/data.mdb", to: path + "/data.mdb"))
-        expectError(.replaced) { try store.resume() }
-        expectError(.suspended) { try store.read { try $0.count() } }
-        try store.close()
-        let restored = try SampleStore.open(at: path)
-        #expect(try restored.read { try $0.count() } == 10)
-        try restored.close()
-    }
-
     @Test("Copies and compaction follow a file that another process has replaced")
     func copyingReplaced() async throws {
         let folder = TemporaryFolder()
@@ -355,16 +313,6 @@ import TestSupport
             try copy.close()
         }
         try store.close()
-    }
-
-    /// How many descriptors of this process lead into a folder.
-    private func openFiles(in folder: String) -> Int {
-        (FileSystem.names(in: "/proc/self/fd") ?? []).count { name in
-            var buffer = [CChar](repeating: 0, count: 4_096)
-            let length = unsafe readlink("/proc/self/fd/" + name, &buffer, buffer.count)
-            let target = String(decoding: buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            return target.hasPrefix(folder + "/") && target.hasSuffix(".mdb")
-        }
     }
 
     @Test("changes(of:) gives what another process commits, and keeps no snapshot while it waits")

@@ -4,6 +4,14 @@ import TestSupport
 
 @testable import HealthKV
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// Copies hold the same content, whatever their layout.
 @Suite struct CopyTests {
     private static let app = Source(bundle: "org.example.app", name: "App", version: "1")
@@ -81,7 +89,10 @@ import TestSupport
         let before = try store.digest()
         expectError(.damaged) { try store.compact(to: folder.path + "/copy") }
         if cuts { expectError(.damaged) { try store.backup(to: folder.path + "/copy") } }
-        expectError(.damaged) { try store.compactInPlace() }
+        let error = #expect(throws: StoreError.self) { try store.compactInPlace() }
+        #expect(error?.code == .damaged && error?.path == store.path)
+        let text = String(describing: error)
+        #expect(!text.contains(UnfinishedFolder.prefix), "the folder is gone when somebody reads of it: \(text)")
         #expect(FileSystem.names(in: folder.path) == ["store"])
         #expect(FileSystem.names(in: folder.path + "/store")?.sorted() == ["data.mdb", "lock.mdb"])
         #expect(try store.digest() == before)
@@ -186,6 +197,26 @@ import TestSupport
         #expect(FileSystem.names(in: folder.path)?.sorted() == ["copy", "full", "store", "store-copy"])
         try store.expectClean()
         try store.close()
+    }
+
+    @Test("A copy whose name cannot be made durable is an error that says so, and stays")
+    func nameNotDurable() async throws {
+        await #expect(processExitsWith: .success) {
+            // The superuser may read every folder.
+            if Machine.isRoot { try #require(setgid(65_534) == 0 && setuid(65_534) == 0) }
+            let folder = TemporaryFolder()
+            let (path, parent) = (folder.path + "/store", folder.path + "/parent")
+            let store = try SampleStore.open(at: path)
+            try store.save(Sample(.stepCount, 1, .count, at: .day(1)))
+            #expect(FileSystem.makeFolder(parent))
+            #expect(FileSystem.protect(parent, mode: 0o300))
+            let error = #expect(throws: StoreError.self) { try store.backup(to: parent + "/copy") }
+            #expect(error?.code == .storage && error?.path == parent + "/copy")
+            #expect(FileSystem.protect(parent, mode: 0o700))
+            #expect(FileSystem.names(in: parent) == ["copy"])
+            #expect(try SampleStore.check(at: parent + "/copy").isClean)
+            try store.close()
+        }
     }
 
     @Test("What a killed copy left is removed by the next one to the same place; other folders are not touched")

@@ -1,0 +1,110 @@
+import LMDB
+import Testing
+import TestSupport
+
+@testable import HealthKV
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A store that gives every lock and file back for a while.
+@Suite struct SuspensionTests {
+    @Test("A suspended store holds no file and no lock, refuses calls, and goes on after resume")
+    func suspending() async throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        try store.add(10, day: 0)
+        #expect(openFiles(in: folder.path) > 0)
+        try store.suspend()
+        #expect(openFiles(in: folder.path) == 0)
+        expectError(.suspended) { try store.read { try $0.count() } }
+        expectError(.suspended) { try store.add(10, day: 1) }
+        await #expect(processExitsWith: .success) { [path = folder.path as String] in
+            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+            try store.add(10, day: 2)
+            try store.compactInPlace()
+            try store.close()
+        }
+        try store.resume()
+        #expect(try store.read { try $0.count() } == 20)
+        try store.add(10, day: 3)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("Suspending waits for no longer than it may: not for a write that waits, nor for an exchange of the file")
+    func suspendingInTime() throws {
+        let store = try SampleStore.temporary(options: .small(mapSize: 64 << 20))
+        try store.add(10, day: 0)
+        let core = store.core
+        for holdsFile in [false, true] {
+            let (begun, end) = (Gate(), Monitor(false))
+            let holder = Thread {
+                // Without limits to the waiting suspending would still come to its end.
+                func hold() {
+                    begun.open()
+                    end.wait(atMost: .seconds(10)) {
+                        $0
+                    } then: { _ in
+                    }
+                }
+                if holdsFile { return core.following.withLock { _ in hold() } }
+                // As another process would.
+                guard let transaction = try? core.environment.beginWrite() else { return }
+                hold()
+                _ = consume transaction
+            }
+            begun.wait()
+            let writer = Thread { _ = try? store.add(10, day: holdsFile ? 2 : 1) }
+            if !holdsFile { pause(milliseconds: 50) }
+            let start = ContinuousClock.now
+            expectError(.busy) { try store.suspend(within: .milliseconds(200)) }
+            #expect(start.duration(to: .now) < .seconds(5))
+            #expect(try store.read { try $0.count() } >= 10, "the store is not suspended")
+            end.update { $0 = true }
+            holder.join()
+            writer.join()
+        }
+        #expect(try store.read { try $0.count() } == 30)
+        try store.suspend()
+        expectError(.suspended) { try store.add(10, day: 3) }
+        try store.resume()
+        try store.add(10, day: 3)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A store that finds an earlier state of itself after a suspension says so instead of going on with it")
+    func restoredWhileSuspended() throws {
+        let folder = TemporaryFolder()
+        let (path, backup) = (folder.path + "/store", folder.path + "/backup")
+        let store = try SampleStore.open(at: path)
+        try store.add(10, day: 0)
+        try store.backup(to: backup)
+        try store.add(10, day: 1)
+        try store.suspend()
+        #expect(FileSystem.remove(path + "/lock.mdb"))
+        #expect(FileSystem.rename(backup + "/data.mdb", to: path + "/data.mdb"))
+        expectError(.replaced) { try store.resume() }
+        expectError(.suspended) { try store.read { try $0.count() } }
+        try store.close()
+        let restored = try SampleStore.open(at: path)
+        #expect(try restored.read { try $0.count() } == 10)
+        try restored.close()
+    }
+
+    /// How many descriptors of this process lead into a folder.
+    private func openFiles(in folder: String) -> Int {
+        (FileSystem.names(in: "/proc/self/fd") ?? []).count { name in
+            var buffer = [CChar](repeating: 0, count: 4_096)
+            let length = unsafe readlink("/proc/self/fd/" + name, &buffer, buffer.count)
+            let target = String(decoding: buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return target.hasPrefix(folder + "/") && target.hasSuffix(".mdb")
+        }
+    }
+}
