@@ -3,22 +3,11 @@ public enum SummaryLevel: UInt8, Sendable, CaseIterable {
     case hours = 0
     /// Quarters of an hour, where a block has many samples.
     case quarters = 16
-    /// Four hours, where a block has more than a few samples: six add up to a day, and days begin at most three hours beside them.
-    case fourHours = 32
 
     public static let daysPerBlock = 16
 
-    /// How many cells a day has.
-    public var cellsPerDay: Int {
-        switch self {
-        case .fourHours: 6
-        case .hours: 24
-        case .quarters: 96
-        }
-    }
-
     /// How many cells a block has.
-    public var cells: Int { cellsPerDay * SummaryLevel.daysPerBlock }
+    public var cells: Int { self == .hours ? 24 * SummaryLevel.daysPerBlock : 96 * SummaryLevel.daysPerBlock }
 
     var bitmapTag: UInt8 { rawValue + 1 }
     var bitmapWords: Int { (cells + 63) / 64 }
@@ -52,8 +41,8 @@ public struct SummaryBlock: ~Escapable {
             throw FormatError(.misplaced, "key")
         }
         for index in 0..<value.columns {
-            let (level, column) = (value.tag(index) & 0xF0, value.tag(index) & 15)
-            guard SummaryLevel(rawValue: level) != nil, column == 1 || SummaryColumn(rawValue: column) != nil else {
+            let tag = value.tag(index)
+            guard tag == 1 || tag == 17 || SummaryColumn(rawValue: tag & 15) != nil && tag < 32 else {
                 throw FormatError(.unknown, "column")
             }
         }
@@ -201,11 +190,7 @@ public struct SummaryEncoder {
             precondition(values.count == cells.count)
             builder.column(column.tag(level)) { ValueColumn.write(ValueColumn.plan(values.span), into: &$0) }
         }
-        switch level {
-        case .fourHours: break
-        case .hours: builder.rows = cells.count
-        case .quarters: builder.marked = cells.count
-        }
+        if level == .hours { builder.rows = cells.count } else { builder.marked = cells.count }
     }
 
     public consuming func finish(commit: UInt64) -> [UInt8] { builder.finish(commit: commit, blockShift: 12) }

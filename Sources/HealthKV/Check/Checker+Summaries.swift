@@ -78,24 +78,6 @@ extension Checker {
                 add(.summaryWrong, .summaries, "an hour of \(Checker.name(type))", "hour \(first + Int64(hour))")
             }
         }
-        checkFourHours(of: kept, type, aggregation, from: first, stale)
-    }
-
-    /// What a summary keeps of each four hours must be what its hours come to. Where any of them is stale nobody reads it.
-    private mutating func checkFourHours(
-        of kept: SummaryContent, _ type: UInt32, _ aggregation: SampleType.Aggregation, from firstHour: Int64,
-        _ stale: [ClosedRange<Int64>]
-    ) {
-        guard let fourHours = kept.fourHours else { return }
-        var summed = kept
-        summed.keepFourHours(true)
-        for index in fourHours.indices {
-            let hour = firstHour + 4 * Int64(index)
-            if stale.contains(where: { $0.overlaps(hour..<hour + 4) }) { continue }
-            if !fourHours[index].agrees(with: summed.fourHours![index], .fourHours, aggregation) {
-                add(.summaryWrong, .summaries, "four hours of \(Checker.name(type))", "hour \(hour)")
-            }
-        }
     }
 }
 

@@ -22,8 +22,6 @@ package struct EngineLimits: Sendable {
     package var summaryRowsAtOnce = 500_000
     /// Blocks with no more samples than this have no summary: reading the samples is as fast, and a summary would be larger.
     package var thinSamples: Int64 = 256
-    /// Blocks with no more samples than this have no stretches of four hours: adding up their hours is nearly as fast.
-    package var hourlySamples: Int64 = 1_024
     /// Blocks with no more samples than this have no quarters of hours: what lies between a border and an hour is read.
     package var coarseSamples: Int64 = 2_048
     /// Entries of the identity index that one step merges where nobody waits behind it.

@@ -76,50 +76,30 @@ struct SummaryAnswer {
     private mutating func add(
         _ stored: borrowing SummaryBlock, _ block: Int64, _ stale: ArraySlice<ClosedRange<Int64>>
     ) throws {
-        let allColumns = wantsPlain || aggregation == .discrete
-        if let fourHours = try stored.cells(.fourHours, allColumns: allColumns) {
-            try buffers.columns.open(fourHours, .fourHours, block: block)
-            let isStale = stale.first.map { SummaryPeriod.block(ofHour: $0.lowerBound) <= block } ?? false
-            if isStale || isCut(.fourHours, block), let hours = try stored.cells(.hours, allColumns: allColumns) {
-                try buffers.columns.openHours(hours)
-                try add(fourHours, hours, stored, block, stale)
-            } else {
-                try add(fourHours, fourHours, stored, block, stale)
-            }
-        } else if let hours = try stored.cells(.hours, allColumns: allColumns) {
-            try buffers.columns.open(hours, .hours, block: block)
-            try add(hours, hours, stored, block, stale)
+        guard let hours = try stored.cells(.hours, allColumns: wantsPlain || aggregation == .discrete) else { return }
+        try buffers.columns.open(hours, block: block)
+        if hasQuarters, cutsHours(block), let quarters = try stored.cells(.quarters) {
+            try buffers.columns.openQuarters(quarters)
+            add(hours, quarters, block, stale, buffers.columns)
+        } else {
+            add(hours, nil, block, stale, buffers.columns)
         }
     }
 
-    /// Whether a bucket begins or ends within any cell of a block.
-    private func isCut(_ level: SummaryLevel, _ block: Int64) -> Bool {
+    /// Whether a bucket begins or ends within any hour of a block.
+    private func cutsHours(_ block: Int64) -> Bool {
         let (start, end) = (block * SummaryPeriod.block, (block + 1) * SummaryPeriod.block)
-        let length = level.length
-        if max(position, start) % length != 0 || min(to, end) % length != 0 { return true }
+        if max(position, start) % SummaryPeriod.hour != 0 || min(to, end) % SummaryPeriod.hour != 0 { return true }
         var index = bucket + 1
         while index < borders.count, borders[index] < end {
-            if borders[index] % length != 0 { return true }
+            if borders[index] % SummaryPeriod.hour != 0 { return true }
             index += 1
         }
         return false
     }
 
-    /// What stands for cells that are not open is never asked: the columns know what is.
     private mutating func add(
-        _ whole: SummaryCells, _ hours: SummaryCells, _ stored: borrowing SummaryBlock, _ block: Int64,
-        _ stale: ArraySlice<ClosedRange<Int64>>
-    ) throws {
-        if hasQuarters, isCut(.hours, block), let quarters = try stored.cells(.quarters) {
-            try buffers.columns.openQuarters(quarters)
-            add(whole, hours, quarters, block, stale, buffers.columns)
-        } else {
-            add(whole, hours, whole, block, stale, buffers.columns)
-        }
-    }
-
-    private mutating func add(
-        _ whole: SummaryCells, _ hours: SummaryCells, _ quarters: SummaryCells, _ block: Int64,
+        _ hours: SummaryCells, _ quarters: SummaryCells?, _ block: Int64,
         _ stale: ArraySlice<ClosedRange<Int64>>, _ columns: borrowing SummaryColumns
     ) {
         var hour = block * SummaryPeriod.hoursPerBlock
@@ -133,7 +113,7 @@ struct SummaryAnswer {
                 leave(until: start)
                 while position < end {
                     let upper = min(borders[bucket + 1], end)
-                    addPiece(whole, hours, quarters, position, upper, columns)
+                    addPiece(hours, quarters, position, upper, columns)
                     position = upper
                     if upper == borders[bucket + 1], bucket + 2 < borders.count { bucket += 1 }
                 }
@@ -144,39 +124,23 @@ struct SummaryAnswer {
         }
     }
 
-    /// Adds a part of one bucket that lies in one block: whole cells of the level that is decoded, and what lies beside them from
-    /// finer ones.
+    /// Adds a part of one bucket that lies in one block.
     @inline(__always)
     private mutating func addPiece(
-        _ whole: SummaryCells, _ hours: SummaryCells, _ quarters: SummaryCells, _ from: Int64, _ to: Int64,
-        _ columns: borrowing SummaryColumns
-    ) {
-        let length = columns.length
-        let first = (from + length - 1).dividedDown(by: length)
-        let last = to.dividedDown(by: length)
-        guard first < last else { return addHours(hours, quarters, from, to, columns) }
-        if from < first * length { addHours(hours, quarters, from, first * length, columns) }
-        columns.add(first..<last, to: &cells[bucket], whole)
-        if last * length < to { addHours(hours, quarters, last * length, to, columns) }
-    }
-
-    /// Adds what lies beside whole cells of the decoded level; where these are hours it is less than one.
-    private mutating func addHours(
-        _ hours: SummaryCells, _ quarters: SummaryCells, _ from: Int64, _ to: Int64,
+        _ hours: SummaryCells, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64,
         _ columns: borrowing SummaryColumns
     ) {
         let hour = SummaryPeriod.hour
         let first = (from + hour - 1).dividedDown(by: hour)
         let last = to.dividedDown(by: hour)
-        guard first < last, columns.addHours(first..<last, to: &cells[bucket], hours) else {
-            return addQuarters(quarters, from, to, columns)
-        }
+        guard first < last else { return addQuarters(quarters, from, to, columns) }
         if from < first * hour { addQuarters(quarters, from, first * hour, columns) }
+        columns.addHours(first..<last, to: &cells[bucket], hours)
         if last * hour < to { addQuarters(quarters, last * hour, to, columns) }
     }
 
     private mutating func addQuarters(
-        _ quarters: SummaryCells, _ from: Int64, _ to: Int64, _ columns: borrowing SummaryColumns
+        _ quarters: SummaryCells?, _ from: Int64, _ to: Int64, _ columns: borrowing SummaryColumns
     ) {
         let quarter = SummaryPeriod.quarter
         let first = (from + quarter - 1).dividedDown(by: quarter)

@@ -9,8 +9,6 @@ struct SummaryContent: Equatable {
     var hours = SummaryContent.empty
     /// `nil` where the block has none.
     var quarters: [StatisticsCell]?
-    /// What the hours come to; `nil` where the block has none.
-    var fourHours: [StatisticsCell]?
 
     var samples: Int64 { hours.reduce(0) { $0 &+ $1.count } }
 
@@ -26,22 +24,11 @@ struct SummaryContent: Equatable {
         quarters?.replaceSubrange(range.lowerBound * 4..<range.upperBound * 4, with: fresh)
     }
 
-    /// Keeps what each four hours come to, or nothing of it.
-    mutating func keepFourHours(_ isWanted: Bool) {
-        fourHours =
-            isWanted
-            ? stride(from: 0, to: hours.count, by: 4).map { first in
-                hours[first..<first + 4].reduce(into: StatisticsCell()) { $0.append($1) }
-            } : nil
-    }
-
     // MARK: bytes
 
     func value(key: [UInt8], block: Int64, _ aggregation: SampleType.Aggregation, commit: UInt64) -> [UInt8] {
         var encoder = SummaryEncoder(key: key)
         let start = block * SummaryPeriod.block
-        // What answers need most stands in the first pages.
-        if let fourHours { SummaryContent.add(fourHours, .fourHours, start, aggregation, to: &encoder) }
         SummaryContent.add(hours, .hours, start, aggregation, to: &encoder)
         if let quarters { SummaryContent.add(quarters, .quarters, start, aggregation, to: &encoder) }
         return encoder.finish(commit: commit)
@@ -73,7 +60,6 @@ struct SummaryContent: Equatable {
         let start = number * SummaryPeriod.block
         hours = try SummaryContent.cells(block, .hours, start, aggregation) ?? SummaryContent.empty
         quarters = try SummaryContent.cells(block, .quarters, start, aggregation)
-        fourHours = try SummaryContent.cells(block, .fourHours, start, aggregation)
     }
 
     private static func cells(

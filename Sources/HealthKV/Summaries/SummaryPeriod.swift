@@ -33,14 +33,14 @@ enum SummaryPeriod {
 
 /// Fields in which a level keeps what.
 extension SummaryLevel {
-    var length: Int64 { 24 * SummaryPeriod.hour / Int64(cellsPerDay) }
+    var length: Int64 { self == .hours ? SummaryPeriod.hour : SummaryPeriod.quarter }
 
     /// Fields of values that are kept beside the sum.
     func values(_ aggregation: SampleType.Aggregation) -> [SummaryColumn] {
         switch (aggregation, self) {
         case (.discrete, _): [.minimum, .maximum, .firstValue, .lastValue]
         // Charts show values also of cumulative types; a pixel is seldom shorter than an hour.
-        case (.cumulative, .fourHours), (.cumulative, .hours): [.plain, .minimum, .maximum]
+        case (.cumulative, .hours): [.plain, .minimum, .maximum]
         case (.cumulative, .quarters): []
         }
     }

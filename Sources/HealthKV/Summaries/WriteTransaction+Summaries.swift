@@ -97,7 +97,7 @@ extension WriteTransaction {
         } else if content.samples <= environment.limits.coarseSamples / (known == nil ? 1 : 2) {
             content.quarters = nil
         }
-        try put(&content, block, pass)
+        try put(content, block, pass)
         pass.hours = pass.rows > SummaryPass.mostRows ? max(1, pass.hours / 2) : min(end - start, pass.hours * 2)
         return to > limit ? limit : to
     }
@@ -111,12 +111,11 @@ extension WriteTransaction {
         pass.rows += rows
     }
 
-    private mutating func put(_ content: inout SummaryContent, _ block: Int64, _ pass: SummaryPass) throws {
+    private mutating func put(_ content: SummaryContent, _ block: Int64, _ pass: SummaryPass) throws {
         let key = SummaryPeriod.key(pass.type, block)
         if content.samples <= environment.limits.thinSamples {
             if try snapshot.view.contains(context.tables[.summaries], key) { try remove(.summaries, key) }
         } else {
-            content.keepFourHours(content.samples > environment.limits.hourlySamples)
             try put(.summaries, key, content.value(key: key, block: block, pass.aggregation, commit: commit))
         }
     }

@@ -4,13 +4,10 @@ import TestSupport
 @testable import HealthKV
 
 @Suite struct ReducedSeriesTests {
-    @Test(
-        "Each point has the least, greatest and mean value of its stretch, from summaries or from samples",
-        arguments: [0, 10_000] as [Int64])
-    func points(hourlySamples: Int64) throws {
+    @Test("Each point has the least, greatest and mean value of its stretch, from summaries or from samples")
+    func points() throws {
         var options = SampleStore.Options()
         options.limits.thinSamples = 3
-        options.limits.hourlySamples = hourlySamples
         options.limits.skipsSync = true
         try withStore(options: options) { store in
             var random = SeededGenerator(seed: 7)

@@ -58,7 +58,6 @@ final class StatisticsRun {
         options.limits.removedAtOnce = 3
         options.limits.thinSamples = random.pick([0, 3, 20, 64])
         options.limits.coarseSamples = random.pick([0, 10, 40, 1_024])
-        options.limits.hourlySamples = random.pick([0, 0, 10, 40, 1_024])
         options.limits.summaryRowsAtOnce = random.pick([1, 40, 10_000])
         options.maintainsWhenIdle = false
         store = try SampleStore.temporary(options: options)
@@ -283,8 +282,8 @@ final class StatisticsRun {
 }
 
 extension StatisticsRun {
-    /// Changes one hour of one summary behind everybody's back, or what is kept of four, if there is any; answers false when there is none.
-    func damageSummary(ofFourHours: Bool) throws -> Bool {
+    /// Changes one hour of one summary behind everybody's back; answers false when there is none.
+    func damageSummary() throws -> Bool {
         var isPlanted = false
         try store.core.transact { txn in
             for type in try txn.snapshot.summarizedTypes() {
@@ -292,12 +291,7 @@ extension StatisticsRun {
                 for block in try txn.snapshot.summarizedBlocks(type) where !isPlanted {
                     var content = try txn.snapshot.summary(type, block, aggregation)!
                     guard let hour = content.hours.firstIndex(where: { $0.count > 0 }) else { continue }
-                    if ofFourHours, content.fourHours != nil {
-                        content.fourHours![hour / 4].count += 1
-                    } else {
-                        content.hours[hour].count += 1
-                        content.keepFourHours(content.fourHours != nil)
-                    }
+                    content.hours[hour].count += 1
                     let key = SummaryPeriod.key(type, block)
                     try txn.put(
                         .summaries, key,
