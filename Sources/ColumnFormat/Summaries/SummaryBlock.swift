@@ -96,6 +96,7 @@ public struct SummaryCells: ~Escapable {
     /// How many rows stand before a cell; cells are counted from the beginning of the block.
     public func row(_ cell: Int) -> Int {
         guard cell < level.cells else { return rows }
+        if rows == level.cells { return cell }
         return ranks[cell >> 6] + (words[cell >> 6] & ((1 << UInt64(cell & 63)) - 1)).nonzeroBitCount
     }
 
