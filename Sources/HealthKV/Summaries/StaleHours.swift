@@ -12,6 +12,13 @@ struct StaleHours: Sendable {
     /// The hours of a type, in no order.
     func ranges(of type: UInt32) -> [ClosedRange<Int64>]? { marks[type]?.ranges }
 
+    /// The same to be kept: many as few, since each is a record, and summed up by itself.
+    func condensedRanges(of type: UInt32) -> [ClosedRange<Int64>] {
+        guard var marks = marks[type] else { return [] }
+        if marks.ranges.count > 8 { marks.condense() }
+        return marks.ranges
+    }
+
     /// Marks the hours that a stretch of time touches.
     mutating func mark(_ type: UInt32, _ start: Int64, _ end: Int64) {
         marks[type, default: Marks()].mark(start, end)
@@ -60,7 +67,7 @@ struct StaleHours: Sendable {
             if ranges.count > limit { condense() }
         }
 
-        private mutating func condense() {
+        mutating func condense() {
             ranges.sort { $0.lowerBound < $1.lowerBound }
             // Within a block hardly anything is saved by summing up one part and not the other.
             join { $0 <= SummaryPeriod.hoursPerBlock }

@@ -24,7 +24,7 @@ extension WriteTransaction {
             }
         }
         for type in context.stale.types {
-            for range in context.stale.ranges(of: type) ?? [] { try markStale(type, range) }
+            for range in context.stale.condensedRanges(of: type) { try markStale(type, range) }
         }
         if state.recountsRecords { state.header.recordSum = try snapshot.countRecordSum() }
         state.header.transaction = UInt64(lmdb.id)
