@@ -139,10 +139,12 @@ struct Bench {
 
 /// Waits for something that other tasks bring about.
 func until(
-    _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ isDone: () throws -> Bool
+    _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ isDone: () async throws -> Bool
 ) async throws {
-    for _ in 0..<2_000 {
-        if try isDone() { return }
+    // Long, since a busy machine is no failure.
+    let deadline = ContinuousClock.now + .seconds(120)
+    while ContinuousClock.now < deadline {
+        if try await isDone() { return }
         try await Task.sleep(for: .milliseconds(2))
     }
     Issue.record("\(what) did not happen", sourceLocation: sourceLocation)

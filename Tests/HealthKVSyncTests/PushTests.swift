@@ -269,20 +269,26 @@ struct PushTests {
         try bench.finish()
     }
 
-    @Test("The members of a meal are sent together, and C5: deleted together") func meal() async throws {
+    /// A bench of meals, and how many members the group of each operation has that is sent.
+    private func meals() async throws -> (Bench, GroupSizes) {
         let bench = try Bench(.dietApp)
         try await bench.engine.enable(bench.peer)
-        let groups = Mutex<[Int]>([])
+        let groups = GroupSizes()
         bench.health.set(refusal: { operation in
-            groups.withLock { $0.append(operation.group.count) }
+            groups.all.withLock { $0.append(operation.group.count) }
             return nil
         })
+        return (bench, groups)
+    }
+
+    @Test("The members of a meal are sent together, and C5: deleted together") func meal() async throws {
+        let (bench, groups) = try await meals()
         let samples = [SampleType.dietaryProtein, .dietaryFatTotal].map { type in
             Sample(type, 20, .gram, at: bench.time(1), syncIdentifier: "app.log.1.\(type)")
         }
         try bench.write { _ = try $0.save(group: "log.1", samples) }
         try await bench.sync()
-        #expect(groups.withLock { $0 } == [2, 2])
+        #expect(groups.all.withLock { $0 } == [2, 2])
         #expect(bench.health.live.count == 2)
         // Saving the same meal again doubles nothing.
         try bench.write { _ = try $0.save(group: "log.1", samples) }
@@ -296,13 +302,7 @@ struct PushTests {
 
     @Test("C4: what another app keeps under the group of a meal is not sent as a part of it")
     func foreignGroup() async throws {
-        let bench = try Bench(.dietApp)
-        try await bench.engine.enable(bench.peer)
-        let groups = Mutex<[Int]>([])
-        bench.health.set(refusal: { operation in
-            groups.withLock { $0.append(operation.group.count) }
-            return nil
-        })
+        let (bench, groups) = try await meals()
         let foreign = Sample(
             .dietarySugar, 4, .gram, from: bench.time(1), to: bench.time(1), source: Source(name: "Cookbook"),
             version: 1, origin: .imported, group: "log.1")
@@ -311,8 +311,12 @@ struct PushTests {
             _ = try txn.save(Meal(id: "log.1", at: bench.time(1), protein: 20, fat: 9))
         }
         try await bench.sync()
-        #expect(groups.withLock { $0 } == [2, 2])
+        #expect(groups.all.withLock { $0 } == [2, 2])
         #expect(bench.health.live.count == 2)
         try bench.finish()
     }
+}
+
+private final class GroupSizes: Sendable {
+    let all = Mutex<[Int]>([])
 }

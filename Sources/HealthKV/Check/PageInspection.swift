@@ -12,8 +12,6 @@ struct PageInspection {
 
     /// A writer that is at work may use pages of this snapshot again while they are read: then it is read again.
     private static let attempts = 5
-    /// How often meta pages are read that a writer may be writing.
-    private static let metaAttempts = 200
 
     /// Inspects the newest snapshot of the data file in a folder.
     ///
@@ -45,26 +43,16 @@ struct PageInspection {
         } catch {
             throw StoreError.unopened(folder, error)
         }
-        let metas = PageInspection.metas(of: file)
+        let metas = MetaPages(settled: file)
         if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
         guard let meta = metas.page(of: transaction) else { return nil }
         try self.init(file, folder, metas, meta, limit: limit)
     }
 
     private init(_ file: PageFile, _ folder: String, limit: Int, _ atWalk: () throws -> Void) throws {
-        let metas = PageInspection.metas(of: file)
+        let metas = MetaPages(settled: file)
         try atWalk()
         try self.init(file, folder, metas, metas.newest, limit: limit)
-    }
-
-    /// Commits between the reading of the one page and of the other make sound ones look wrong.
-    private static func metas(of file: PageFile) -> MetaPages {
-        var metas = MetaPages(file)
-        for _ in 1..<metaAttempts where !metas.findings.isEmpty && metas.failure == nil {
-            yieldThread()
-            metas = MetaPages(file)
-        }
-        return metas
     }
 
     /// Throws where the system cannot read the file: that is no finding about it.

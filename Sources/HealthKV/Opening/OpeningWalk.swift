@@ -12,9 +12,6 @@ struct OpeningWalk {
     let path: String
     private let file: PageFile
 
-    /// Another process may write while this one looks: how often to look again.
-    private static let attempts = 200
-
     /// Reads the meta pages of the data file in a folder; throws when one of them is damaged.
     init(folder: String) throws {
         path = folder
@@ -67,13 +64,8 @@ struct OpeningWalk {
     /// The transactions of the meta pages; they change with every commit.
     func transactions() throws -> [UInt64?] { try soundMetas().pages.map { $0?.transaction } }
 
-    /// A meta page that somebody writes at this moment may look torn, so it is read again before it is called damaged.
     private func soundMetas() throws -> MetaPages {
-        var metas = MetaPages(file)
-        for _ in 0..<OpeningWalk.attempts where !metas.findings.isEmpty && metas.failure == nil {
-            yieldThread()
-            metas = MetaPages(file)
-        }
+        let metas = MetaPages(settled: file)
         if let failure = metas.failure { throw StoreError.unreadable(path, failure) }
         guard let finding = metas.findings.first else { return metas }
         if metas.findings.count == 2, metas.findings.allSatisfy({ $0.kind == .metaVersion }) {
@@ -97,6 +89,18 @@ extension StoreError {
         return StoreError(
             error.isOfPermission ? .accessDenied : .storage, path: folder, "data.mdb cannot be opened",
             underlying: error)
+    }
+}
+
+extension MetaPages {
+    /// A page that somebody writes at this moment may look torn, and commits between the reading of the one and of the other make sound ones
+    /// look wrong, so they are read again before they are called damaged.
+    init(settled file: PageFile) {
+        self.init(file)
+        for _ in 0..<200 where !findings.isEmpty && failure == nil {
+            yieldThread()
+            self.init(file)
+        }
     }
 }
 

@@ -32,7 +32,7 @@ final class StoreRegistry: Sendable {
         guard let place = FileSystem.identity(of: folder), let present = FileSystem.identity(of: folder + "/data.mdb")
         else { return }
         let others = entries.withLock { entries in
-            entries.map(\.core).filter { $0.identity.withLock { $0 } != present && !$0.environment.isForked }
+            entries.map(\.core).filter { $0.identity.withLock { $0 } != present && !$0.fork.isForked }
         }
         for core in others where FileSystem.identity(of: core.path) == place {
             // One that cannot go on says so itself, and is not shared.
@@ -69,7 +69,7 @@ final class StoreRegistry: Sendable {
     private static func index(of file: FileIdentity, in folder: String, _ entries: [Entry]) -> Int? {
         entries.firstIndex { entry in
             let core = entry.core
-            guard core.identity.withLock({ $0 }) == file, !core.environment.isForked else { return false }
+            guard core.identity.withLock({ $0 }) == file, !core.fork.isForked else { return false }
             return core.holdsFile || FileSystem.identity(of: core.path) == FileSystem.identity(of: folder)
         }
     }
@@ -95,7 +95,7 @@ final class StoreRegistry: Sendable {
     /// of both, and LMDB would begin the table of readers anew under those who read.
     private static func refuseSharedLock(_ folder: String, _ others: [StoreCore]) throws(StoreError) {
         guard let lock = FileSystem.identity(of: folder + "/lock.mdb") else { return }
-        for other in others where other.holdsFile && other.file.lock == lock && !other.environment.isForked {
+        for other in others where other.holdsFile && other.file.lock == lock && !other.fork.isForked {
             throw StoreError(
                 .replaced, path: folder,
                 "data.mdb was replaced or removed while this process had it open: close the handle that has the old file first"
@@ -107,7 +107,7 @@ final class StoreRegistry: Sendable {
     /// store meanwhile.
     func moving(_ core: StoreCore, _ open: () throws -> OpenFile) throws -> OpenFile {
         try entries.withLock { entries in
-            let others = entries.map(\.core).filter { $0 !== core && $0.holdsFile && !$0.environment.isForked }
+            let others = entries.map(\.core).filter { $0 !== core && $0.holdsFile && !$0.fork.isForked }
             // LMDB must not have it open twice.
             if let found = FileSystem.identity(of: core.path + "/data.mdb"),
                 others.contains(where: { $0.identity.withLock { $0 } == found })

@@ -9,9 +9,12 @@ import Testing
     private func weight(_ value: Double, _ day: Int) -> Sample { Sample(.bodyMass, value, .kilogram, at: .day(day)) }
 
     /// The first ids of saved samples that a sequence gives.
-    private static func ids(_ changes: ChangeSequence, _ count: Int) async -> [SampleID] {
+    private static func ids(
+        _ changes: ChangeSequence, _ count: Int, begun: AsyncStream<Void>.Continuation? = nil
+    ) async -> [SampleID] {
         var ids: [SampleID] = []
         for await change in changes {
+            begun?.finish()
             if let sample = change.saved { ids.append(sample.id) }
             if ids.count == count { break }
         }
@@ -72,9 +75,10 @@ import Testing
     @Test("Observers end when the store is closed, whether they wait or have not begun") func closing() async throws {
         let store = try SampleStore.temporary()
         let (waiting, late) = (store.changes(), store.changes())
-        let task = Task { await Self.ids(waiting, 100) }
+        let (begun, told) = AsyncStream.makeStream(of: Void.self)
+        let task = Task { await Self.ids(waiting, 100, begun: told) }
         try await store.write { [self] in _ = try $0.save(steps(1, 1)) }
-        try await Task.sleep(for: .milliseconds(20))
+        for await _ in begun {}
         try store.close()
         #expect(await task.value.count == 1)
         #expect(await Self.ids(late, 1).isEmpty)

@@ -47,15 +47,20 @@ struct CloseStampTests {
         }
     }
 
-    @Test("What another program writes into an open store is not vouched for", arguments: [false, true])
-    func changedWhileOpen(writes: Bool) throws {
+    /// A store that does nothing, long enough that a change to its file shows in the file's times.
+    private func openIdle() throws -> (file: DamagedFile, store: SampleStore) {
         let file = try DamagedFile(limits: limits)
         var options = SampleStore.Options()
         options.limits = limits
         options.maintainsWhenIdle = false
         let store = try SampleStore.open(at: file.folder.path, options: options)
-        // Beyond the coarseness of the file's times.
         pause(milliseconds: 50)
+        return (file, store)
+    }
+
+    @Test("What another program writes into an open store is not vouched for", arguments: [false, true])
+    func changedWhileOpen(writes: Bool) throws {
+        let (file, store) = try openIdle()
         let first = try #require(try file.bytes.first)
         try file.fill(first, 0..<1)
         pause(milliseconds: 50)
@@ -68,12 +73,7 @@ struct CloseStampTests {
 
     @Test("Pages that were damaged under an idle store are found at the next opening")
     func damagedWhileOpen() throws {
-        let file = try DamagedFile(limits: limits)
-        var options = SampleStore.Options()
-        options.limits = limits
-        options.maintainsWhenIdle = false
-        let store = try SampleStore.open(at: file.folder.path, options: options)
-        pause(milliseconds: 50)
+        let (file, store) = try openIdle()
         let leaves = try file.pages(kind: 2)
         try file.change { bytes in
             for page in leaves { for index in page * 4_096..<(page + 1) * 4_096 { bytes[index] = 0 } }

@@ -1,6 +1,8 @@
 import ColumnFormat
 import Foundation
 import HealthKV
+import LMDB
+import TestSupport
 import Testing
 
 /// The golden file was written by the release that introduced its format. It must be read for ever.
@@ -36,6 +38,15 @@ struct GoldenTests {
         return hash.finalize()
     }
 
+    /// Opening may touch lock.mdb.
+    private func copied() -> TemporaryFolder {
+        let copy = TemporaryFolder()
+        for name in FileSystem.names(in: Self.folder) ?? [] {
+            FileSystem.write(FileSystem.bytes(of: Self.folder + "/" + name), to: copy.path + "/" + name)
+        }
+        return copy
+    }
+
     @Test("A store of format 1 is read, is clean, and holds what was written")
     func readsVersion1() throws {
         let fresh = try SampleStore.temporary(options: options())
@@ -44,13 +55,10 @@ struct GoldenTests {
             try? FileManager.default.removeItem(atPath: Self.folder)
             try fresh.compact(to: Self.folder)
         }
-        // A copy: opening may touch lock.mdb.
-        let copy = FileManager.default.temporaryDirectory.appendingPathComponent(SampleID().description)
-        try FileManager.default.copyItem(atPath: Self.folder, toPath: copy.path)
-        defer { try? FileManager.default.removeItem(at: copy) }
+        let copy = copied()
         var readOnly = options()
         readOnly.readOnly = true
-        let golden = try SampleStore.open(at: copy, options: readOnly)
+        let golden = try SampleStore.open(at: copy.path, options: readOnly)
         #expect(try golden.check().findings == [])
         #expect(try digest(golden) == digest(fresh))
         #expect(try golden.read { try $0.count() } == fresh.read { try $0.count() })
@@ -64,10 +72,8 @@ struct GoldenTests {
 
     @Test("A store of format 1 can be written to")
     func writesVersion1() throws {
-        let copy = FileManager.default.temporaryDirectory.appendingPathComponent(SampleID().description)
-        try FileManager.default.copyItem(atPath: Self.folder, toPath: copy.path)
-        defer { try? FileManager.default.removeItem(at: copy) }
-        let golden = try SampleStore.open(at: copy, options: options())
+        let copy = copied()
+        let golden = try SampleStore.open(at: copy.path, options: options())
         let before = try golden.read { try $0.count() }
         try golden.write { try $0.save(Sample(.stepCount, 1, .count, at: Instant(nanoseconds: 5))) }
         #expect(try golden.read { try $0.count() } == before + 1)

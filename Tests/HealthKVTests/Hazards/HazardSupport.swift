@@ -16,8 +16,16 @@ import TestSupport
 /// Gathers the notices of a store.
 final class Notices: Sendable {
     private let all = Monitor<[StoreNotice]>([])
+    private let tellsOfOverlay: Bool
 
-    var codes: [StoreNotice.Code] { all.withLock { $0.map(\.code) } }
+    /// In a container the folder of the tests may lie on an overlay, which each opening tells of.
+    init(tellsOfOverlay: Bool = false) { self.tellsOfOverlay = tellsOfOverlay }
+
+    static func withoutOverlay(_ notices: [StoreNotice]) -> [StoreNotice] { notices.filter { $0.code != .fileSystem } }
+
+    var codes: [StoreNotice.Code] {
+        all.withLock { (tellsOfOverlay ? $0 : Notices.withoutOverlay($0)).map(\.code) }
+    }
 
     func note(_ notice: StoreNotice) { all.withLock { $0.append(notice) } }
 }
@@ -68,11 +76,65 @@ extension SampleStore {
     }
 }
 
+/// An open store of ten samples whose data file can be lost under it.
+struct StoreInFolder {
+    let folder = TemporaryFolder()
+    let store: SampleStore
+    var path: String { folder.path + "/store" }
+
+    init() throws {
+        store = try SampleStore.open(at: folder.path + "/store", options: .small(mapSize: 64 << 20))
+        try store.add(10, day: 0)
+    }
+
+    /// Puts a new store's data file in the place of this one's, or removes it.
+    func loseFile(toOther: Bool) throws {
+        guard toOther else { return #expect(FileSystem.remove(path + "/data.mdb")) }
+        try SampleStore.open(at: folder.path + "/other").close()
+        #expect(FileSystem.rename(folder.path + "/other/data.mdb", to: path + "/data.mdb"))
+    }
+
+    /// Writes ten more, and puts a backup from before in the place of the data file.
+    func goBack(_ whileGone: () throws -> Void = {}) throws {
+        try store.backup(to: folder.path + "/backup")
+        try store.add(10, day: 1)
+        try whileGone()
+        #expect(FileSystem.rename(folder.path + "/backup/data.mdb", to: path + "/data.mdb"))
+    }
+
+    /// Closes it and opens what stands in its folder now.
+    func expectAfterwards(_ count: Int) throws {
+        try store.close()
+        let again = try SampleStore.open(at: path)
+        #expect(try again.read { try $0.count() } == count)
+        try again.close()
+    }
+}
+
 /// What a test needs of the system and not every machine gives.
 enum Machine {
     static var isLong: Bool { unsafe getenv("HEALTHKV_LONG") != nil }
 
     static var isRoot: Bool { geteuid() == 0 }
+
+    /// The first folder for temporary files that every user may write into; the usual one may be its owner's alone.
+    private static let folderOfAll: String? = [FileSystem.temporaryFolder, "/tmp", "/var/tmp"].first { folder in
+        guard FileSystem.statusOfLink(folder)?.mode == 0o777 else { return false }
+        var (way, isOpen) = (folder, true)
+        while isOpen, let slash = way.lastIndex(of: "/"), slash > way.startIndex {
+            way = String(way[..<slash])
+            isOpen = FileSystem.statusOfLink(way).map { $0.mode & 0o001 != 0 } ?? false
+        }
+        return isOpen
+    }
+
+    static var canBecomeNobody: Bool { isRoot && folderOfAll != nil }
+
+    /// Puts the temporary files of this process, which must be a test's own, where every user may.
+    static func useFolderOfAll() { if let folderOfAll { _ = unsafe setenv("TMPDIR", folderOfAll, 1) } }
+
+    /// Makes this process, which must be a test's own, one of a user who owns nothing.
+    static func becomeNobody() throws { try #require(setgid(65_534) == 0 && setuid(65_534) == 0) }
 
     /// Whether file systems can be mounted: by the superuser, outside most containers.
     static let canMount: Bool = {

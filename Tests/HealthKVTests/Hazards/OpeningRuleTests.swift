@@ -27,7 +27,7 @@ import Testing
         return nil
     }
 
-    private var reading: SampleStore.Options {
+    private static var reading: SampleStore.Options {
         var options = SampleStore.Options()
         options.readOnly = true
         return options
@@ -41,7 +41,7 @@ import Testing
         try SampleStore.open(at: store).close()
         #expect(FileSystem.rename(store + name, to: other))
         #expect(unsafe symlink(other, store + name) == 0)
-        for options in [SampleStore.Options(), reading] {
+        for options in [SampleStore.Options(), Self.reading] {
             let refusal = refusal(store, options)
             #expect(refusal?.code == .unsafeFolder)
             #expect(refusal?.path == store + name)
@@ -61,7 +61,7 @@ import Testing
         FileSystem.write([UInt8](repeating: 65, count: 20_000), to: folder.path + "/b/data.mdb")
         let code = refusal(folder.path + "/b")?.code
         #expect(code == .damaged || code == .notAStore)
-        #expect(refusal(folder.path + "/none", reading)?.code == .noStore)
+        #expect(refusal(folder.path + "/none", Self.reading)?.code == .noStore)
     }
 
     @Test("A path that the system cannot look at is not taken for one where nothing is")
@@ -74,7 +74,7 @@ import Testing
         for nothing in ["/none", "/none/inner", "/file/inner"] {
             #expect(FileSystem.lookFailure(folder.path + nothing) == nil)
         }
-        for options in [SampleStore.Options(), reading] {
+        for options in [SampleStore.Options(), Self.reading] {
             let refusal = refusal(long, options)
             #expect(refusal?.code == .storage && refusal?.path == long, "\(String(describing: refusal))")
         }
@@ -82,18 +82,19 @@ import Testing
 
     @Test(
         "A folder that this process may not look into is refused as that, and is not one without a store",
-        .enabled(if: Machine.isRoot, "only the superuser becomes another user"))
+        .enabled(if: Machine.canBecomeNobody, "only the superuser becomes another user"))
     func hidden() async throws {
         await #expect(processExitsWith: .success) {
+            Machine.useFolderOfAll()
             let folder = TemporaryFolder()
             let path = folder.path + "/store"
             try SampleStore.open(at: path).close()
             FileSystem.protect(folder.path, mode: 0o755)
-            try #require(setgid(65_534) == 0 && setuid(65_534) == 0)
-            var options = SampleStore.Options()
-            options.readOnly = true
-            expectError(.accessDenied) { try SampleStore.open(at: path, options: options).close() }
-            expectError(.accessDenied) { try SampleStore.open(at: path + "/inner", options: options).close() }
+            try Machine.becomeNobody()
+            expectError(.accessDenied) { try SampleStore.open(at: path, options: OpeningRuleTests.reading).close() }
+            expectError(.accessDenied) {
+                try SampleStore.open(at: path + "/inner", options: OpeningRuleTests.reading).close()
+            }
             expectError(.accessDenied) { try SampleStore.open(at: path + "/inner").close() }
             expectError(.accessDenied) { try SampleStore.check(at: path) }
         }
@@ -114,9 +115,9 @@ import Testing
         tolerant.onNotice = { notices.note($0) }
         #expect(refusal(path, tolerant) == nil)
         #expect(notices.codes.contains(.foreignOwner))
-        #expect(refusal(path, reading) == nil)
+        #expect(refusal(path, Self.reading) == nil)
         FileSystem.remove(path + "/lock.mdb")
-        #expect(refusal(path, reading) == nil)
+        #expect(refusal(path, Self.reading) == nil)
         #expect(FileSystem.size(of: path + "/lock.mdb") == nil, "a lock file of ours would lock the owner out")
     }
 
@@ -150,7 +151,7 @@ import Testing
         }
         #expect(FileSystemKind(magic: 0x794C_7630) == .overlay)
         let folder = TemporaryFolder()
-        let notices = Notices()
+        let notices = Notices(tellsOfOverlay: true)
         var options = SampleStore.Options()
         options.onNotice = { notices.note($0) }
         options.limits.fileSystem = .remote("NFS")
@@ -178,7 +179,7 @@ import Testing
         }
         try store.close()
         #expect(refusal(folder.path + "/store")?.code == .newerFormat)
-        #expect(refusal(folder.path + "/store", reading)?.code == .newerFormat)
+        #expect(refusal(folder.path + "/store", Self.reading)?.code == .newerFormat)
     }
 
     @Test("Two copies of one file never take one epoch, so that no token of the one is taken for the other's")
@@ -219,7 +220,7 @@ import Testing
         var options = SampleStore.Options()
         options.onNotice = { notices.note($0) }
         #expect(
-            try SampleStore.open(at: copied, options: reading).info().replica == before.replica,
+            try SampleStore.open(at: copied, options: Self.reading).info().replica == before.replica,
             "reading changes nothing")
         for _ in 0..<2 {
             let copy = try SampleStore.open(at: copied, options: options)
@@ -285,7 +286,8 @@ import Testing
         try store.close()
         let counts = Mutex<[Int]>([])
         var options = SampleStore.Options()
-        options.onNotice = { _ in
+        options.onNotice = { notice in
+            guard notice.code == .restored else { return }
             let count = try? SampleStore.reading(copied)
             counts.withLock { $0.append(count ?? -1) }
         }

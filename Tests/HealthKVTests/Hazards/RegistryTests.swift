@@ -10,41 +10,26 @@ import Testing
         "Beside a handle whose file was replaced or removed the folder is not opened, and when that is closed it is",
         arguments: [true, false])
     func openedBesideReplaced(byOther: Bool) throws {
-        let folder = TemporaryFolder()
-        let (path, other) = (folder.path + "/store", folder.path + "/other")
-        try SampleStore.open(at: other).close()
-        let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
-        try store.add(10, day: 0)
-        if byOther {
-            #expect(FileSystem.rename(other + "/data.mdb", to: path + "/data.mdb"))
-        } else {
-            FileSystem.remove(path + "/data.mdb")
-        }
+        let bench = try StoreInFolder()
+        let (path, store) = (bench.path, bench.store)
+        try bench.loseFile(toOther: byOther)
         // The lock file is the one that the handle holds.
         expectError(.replaced) { try SampleStore.open(at: path).close() }
         if !byOther { #expect(FileSystem.size(of: path + "/data.mdb") == nil, "nothing was made") }
         expectError(.replaced) { try store.add(10, day: 1) }
         expectError(.replaced) { try SampleStore.open(at: path).close() }
-        try store.close()
-        let again = try SampleStore.open(at: path)
-        #expect(try again.read { try $0.count() } == 0)
-        try again.close()
+        try bench.expectAfterwards(0)
     }
 
     @Test("A handle that has lost its file is not shared when the file is back, and loses nothing when it is closed")
     func fileIsBack() throws {
-        let folder = TemporaryFolder()
-        let (path, away) = (folder.path + "/store", folder.path + "/away.mdb")
-        let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
-        try store.add(10, day: 0)
+        let bench = try StoreInFolder()
+        let (path, away, store) = (bench.path, bench.folder.path + "/away.mdb", bench.store)
         #expect(FileSystem.rename(path + "/data.mdb", to: away))
         expectError(.replaced) { try store.add(10, day: 1) }
         #expect(FileSystem.rename(away, to: path + "/data.mdb"))
         expectError(.replaced) { try SampleStore.open(at: path).close() }
-        try store.close()
-        let again = try SampleStore.open(at: path)
-        #expect(try again.read { try $0.count() } == 10)
-        try again.close()
+        try bench.expectAfterwards(10)
     }
 
     @Test("A suspended store stands for its folder, and not for the file that has the number of its file meanwhile")

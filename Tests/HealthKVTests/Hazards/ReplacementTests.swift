@@ -79,34 +79,20 @@ import TestSupport
         "A file that another store's takes the place of, or that is removed, is an error at the next call",
         arguments: [true, false])
     func replaced(byOther: Bool) throws {
-        let folder = TemporaryFolder()
-        let (path, other) = (folder.path + "/store", folder.path + "/other")
-        try SampleStore.open(at: other).close()
-        let store = try SampleStore.open(at: path)
-        try store.add(10, day: 0)
-        if byOther {
-            #expect(FileSystem.rename(other + "/data.mdb", to: path + "/data.mdb"))
-        } else {
-            FileSystem.remove(path + "/data.mdb")
-        }
-        expectError(.replaced) { try store.add(10, day: 1) }
-        expectError(.replaced) { try store.read { try $0.count() } }
-        try store.close()
-        let again = try SampleStore.open(at: path)
-        #expect(try again.read { try $0.count() } == 0)
-        try again.close()
+        let bench = try StoreInFolder()
+        try bench.loseFile(toOther: byOther)
+        expectError(.replaced) { try bench.store.add(10, day: 1) }
+        expectError(.replaced) { try bench.store.read { try $0.count() } }
+        try bench.expectAfterwards(0)
     }
 
     @Test("Who comes to a file that was put beside the locks of another is told to close that one first")
     func besideForeignLocks() async throws {
-        let folder = TemporaryFolder()
-        let (path, other) = (folder.path + "/store", folder.path + "/other")
-        try SampleStore.open(at: other).close()
-        let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+        let bench = try StoreInFolder()
         // Far beyond the transactions of the other file.
-        for day in 0..<20 { try store.add(1, day: day) }
-        #expect(FileSystem.rename(other + "/data.mdb", to: path + "/data.mdb"))
-        await #expect(processExitsWith: .success) { [path = path as String] in
+        for day in 1..<20 { try bench.store.add(1, day: day) }
+        try bench.loseFile(toOther: true)
+        await #expect(processExitsWith: .success) { [path = bench.path as String] in
             do {
                 try SampleStore.open(at: path, options: .small(mapSize: 64 << 20)).close()
                 Issue.record("the file was opened with the locks of another")
@@ -114,10 +100,7 @@ import TestSupport
                 #expect(error.code == .replaced && error.detail.contains("belongs to another data.mdb"), "\(error)")
             }
         }
-        try store.close()
-        let again = try SampleStore.open(at: path)
-        #expect(try again.read { try $0.count() } == 0)
-        try again.close()
+        try bench.expectAfterwards(0)
     }
 
     @Test(
@@ -151,15 +134,10 @@ import TestSupport
 
     @Test("A store that is replaced by an earlier state of itself says so instead of going back in time")
     func restoredBeneath() throws {
-        let folder = TemporaryFolder()
-        let (path, backup) = (folder.path + "/store", folder.path + "/backup")
-        let store = try SampleStore.open(at: path)
-        try store.add(10, day: 0)
-        try store.backup(to: backup)
-        try store.add(10, day: 1)
-        #expect(FileSystem.rename(backup + "/data.mdb", to: path + "/data.mdb"))
-        expectError(.replaced) { try store.add(10, day: 2) }
-        try store.close()
+        let bench = try StoreInFolder()
+        try bench.goBack()
+        expectError(.replaced) { try bench.store.add(10, day: 2) }
+        try bench.expectAfterwards(10)
     }
 
     @Test(
@@ -332,9 +310,12 @@ import TestSupport
             await #expect(processExitsWith: .success) { [path = folder.path as String] in
                 let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
                 for day in 0..<3 { try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(day))) }
-                pause(milliseconds: 100)
-                let snapshots = try store.info().readers.filter { $0.process != getpid() && $0.transaction != nil }
-                #expect(snapshots.isEmpty)
+                // The observer reads for a moment, and then waits.
+                func snapshots() throws -> Int {
+                    try store.info().readers.count { $0.process != getpid() && $0.transaction != nil }
+                }
+                for _ in 0..<600 where try snapshots() > 0 { pause(milliseconds: 100) }
+                #expect(try snapshots() == 0)
                 try store.close()
             }
         }

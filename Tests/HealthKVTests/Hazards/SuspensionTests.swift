@@ -60,8 +60,16 @@ import TestSupport
                 _ = consume transaction
             }
             begun.wait()
+            if !holdsFile {
+                let waits = Gate()
+                #expect(
+                    core.thread().perform {
+                        waits.open()
+                        if let transaction = try? core.environment.beginWrite() { _ = consume transaction }
+                    })
+                waits.wait()
+            }
             let writer = Thread { _ = try? store.add(10, day: holdsFile ? 2 : 1) }
-            if !holdsFile { pause(milliseconds: 50) }
             let start = ContinuousClock.now
             expectError(.busy) { try store.suspend(within: .milliseconds(200)) }
             #expect(start.duration(to: .now) < .seconds(5))
@@ -81,21 +89,14 @@ import TestSupport
 
     @Test("A store that finds an earlier state of itself after a suspension says so instead of going on with it")
     func restoredWhileSuspended() throws {
-        let folder = TemporaryFolder()
-        let (path, backup) = (folder.path + "/store", folder.path + "/backup")
-        let store = try SampleStore.open(at: path)
-        try store.add(10, day: 0)
-        try store.backup(to: backup)
-        try store.add(10, day: 1)
-        try store.suspend()
-        #expect(FileSystem.remove(path + "/lock.mdb"))
-        #expect(FileSystem.rename(backup + "/data.mdb", to: path + "/data.mdb"))
-        expectError(.replaced) { try store.resume() }
-        expectError(.suspended) { try store.read { try $0.count() } }
-        try store.close()
-        let restored = try SampleStore.open(at: path)
-        #expect(try restored.read { try $0.count() } == 10)
-        try restored.close()
+        let bench = try StoreInFolder()
+        try bench.goBack {
+            try bench.store.suspend()
+            #expect(FileSystem.remove(bench.path + "/lock.mdb"))
+        }
+        expectError(.replaced) { try bench.store.resume() }
+        expectError(.suspended) { try bench.store.read { try $0.count() } }
+        try bench.expectAfterwards(10)
     }
 
     /// How many descriptors of this process lead into a folder.

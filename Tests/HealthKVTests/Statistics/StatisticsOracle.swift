@@ -180,8 +180,13 @@ struct CalendarOracle {
             var plain = Calendar(identifier: .gregorian)
             plain.timeZone = TimeZone(secondsFromGMT: 0)!
             let months = count * (interval.unit == .year ? 12 : interval.unit == .quarter ? 3 : 1)
-            let from = Date(timeIntervalSinceReferenceDate: Double(day) * 86_400)
-            day = Int(plain.date(byAdding: .month, value: months, to: from)!.timeIntervalSinceReferenceDate / 86_400)
+            // Not by the calendar's own addition, which counts back from a 30th or 31st to the 28th of some Februaries with 29 days.
+            let parts = plain.dateComponents(
+                [.year, .month, .day], from: Date(timeIntervalSinceReferenceDate: Double(day) * 86_400))
+            let month = parts.year! * 12 + parts.month! - 1 + months
+            let first = plain.date(from: DateComponents(year: month / 12, month: month % 12 + 1, day: 1))!
+            let length = plain.range(of: .day, in: .month, for: first)!.count
+            day = Int(first.timeIntervalSinceReferenceDate / 86_400) + min(parts.day!, length) - 1
         }
         return reaching(Int64(day) * 86_400 + time)
     }

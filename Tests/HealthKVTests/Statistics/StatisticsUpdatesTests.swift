@@ -35,14 +35,18 @@ import Testing
         try save(1, 2)
         #expect(try await later.value == [2, 5])
         try await store.write { _ = try $0.deleteRange(of: .stepCount, from: .day(1), to: .day(2)) }
+        let (begun, told) = AsyncStream.makeStream(of: Void.self)
         let sums = Task {
             var sums: [[Double?]] = []
             do {
-                for try await days in store.statisticsUpdates(query) { sums.append(days.map(\.sum)) }
+                for try await days in store.statisticsUpdates(query) {
+                    sums.append(days.map(\.sum))
+                    told.finish()
+                }
             } catch is CancellationError {}
             return sums
         }
-        try await Task.sleep(for: .milliseconds(50))
+        for await _ in begun {}
         try store.suspend()
         try store.resume()
         try save(10, 1)

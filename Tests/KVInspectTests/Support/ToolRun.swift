@@ -8,6 +8,13 @@ struct ToolRun {
     let output: String
     let errors: String
 
+    /// What the tool says, but for the notice that the folder of the tests lies on an overlay, as it may in a container.
+    static func words(_ errors: String) -> String {
+        var lines = errors.split(separator: "\n", omittingEmptySubsequences: false)
+        lines.removeAll { $0.contains("lies on an overlay file system") }
+        return lines.joined(separator: "\n")
+    }
+
     /// The output as one JSON object.
     func json(_ location: SourceLocation = #_sourceLocation) throws -> [String: Any] {
         try #require(
@@ -61,7 +68,8 @@ final class Workbench {
         process.standardError = errors
         try process.run()
         process.waitUntilExit()
-        return ToolRun(code: process.terminationStatus, output: try text(of: output), errors: try text(of: errors))
+        return ToolRun(
+            code: process.terminationStatus, output: try text(of: output), errors: ToolRun.words(try text(of: errors)))
     }
 
     /// The process, not started yet.
