@@ -152,8 +152,9 @@ enum Machine {
         run(["mount", "-t", kind, "-o", "size=\(size)", "none", folder])
     }
 
+    /// At once, also where a child of another test holds a file open for a moment.
     @discardableResult
-    static func unmount(_ folder: String) -> Bool { run(["umount", folder]) }
+    static func unmount(_ folder: String) -> Bool { run(["umount", "-l", folder]) }
 
     /// Runs a program of the system; answers whether it succeeded.
     @discardableResult
