@@ -80,7 +80,7 @@ import TestSupport
             return log.all.count { $0 == -1 } < 3 ? .more : .none
         }
         writer.perform { log.note(1) }
-        for _ in 0..<1_000 where log.all.count < 4 { usleep(5_000) }
+        for _ in 0..<12_000 where log.all.count < 4 { usleep(5_000) }
         writer.stop()
         #expect(log.all == [1, -1, -1, -1])
     }
@@ -110,7 +110,7 @@ import TestSupport
                 #expect(!writer.isCurrent)
             }
         }
-        for _ in 0..<100 where ended != nil { try await Task.sleep(for: .milliseconds(20)) }
+        for _ in 0..<3_000 where ended != nil { try await Task.sleep(for: .milliseconds(20)) }
         #expect(ended == nil)
         #expect(log.all == [0, 1, 2])
     }

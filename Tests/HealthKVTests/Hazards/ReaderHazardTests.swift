@@ -152,7 +152,7 @@ import TestSupport
             let child = forkProcess()
             if child == 0 {
                 // Instead of waiting for ever.
-                alarm(30)
+                alarm(120)
                 _exit(store.refusesFork ? 0 : 1)
             }
             end.open()

@@ -197,7 +197,7 @@ import TestSupport
     }
 
     private func waitUntil(_ condition: () throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try !condition(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
         #expect(try condition())
     }
