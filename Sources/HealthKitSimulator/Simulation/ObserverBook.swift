@@ -4,7 +4,8 @@ import Foundation
 struct ObserverBook: Sendable {
     struct Observation: Sendable {
         let number: Int
-        let app: SimulatedApp
+        let bundle: String
+        weak var app: SimulatedApp?
         let query: HKObserverQuery
     }
 
@@ -48,8 +49,7 @@ struct ObserverBook: Sendable {
     mutating func noteNews(of types: Set<String>, at date: Date) {
         for observation in observations {
             for type in observation.query.types where types.contains(type.identifier) {
-                deliveries[Key(bundle: observation.app.bundle, type: type.identifier), default: Delivery()].hasNews =
-                    true
+                deliveries[Key(bundle: observation.bundle, type: type.identifier), default: Delivery()].hasNews = true
             }
         }
         for (key, delivery) in deliveries where delivery.frequency != nil && types.contains(key.type) {
@@ -59,7 +59,7 @@ struct ObserverBook: Sendable {
 
     mutating func execute(_ query: HKObserverQuery, of app: SimulatedApp, fires: Bool) {
         number += 1
-        observations.append(Observation(number: number, app: app, query: query))
+        observations.append(Observation(number: number, bundle: app.bundle, app: app, query: query))
         for type in query.types where fires {
             deliveries[Key(bundle: app.bundle, type: type.identifier), default: Delivery()].hasNews = true
         }
@@ -82,12 +82,13 @@ struct ObserverBook: Sendable {
     mutating func due(at now: Date) -> (calls: [Call], next: Date?) {
         var due: [Call] = []
         var next: Date?
-        for observation in observations where observation.app.isRunning {
+        for observation in observations {
+            guard let app = observation.app, app.isRunning else { continue }
             var types = Set<HKSampleType>()
             for type in observation.query.types {
-                let key = Key(bundle: observation.app.bundle, type: type.identifier)
+                let key = Key(bundle: observation.bundle, type: type.identifier)
                 guard let delivery = deliveries[key], delivery.hasNews else { continue }
-                if !observation.app.isForeground {
+                if !app.isForeground {
                     guard let date = delivery.next(key) else { continue }
                     if date > now {
                         next = min(next ?? date, date)
@@ -96,17 +97,18 @@ struct ObserverBook: Sendable {
                 }
                 types.insert(type)
             }
-            if !types.isEmpty { due.append(call(observation, types, at: now)) }
+            if !types.isEmpty { due.append(call(observation, types, isBackground: !app.isForeground, at: now)) }
         }
         return (due, next)
     }
 
-    private mutating func call(_ observation: Observation, _ types: Set<HKSampleType>, at now: Date) -> Call {
+    private mutating func call(
+        _ observation: Observation, _ types: Set<HKSampleType>, isBackground: Bool, at now: Date
+    ) -> Call {
         number += 1
-        let call = Call(
-            number: number, observation: observation, types: types, isBackground: !observation.app.isForeground)
+        let call = Call(number: number, observation: observation, types: types, isBackground: isBackground)
         for type in types {
-            let key = Key(bundle: observation.app.bundle, type: type.identifier)
+            let key = Key(bundle: observation.bundle, type: type.identifier)
             deliveries[key]?.hasNews = false
             deliveries[key]?.lastDelivered = now
             if call.isBackground { deliveries[key]?.awaited = number }
@@ -118,7 +120,7 @@ struct ObserverBook: Sendable {
     mutating func complete(_ number: Int) {
         guard let call = calls.removeValue(forKey: number) else { return }
         for type in call.types {
-            let key = Key(bundle: call.observation.app.bundle, type: type.identifier)
+            let key = Key(bundle: call.observation.bundle, type: type.identifier)
             guard deliveries[key]?.awaited == number else { continue }
             deliveries[key]?.awaited = nil
             deliveries[key]?.failures = 0
@@ -129,7 +131,7 @@ struct ObserverBook: Sendable {
     mutating func missDeadline(_ number: Int, at now: Date) {
         guard let call = calls[number] else { return }
         for type in call.types {
-            let key = Key(bundle: call.observation.app.bundle, type: type.identifier)
+            let key = Key(bundle: call.observation.bundle, type: type.identifier)
             guard var delivery = deliveries[key], delivery.awaited == number else { continue }
             delivery.awaited = nil
             delivery.failures += 1

@@ -14,9 +14,16 @@ import Synchronization
 /// let peer = HealthKitPeer(store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) })
 /// ```
 public final class SimulatedDevice: Sendable {
+    struct InstalledApp {
+        let kind: SimulatedApp.Kind
+        let name: String
+        /// An app holds its device, so nothing of the device holds an app. One that nobody holds does not run.
+        weak var app: SimulatedApp?
+    }
+
     struct State {
         var database = HealthDatabase()
-        var apps: [String: SimulatedApp] = [:]
+        var apps: [String: InstalledApp] = [:]
         var grants: [String: [String: Grant]] = [:]
         var answer = Answer.allow
         var isLocked = false
@@ -53,7 +60,7 @@ public final class SimulatedDevice: Sendable {
         let app = SimulatedApp(self, kind: kind, revision: revision)
         let older = state.withLock { state in
             state.grants[bundle] = nil
-            return state.apps.updateValue(app, forKey: bundle)
+            return state.apps.updateValue(InstalledApp(kind: kind, name: name, app: app), forKey: bundle)?.app
         }
         older?.terminate()
         state.withLock { $0.observers.forgetDeliveries(of: bundle) }

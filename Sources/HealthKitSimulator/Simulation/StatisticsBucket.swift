@@ -131,7 +131,7 @@ extension SimulatedDevice {
             let seen = firstSeen.firstIndex(of: rank.source) ?? 0
             return (
                 position, rank.isUserEntered ? 0 : 1, (apps[rank.source]?.kind ?? .app).rawValue, -seen,
-                apps[rank.source]?.source.name ?? rank.source
+                apps[rank.source]?.name ?? rank.source
             )
         }
         let sorted = Set(records.map { SourceRank($0) }).sorted { key($0) < key($1) }
