@@ -86,7 +86,7 @@ struct IdentityFilter {
 
     init(_ partition: IdentityPartition, capacity: UInt64) {
         let span = partition.upper - partition.lower
-        let lines = min(1 << 20, max(1, capacity * IdentityFilter.bitsPerEntry / 512))
+        let lines = min(1 << 20, span, max(1, capacity * IdentityFilter.bitsPerEntry / 512))
         lower = partition.lower
         // A distance within the span times this has no more than 60 bits.
         scale = (lines << IdentityFilter.scaleBits) / span

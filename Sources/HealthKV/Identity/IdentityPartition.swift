@@ -22,6 +22,38 @@ struct IdentityPartition: Sendable, Equatable {
 
     var entries: UInt64 { runs.reduce(0) { $0 &+ $1.entries } }
 
+    /// One that is of a single hash has as many entries as that has: a group may be of any number of samples.
+    var isDivisible: Bool { upper - lower > 1 }
+
+    /// How a partition that has outgrown its limit is divided: where each part begins, and its entries, of about half the limit. Entries
+    /// of one hash stay together; a hash that has more of them gets a part of its own, which is not divided again.
+    func parts(of entries: [IdentityEntry], limit: UInt64) -> [(lower: UInt64, rows: Range<Int>)] {
+        // What lies outside, as only damage makes it, counts as the first or last hash.
+        func hash(_ row: Int) -> UInt64 { min(upper - 1, max(lower, entries[row].hash)) }
+        let count = entries.count
+        let wanted = max(1, (count * 2 + Int(limit) - 1) / Int(limit))
+        let size = max(1, (count + wanted - 1) / wanted)
+        var parts: [(lower: UInt64, rows: Range<Int>)] = []
+        var (from, begin) = (0, lower)
+        func cut(_ row: Int, _ next: UInt64) {
+            parts.append((begin, from..<row))
+            (from, begin) = (row, next)
+        }
+        // What is left then joins the last part.
+        while count - from > size + size / 2 {
+            let cutHash = hash(from + size)
+            var (first, end) = (from + size, from + size)
+            while first > from, hash(first - 1) == cutHash { first -= 1 }
+            while end < count, hash(end) == cutHash { end += 1 }
+            if begin < cutHash { cut(first, cutHash) }
+            guard end - first > size else { continue }
+            if cutHash == upper - 1 { break }
+            cut(end, cutHash + 1)
+        }
+        parts.append((begin, from..<count))
+        return parts
+    }
+
     /// The oldest run that is less than four times as large as all newer ones together: merging it with these moves no
     /// entry often. `nil` when the runs are few and far apart in size.
     var firstRunToMerge: Int? {

@@ -69,7 +69,7 @@ extension WriteTransaction {
 
     /// Adds a run, and merges runs of like size, so that an entry is moved a few times in all and a lookup tries few runs.
     private mutating func addRun(_ entries: [IdentityEntry], to partition: IdentityPartition) throws {
-        if partition.entries + UInt64(entries.count) > environment.limits.partitionEntries {
+        if partition.isDivisible, partition.entries + UInt64(entries.count) > environment.limits.partitionEntries {
             return try split(partition, entries)
         }
         if partition.runs.isEmpty {
@@ -142,25 +142,15 @@ extension WriteTransaction {
         for run in partition.runs { try removeBlocks(partition.lower, run.number) }
         environment.filters.remove(partition)
         merged = IdentityMerge.settle(merged, keepingRemovals: false)
-        let parts = max(
-            1,
-            (merged.count * 2 + Int(environment.limits.partitionEntries) - 1) / Int(environment.limits.partitionEntries)
-        )
-        var lower = partition.lower
-        var from = 0
-        for part in 1...parts {
-            let upper =
-                part == parts
-                ? partition.upper : partition.lower + (partition.upper - partition.lower) / UInt64(parts) * UInt64(part)
-            var to = from
-            while to < merged.count, merged[to].hash < upper { to += 1 }
-            var divided = IdentityPartition(lower: lower, upper: upper)
+        let parts = partition.parts(of: merged, limit: environment.limits.partitionEntries)
+        for (number, part) in parts.enumerated() {
+            let upper = number + 1 < parts.count ? parts[number + 1].lower : partition.upper
+            var divided = IdentityPartition(lower: part.lower, upper: upper)
             divided.nextRun = partition.nextRun
-            let entries = Array(merged[from..<to])
+            let entries = Array(merged[part.rows])
             environment.filters.make(divided, entries, environment.limits)
             try write(entries, as: &divided)
             try store(divided)
-            (lower, from) = (upper, to)
         }
     }
 

@@ -7,6 +7,8 @@ struct SamplePool {
     let sources: [Source]
     let types: [SampleType]
     let groups = ["breakfast", "lunch", "dinner"]
+    /// How many samples are of a group. Where most are, they are of the same.
+    let groupShare: Double
     let syncIdentifiers: [String]
     /// The start of most samples lies within an hour from here.
     let base: Int64
@@ -32,6 +34,7 @@ struct SamplePool {
             .workout,
         ]
         syncIdentifiers = (0..<10).map { "s\($0)" } + [String(repeating: "long ", count: 60), "é", "app.log.1.protein"]
+        groupShare = random.chance(0.15) ? 0.9 : 0.15
         base = random.pick([800_000_000, -300_000_000, 0, 3_000_000_000]) * Instant.nanosecondsPerSecond
     }
 
@@ -51,7 +54,7 @@ struct SamplePool {
             id: SampleID(using: &random), origin: random.chance(0.4) ? .imported : .authored,
             isUserEntered: random.chance(0.15))
         if random.chance(0.25) { sample.syncIdentifier = random.pick(syncIdentifiers) }
-        if random.chance(0.15) { sample.group = random.pick(groups) }
+        if random.chance(groupShare) { sample.group = groupShare > 0.5 ? groups[0] : random.pick(groups) }
         if random.chance(0.1) { sample.device = Device(name: random.pick(["Scale", "Ring"]), localIdentifier: "x") }
         if random.chance(0.1) { sample.count = random.pick([2, 60, Int(Int32.max)]) }
         if random.chance(0.12) { sample.metadata = metadata(&random) }
