@@ -147,10 +147,17 @@ struct FileOpener {
 
     /// What is done once with a file that is opened for writing.
     private func settle(_ file: OpenFile) throws {
-        if !options.limits.ignoresPlace {
-            try StorePlace.settle(file.environment, file.tables, folder, options, notices)
+        do {
+            try FileOpener.catchingUp(file.environment) {
+                if !options.limits.ignoresPlace {
+                    try StorePlace.settle(file.environment, file.tables, folder, options, notices)
+                }
+                try FileReplacement(folder: folder).removeLeftover(file.environment, file.tables)
+            }
+        } catch {
+            file.environment.close()
+            throw error
         }
-        try FileReplacement(folder: folder).removeLeftover(file.environment, file.tables)
         file.noteOwnWrite()
     }
 
@@ -185,7 +192,9 @@ struct FileOpener {
         }
         let file: OpenFile
         do {
-            file = try finishCatchingUp(environment, data, lock)
+            file = try FileOpener.catchingUp(environment) {
+                try finish(environment, .locked, data: data, lock: lock)
+            }
         } catch {
             environment.close()
             throw error
@@ -197,18 +206,17 @@ struct FileOpener {
         return file
     }
 
-    /// Another process may let the file grow at any moment, also while it is opened.
-    private func finishCatchingUp(
-        _ environment: Environment, _ data: FileIdentity, _ lock: FileIdentity?
-    ) throws -> OpenFile {
-        for _ in 0..<32 {
+    /// Works with an environment that nobody else has yet. Another process may let the file grow at any moment: then the work begins
+    /// anew, with the greater map.
+    static func catchingUp<Result>(_ environment: Environment, _ work: () throws -> Result) throws -> Result {
+        for _ in 0..<attempts {
             do {
-                return try finish(environment, .locked, data: data, lock: lock)
+                return try work()
             } catch let error as LMDBError where error.code == .mapResized {
                 try environment.adoptSize()
             }
         }
-        return try finish(environment, .locked, data: data, lock: lock)
+        return try work()
     }
 
     /// Reads without locks, from the file where nobody can write to it, else from a private copy.

@@ -78,7 +78,7 @@ extension StoreCore {
         guard new.storeID == old.storeID else {
             throw StoreError(.replaced, path: path, "The folder holds another store now")
         }
-        if let before, let after = try? StoreCore.header(new),
+        if let before, let after = try? FileOpener.catchingUp(new.environment, { try StoreCore.header(new) }),
             after.epoch != before.epoch || after.commit < before.commit
         {
             new.environment.close()
@@ -143,7 +143,7 @@ extension StoreCore {
         while true {
             let begun: OpenFile? = try following.withLockIfFree { _ in
                 let file = try usableFile()
-                let header = try StoreCore.header(file)
+                let header = try presentHeader(file)
                 state.withLock { state in
                     state.phase = .suspending
                     state.suspendedAt = header
@@ -154,6 +154,12 @@ extension StoreCore {
             guard ContinuousClock.now < deadline else { throw notSuspended("An exchange of the file has") }
             pause(milliseconds: 1)
         }
+    }
+
+    /// The header of a file that other processes may let grow at the moment.
+    private func presentHeader(_ file: OpenFile) throws -> StoreHeader {
+        let transaction = try begin(file)
+        return try StoreHeader.read(transaction.view, file.tables)
     }
 
     private func giveUpSuspension(_ whose: String) -> StoreError {

@@ -100,6 +100,32 @@ final class StoreCore: Sendable {
 
     /// The tables of a store that exists; `nil` for an LMDB file without any, which others may have made.
     static func openExisting(_ environment: Environment, _ path: String, readOnly: Bool) throws -> Tables? {
+        var last: ExistingStore?
+        while let found = try lookAtExisting(environment, path, readOnly: readOnly) {
+            if found.header == found.number { return found.tables }
+            // LMDB takes the number of a snapshot first and its meta page then: where two commits came between, it is that of
+            // the later one. In a file that is wrong nothing changes.
+            if let last, last.number == found.number, last.header == found.header {
+                throw StoreError(
+                    .damaged, path: path,
+                    "The store's header belongs to another transaction than the file's meta page, as in a file that mdb_load "
+                        + "made: load a dump instead")
+            }
+            last = found
+        }
+        return nil
+    }
+
+    private struct ExistingStore {
+        let tables: Tables
+        /// The number of the transaction that has looked, and the one that the header names.
+        let number: UInt64
+        let header: UInt64
+    }
+
+    private static func lookAtExisting(
+        _ environment: Environment, _ path: String, readOnly: Bool
+    ) throws -> ExistingStore? {
         let transaction = try environment.beginRead()
         let names = try transaction.view.tableNames()
         if names.isEmpty {
@@ -119,13 +145,7 @@ final class StoreCore: Sendable {
             throw StoreError(
                 .newerFormat, path: path, "The store has a format that this release does not know", underlying: error)
         }
-        guard header.transaction == UInt64(transaction.id) else {
-            throw StoreError(
-                .damaged, path: path,
-                "The store's header belongs to another transaction than the file's meta page, as in a file that mdb_load "
-                    + "made: load a dump instead")
-        }
-        return tables
+        return ExistingStore(tables: tables, number: UInt64(transaction.id), header: header.transaction)
     }
 
     /// Whether the file is as sound at closing as it was found at opening.

@@ -21,17 +21,49 @@ import TestSupport
         let folder = TemporaryFolder()
         let store = try SampleStore.open(at: folder.path, options: .small())
         try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(0)))
-        await #expect(processExitsWith: .success) { [path = folder.path as String] in
-            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
-            try store.fill(thousands: 40)
-            try store.close()
-        }
+        await expectGrowth(folder.path)
         #expect(try #require(FileSystem.size(of: folder.path + "/data.mdb")) > 1 << 20)
         if isRead { #expect(try store.read { try $0.count(of: .stepCount) } == 40_000) }
         #expect(try store.save(Sample(.bodyMass, 71, .kilogram, at: .day(1))) == .inserted)
         #expect(try store.info().mapSize == 64 << 20)
         try store.expectClean()
         try store.close()
+    }
+
+    @Test("Who opens a file while another process lets it grow catches up, and who suspends does, too")
+    func grownMeanwhile() async throws {
+        let folder = TemporaryFolder()
+        try SampleStore.open(at: folder.path, options: .small()).close()
+        var options = Environment.Options()
+        options.mapSize = 1 << 20
+        let environment = try Environment(folder: folder.path, options: options)
+        #expect(try environment.beginRead().id > 0)
+        await expectGrowth(folder.path)
+        let error = #expect(throws: LMDBError.self) { _ = try environment.beginRead().id }
+        #expect(error?.code == .mapResized, "the control")
+        #expect(try FileOpener.catchingUp(environment) { try environment.beginRead().id } > 1)
+        environment.close()
+    }
+
+    @Test("A store that another process let grow is suspended and resumed")
+    func suspendingGrown() async throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small())
+        try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(0)))
+        await expectGrowth(folder.path)
+        try store.suspend()
+        try store.resume()
+        #expect(try store.read { try $0.count(of: .stepCount) } == 40_000)
+        try store.expectClean()
+        try store.close()
+    }
+
+    private func expectGrowth(_ path: String) async {
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+            try store.fill(thousands: 40)
+            try store.close()
+        }
     }
 
     @Test("D: The map grows beside readers that come and go, and no closure runs twice")
