@@ -45,8 +45,11 @@ struct IdentityPartition: Sendable, Equatable {
             var (first, end) = (from + size, from + size)
             while first > from, hash(first - 1) == cutHash { first -= 1 }
             while end < count, hash(end) == cutHash { end += 1 }
+            let isLarge = end - first > size
+            // Entries that are in no order, as only damage makes them, cannot be cut.
+            guard begin < cutHash || begin == cutHash && isLarge else { break }
             if begin < cutHash { cut(first, cutHash) }
-            guard end - first > size else { continue }
+            guard isLarge else { continue }
             if cutHash == upper - 1 { break }
             cut(end, cutHash + 1)
         }
