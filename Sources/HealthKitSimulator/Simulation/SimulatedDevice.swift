@@ -49,6 +49,7 @@ public final class SimulatedDevice: Sendable {
     }
 
     /// Installs an app; one with the same bundle takes the old one's place and keeps its samples, but no grants.
+    /// Hold the app, or a store of it, for as long as it is to run: the queries of one that nobody holds are over.
     public func install(
         bundle: String, name: String, version: String = "1.0", kind: SimulatedApp.Kind = .app,
         product: String = "iPhone17,1"

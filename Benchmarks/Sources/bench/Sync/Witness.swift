@@ -7,9 +7,11 @@ import Synchronization
 final class Witness: Sendable {
     private let arrived = Mutex<UInt64?>(nil)
     private let news = DispatchSemaphore(value: 0)
+    /// Runs, and is told, for as long as somebody holds it.
+    private let app: SimulatedApp
 
     init(on phone: SimulatedPhone) async throws {
-        let app = phone.install("app.example.witness", "Witness")
+        app = phone.install("app.example.witness", "Witness")
         let type = SampleType.bodyMass.healthType
         try await app.healthStore.requestAuthorization(toShare: [], read: [type])
         let query = HKObserverQuery(queryDescriptors: [HKQueryDescriptor(sampleType: type, predicate: nil)]) {
