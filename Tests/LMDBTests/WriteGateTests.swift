@@ -61,7 +61,7 @@
         private func expectWritten(_ path: String) async {
             await #expect(processExitsWith: .success) { [path = path as String] in
                 // Instead of waiting for ever.
-                alarm(120)
+                alarm(30)
                 let environment = try Environment(folder: path)
                 try "\(getpid())".write(toFile: path + "/waiter.pid", atomically: true, encoding: .utf8)
                 try environment.write { _ in }
