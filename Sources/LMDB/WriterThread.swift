@@ -42,6 +42,11 @@ public final class WriterThread: Sendable {
         }
 
         mutating func take(limit: Int) -> [Job] {
+            if firstJob == 0, jobs.count <= limit {
+                // All of them as they lie: the copy of a whole array would share its memory with the queue.
+                defer { jobs = [] }
+                return jobs
+            }
             let taken = Array(jobs[firstJob...].prefix(limit))
             firstJob += taken.count
             if firstJob * 2 >= jobs.count {

@@ -86,9 +86,11 @@ public func makeColumns<Failure: Error>(
 ) throws(Failure) -> (times: [Int64], values: [Double]) {
     var values: [Double] = []
     var failure: Failure?
+    // An array with room for nothing is the one that all empty arrays of the process share, whose count would be written.
+    let room = max(1, capacity)
     // Safe: each column counts what it wrote, and only that much becomes part of its array.
-    let times = unsafe [Int64](unsafeUninitializedCapacity: capacity) { timeBuffer, timeCount in
-        values = unsafe [Double](unsafeUninitializedCapacity: capacity) { valueBuffer, valueCount in
+    let times = unsafe [Int64](unsafeUninitializedCapacity: room) { timeBuffer, timeCount in
+        values = unsafe [Double](unsafeUninitializedCapacity: room) { valueBuffer, valueCount in
             guard let timeBase = timeBuffer.baseAddress, let valueBase = valueBuffer.baseAddress else { return }
             unsafe HugePages.prepare(UnsafeRawBufferPointer(timeBuffer))
             unsafe HugePages.prepare(UnsafeRawBufferPointer(valueBuffer))

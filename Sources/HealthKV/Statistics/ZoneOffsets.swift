@@ -32,11 +32,15 @@ struct ZoneOffsets: Sendable, Equatable {
         let first = from.dividedDown(by: ZoneYear.length) - 1
         let last = max(from, to).dividedDown(by: ZoneYear.length) + 1
         let identifier = zone.identifier
-        let known = ZoneOffsets.cache.withLock { $0[identifier] ?? [:] }
+        // The years and not the dictionary: one that is read outside the lock has to be copied for whoever adds to it.
+        let known = ZoneOffsets.cache.withLock { cache in
+            let years = cache[identifier]
+            return (first...last).map { years?[$0] }
+        }
         var added: [Int64: ZoneYear] = [:]
-        for number in first...last {
-            let year = known[number] ?? ZoneYear(zone, number)
-            if known[number] == nil { added[number] = year }
+        for (number, cached) in zip(first...last, known) {
+            let year = cached ?? ZoneYear(zone, number)
+            if cached == nil { added[number] = year }
             for change in year.changes where offsets.last != change.offset {
                 starts.append(change.start)
                 offsets.append(change.offset)

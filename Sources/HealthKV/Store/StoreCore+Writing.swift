@@ -6,6 +6,17 @@ import LMDB
 struct WriteQueue {
     var members: [WriteMember] = []
     var isClosed = false
+
+    /// The first of those who wait, who wait no longer.
+    mutating func take(limit: Int) -> [WriteMember] {
+        guard members.count > limit else {
+            // All of them as they lie: the copy of a whole array would share its memory with the queue.
+            defer { members = [] }
+            return members
+        }
+        defer { members.removeFirst(limit) }
+        return Array(members.prefix(limit))
+    }
 }
 
 /// One call of `write`: what to do, and whom to tell once it is durable.
@@ -88,10 +99,7 @@ extension StoreCore {
         }
         // One job empties the queue, so only the first member needs to send one.
         if isFirst, !thread().perform({ [self] in writeQueued() }) {
-            let failed = queue.withLock { queue in
-                defer { queue.members = [] }
-                return queue.members
-            }
+            let failed = queue.withLock { $0.take(limit: .max) }
             for member in failed { member.finish(refusal()) }
         }
     }
@@ -173,11 +181,7 @@ extension StoreCore {
 
     private func writeQueued() {
         while true {
-            let members = queue.withLock { queue in
-                let taken = Array(queue.members.prefix(StoreCore.groupLimit))
-                queue.members.removeFirst(taken.count)
-                return taken
-            }
+            let members = queue.withLock { $0.take(limit: StoreCore.groupLimit) }
             if members.isEmpty { return }
             commit(members)
             if queue.withLock({ $0.members.isEmpty }) { return }

@@ -41,14 +41,15 @@ import Testing
         let samples = (0..<60).map { steps(Double($0), $0) }
         // While the first member holds the writer, the others pile up and share the next commit.
         let gate = Gate()
-        let started = Gate()
+        let started = Monitor(false)
         let first = Task.detached {
             try await store.write { _ in
-                started.open()
+                started.withLock { $0 = true }
                 gate.wait()
             }
         }
-        started.wait()
+        // The thread is let go meanwhile: on a machine with few processors the task may have no other.
+        while !started.withLock({ $0 }) { await Task.yield() }
         try await withThrowingTaskGroup { group in
             for (index, sample) in samples.enumerated() {
                 group.addTask {

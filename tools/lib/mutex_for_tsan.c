@@ -1,0 +1,40 @@
+// Preloaded under the thread sanitizer, on Linux. Where threads wait for each other, Swift's Mutex calls its library, whose code the
+// sanitizer does not see: it would report whatever the mutex guards. This tells it what these two calls order, and does nothing else.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+
+#define LOCK "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+#define UNLOCK "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
+
+// Methods of a structure in Swift: it comes in the register of the context.
+#define SWIFT __attribute__((swiftcall))
+#define SELF __attribute__((swift_context)) void *mutex
+
+typedef SWIFT void Lock(uint32_t thread, SELF);
+typedef SWIFT void Unlock(SELF);
+
+Lock lock_slowly __asm__(LOCK);
+Unlock unlock_slowly __asm__(UNLOCK);
+
+// Not there in a process without the sanitizer.
+void __tsan_acquire(void *) __attribute__((weak));
+void __tsan_release(void *) __attribute__((weak));
+
+static Lock *lock;
+static Unlock *unlock;
+
+__attribute__((constructor)) static void find(void) {
+    lock = (Lock *)dlsym(RTLD_NEXT, LOCK);
+    unlock = (Unlock *)dlsym(RTLD_NEXT, UNLOCK);
+}
+
+SWIFT void lock_slowly(uint32_t thread, SELF) {
+    lock(thread, mutex);
+    if (__tsan_acquire) __tsan_acquire(mutex);
+}
+
+SWIFT void unlock_slowly(SELF) {
+    if (__tsan_release) __tsan_release(mutex);
+    unlock(mutex);
+}
