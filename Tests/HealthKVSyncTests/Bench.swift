@@ -141,10 +141,12 @@ struct Bench {
 func until(
     _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ isDone: () async throws -> Bool
 ) async throws {
-    // Long, since a busy machine is no failure.
+    // Long, since a busy machine is no failure; and often, since between two looks all other tests may have had their turn.
     let deadline = ContinuousClock.now + .seconds(120)
-    while ContinuousClock.now < deadline {
+    var looks = 0
+    while looks < 1_000 || ContinuousClock.now < deadline {
         if try await isDone() { return }
+        looks += 1
         try await Task.sleep(for: .milliseconds(2))
     }
     Issue.record("\(what) did not happen", sourceLocation: sourceLocation)

@@ -67,7 +67,7 @@ import TestSupport
     }
 
     @Test("D: The map grows beside readers that come and go, and no closure runs twice")
-    func growing() async throws {
+    func growing() throws {
         let store = try SampleStore.temporary(options: .small(sizeLimit: 64 << 20))
         let runs = Atomic<Int>(0)
         let isDone = Atomic<Bool>(false)
@@ -75,7 +75,7 @@ import TestSupport
             while !isDone.load(ordering: .acquiring) { _ = try? store.read { try $0.count() } }
         }
         for batch in 0..<60 {
-            try await store.write { txn in
+            try store.write { txn in
                 runs.add(1, ordering: .relaxed)
                 try txn.importBatch(SampleStore.batch(1_000, day: 0, second: batch * 1_000))
             }

@@ -47,7 +47,7 @@ import Testing
             isDone.signal()
         }
         thread.start()
-        _ = isDone.wait(timeout: .now() + 20)
+        _ = isDone.wait(timeout: .now() + 120)
         return try box.value.withLock { $0 }?.get()
     }
 
