@@ -241,7 +241,8 @@ struct EngineTests {
             try txn.enqueue(PendingOperation(peer: "health", kind: .save, sample: sample.id, version: 1))
         }
         var edit = sample
-        (edit.quantity, edit.version, edit.syncIdentifier) = (Quantity(70, .kilogram), 5, sample.id.description)
+        (edit.quantity, edit.syncIdentifier) = (Quantity(70, .kilogram), sample.id.description)
+        edit.version = PeerNumber.next(version: 5, sample.clock, above: 0)
         bench.health.save(edit, app: "app")
         try await bench.sync()
         #expect(try bench.weights == [70])

@@ -247,7 +247,7 @@ struct PlanTests {
         _ = try await here.write { txn in
             try txn.setPeer(RegisteredPeer(name: "health", registered: clock.now, lastSeen: clock.now))
             var state = PeerState()
-            state.isEnabled = true
+            (state.isEnabled, state.epoch) = (true, txn.epoch)
             (state[.stepCount].isMidway, state[.stepCount].midwaySince) = (true, clock.now)
             try txn.setState(state, of: "health")
         }

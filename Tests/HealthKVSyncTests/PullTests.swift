@@ -63,7 +63,7 @@ struct PullTests {
         // The same app edits it on another device: one deletion, then one addition, each on a page of its own.
         var edit = sample
         edit.quantity = Quantity(70, .kilogram)
-        edit.version = 2
+        edit.version = try #require(bench.health.live.first?.sample.version) + 1
         edit.syncIdentifier = sample.id.description
         bench.health.save(edit, app: "app")
         let report = try await bench.sync()

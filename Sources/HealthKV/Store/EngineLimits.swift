@@ -36,6 +36,8 @@ package struct EngineLimits: Sendable {
     package var importWindow = 32_768
     /// A batch with fewer identities than this is looked up; a larger one is compared with the index in one pass.
     package var importLookups = 512
+    /// Draws what tells stores, replicas and epochs apart; a simulation takes it from its seed.
+    package var draw: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
     /// Leaves syncing out. Nothing is durable then.
     package var skipsSync = false
     /// Leaves out the walk over the pages at opening: a fault for harnesses that must find it.

@@ -34,7 +34,7 @@ extension StoreCore {
     static func create(_ environment: Environment, _ options: SampleStore.Options) throws -> Tables {
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction, environment)
-        var header = options.limits.header ?? StoreHeader()
+        var header = options.limits.header ?? StoreHeader(drawing: options.limits.draw)
         header.prunedAt = options.clock().nanoseconds
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)

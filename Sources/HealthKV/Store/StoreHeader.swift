@@ -12,9 +12,9 @@ struct StoreHeader: Sendable, Equatable {
     private static let retired: UInt32 = .max
 
     /// Never changes, not even in copies.
-    var storeID = SampleID()
+    var storeID: SampleID
     /// Tells this copy's clocks from those of others.
-    var replica: UInt32 = .random(in: 1 ... .max)
+    var replica: UInt32
     /// Begins anew when the store is restored or repaired, so that old tokens are told apart.
     var epoch: UInt32 = 1
     /// The store's own commit counter: LMDB's transaction id restarts at 1 in a compacted copy.
@@ -24,7 +24,7 @@ struct StoreHeader: Sendable, Equatable {
     /// The hybrid logical clock: no later change may be stamped earlier.
     var clock: Int64 = .min
     /// The key of the identity index's hash.
-    var hashKey = KeyedHash(key0: .random(in: 0 ... .max), key1: .random(in: 0 ... .max))
+    var hashKey: KeyedHash
     /// Entries in the recent part of the identity index.
     var recentEntries: UInt32 = 0
     /// Mass operations that are not finished.
@@ -62,7 +62,15 @@ struct StoreHeader: Sendable, Equatable {
         return record.value(table: .meta, key: StoreHeader.key, commit: commit)
     }
 
-    init() {}
+    init(drawing draw: @escaping () -> UInt64 = { .random(in: 0 ... .max) }) {
+        var generator = Draw(draw: draw)
+        storeID = SampleID(using: &generator)
+        replica = StoreHeader.replica(draw)
+        hashKey = KeyedHash(key0: draw(), key1: draw())
+    }
+
+    /// A replica that no other copy of the store has.
+    static func replica(_ draw: () -> UInt64) -> UInt32 { max(1, UInt32(truncatingIfNeeded: draw())) }
 
     init(_ span: RawSpan) throws(FormatError) {
         var record = try RecordReader(span, table: .meta, key: StoreHeader.key)
@@ -106,4 +114,10 @@ struct StoreHeader: Sendable, Equatable {
         guard let span = try view.get(tables[.meta], key) else { throw FormatError(.truncated, "header of the store") }
         return try StoreHeader(span)
     }
+}
+
+private struct Draw: RandomNumberGenerator {
+    let draw: () -> UInt64
+
+    mutating func next() -> UInt64 { draw() }
 }

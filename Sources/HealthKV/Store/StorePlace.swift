@@ -71,9 +71,9 @@ struct StorePlace: Equatable {
         header.commit += 1
         header.transaction = UInt64(transaction.id)
         if known != nil {
-            header.replica = .random(in: 1 ... .max)
+            header.replica = StoreHeader.replica(options.limits.draw)
             // Not the next number: two copies of one file would take the same.
-            header.epoch &+= .random(in: 1...(1 << 20))
+            header.epoch &+= 1 + UInt32(truncatingIfNeeded: options.limits.draw()) >> 12
             header.clock = max(header.clock &+ 1, options.clock().nanoseconds)
             header.recordSum = try header.recordSum.map { try $0 &- sumOfAnchors(transaction.view, tables) }
             try transaction.clear(tables[.anchors])

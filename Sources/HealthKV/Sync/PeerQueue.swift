@@ -87,7 +87,7 @@ extension SampleReading where Self: ~Copyable {
 
 extension WriteTransaction {
     /// Runs `body` so that what it changes counts as received from a peer: it is queued for all others, not for that one. A peer that
-    /// follows the feed has seen it too, unless something that it has not seen stands before it, or a change got a greater version here.
+    /// follows the feed has seen it too, unless something that it has not seen stands before it.
     ///
     /// ```swift
     /// try store.write { txn in
@@ -102,11 +102,8 @@ extension WriteTransaction {
         defer { environment.sender = outer }
         let follower = try followerThatHasSeenAll(peer)
         let before = state.ordinal
-        let outerNews = state.isNewsToSender
-        state.isNewsToSender = false
-        defer { state.isNewsToSender = outerNews }
         let result = try body(&self)
-        if let follower, state.ordinal > before, !state.isNewsToSender {
+        if let follower, state.ordinal > before {
             try acknowledge(
                 peer: follower,
                 ChangeToken(
@@ -128,37 +125,25 @@ extension WriteTransaction {
         return isBehind ? nil : name
     }
 
-    /// Queues a saved row for the peers that want it; one whose content is as it was for those only that never heard of it. The
-    /// peer that a change came from is told of it only where the store made more of it than was brought.
+    /// Queues a saved row for the peers that want it, but not for the one that the change came from; a row whose version and content are
+    /// as they were only for those that never heard of it.
     mutating func queue(
-        _ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false,
-        isNewsToSender: Bool = false
+        _ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false
     ) throws {
         let queues = try queues()
         if queues.isEmpty { return }
         // What was once sent is taken back whoever wrote it; what never was has no link, and nothing is queued for it.
         let isOwn = try !row.flags.contains(.imported) && (kind == .delete || isOfOwnSource(row))
         let type = try snapshot.type(type)
-        for peer in queues where isNewsToSender || peer.name != environment.sender {
+        for peer in queues where peer.name != environment.sender {
             guard peer.queue?.takes(type, isOwn: isOwn) ?? false else { continue }
             if isSameContent {
                 let isKnown = try link(peer: peer.name, sample: row.id) != nil
                 if try isKnown || pending(peer: peer.name, sample: row.id) != nil { continue }
             }
-            try queue(row.id, version: row.version, kind, for: peer.name)
+            let clock = ChangeClock(time: Instant(nanoseconds: row.clockTime), replica: row.clockReplica)
+            try queue(row.id, version: row.version, clock, kind, for: peer.name)
         }
-    }
-
-    /// The greatest version of a sample that any peer with a queue may hold: it can be above the store's own.
-    mutating func greatestSent(_ sample: SampleID) throws -> Int64 {
-        var greatest: Int64 = 0
-        for peer in try queues() {
-            greatest = max(greatest, try link(peer: peer.name, sample: sample)?.version ?? 0)
-            if let waiting = try pending(peer: peer.name, sample: sample), waiting.isSent {
-                greatest = max(greatest, waiting.version)
-            }
-        }
-        return greatest
     }
 
     /// What another app wrote, and another store brought, is that app's to send.
@@ -184,20 +169,42 @@ extension WriteTransaction {
         return queues
     }
 
-    /// One operation stands for all that happened to a sample (SEMANTICS C20). No version is sent twice with different content,
-    /// so one that may have been sent already is passed by.
-    mutating func queue(_ sample: SampleID, version: Int64, _ kind: PendingOperation.Kind, for peer: String) throws {
+    /// One operation stands for all that happened to a sample (SEMANTICS C20). It carries a number for the peer, above every one that
+    /// the peer may hold, so that no number is sent twice with different content.
+    mutating func queue(
+        _ sample: SampleID, version: Int64, _ clock: ChangeClock, _ kind: PendingOperation.Kind, for peer: String
+    ) throws {
         let prior = try pending(peer: peer, sample: sample)
         let link = try link(peer: peer, sample: sample)
-        if let prior { try removePending(prior) }
         let wasTried = prior?.isSent ?? false
         // The peer has never heard of it: nothing is to be taken back.
-        if kind == .delete, link == nil, !wasTried { return }
-        var next = max(version, link.map { $0.version + 1 } ?? 0)
-        if let prior, prior.kind == .save { next = max(next, prior.isSent ? prior.version + 1 : prior.version) }
-        if kind == .delete { next = max(version, prior?.version ?? 0, link?.version ?? 0) }
-        var operation = PendingOperation(peer: peer, kind: kind, sample: sample, version: next)
-        operation.isSent = wasTried
-        try enqueue(operation)
+        if kind == .delete, link == nil, !wasTried {
+            if let prior { try removePending(prior) }
+            return
+        }
+        let operation = try enqueue(kind, of: sample, version: version, clock, for: peer)
+        guard wasTried else { return }
+        var tried = operation
+        tried.isSent = true
+        try updatePending(tried)
+    }
+
+    /// Puts an operation for a database of health at the end of its queue, in place of any that waits for the same sample. `version` and
+    /// `clock` are those of the sample or of its deletion; the operation's number
+    /// is above what the peer is known to hold, what was sent already, and `floor`.
+    @discardableResult
+    package mutating func enqueue(
+        _ kind: PendingOperation.Kind, of sample: SampleID, version: Int64, _ clock: ChangeClock, for peer: String,
+        above floor: Int64 = 0
+    ) throws -> PendingOperation {
+        let prior = try pending(peer: peer, sample: sample)
+        var held = max(floor, try link(peer: peer, sample: sample)?.version ?? 0)
+        if let prior, prior.isSent { held = max(held, prior.version) }
+        let number =
+            switch kind {
+            case .save: PeerNumber.next(version: version, clock, above: held)
+            case .delete: max(PeerNumber.last(version: version), held)
+            }
+        return try enqueue(PendingOperation(peer: peer, kind: kind, sample: sample, version: number))
     }
 }

@@ -15,12 +15,16 @@ extension Snapshot {
         prefix: [UInt8] = [], from: [UInt8]? = nil, limit: Int = .max, as type: Record.Type
     ) throws -> [Record] {
         var records: [Record] = []
-        let start = (from ?? (prefix.isEmpty ? nil : prefix)).map { SyncKey($0) }
-        try StoredSync<Record>.table(tables).forEach(from: start, in: view) { key, stored in
-            guard key.keyBytes.starts(with: prefix) else { return false }
+        var cursor = try view.cursor(tables[Record.table])
+        var found = try cursor.seek(from ?? prefix)
+        while found, records.count < limit {
+            let key = SyncKey(keyBytes: cursor.key)
+            // Behind the prefix records of another kind may begin.
+            guard key.keyBytes.starts(with: prefix) else { break }
+            let stored = try StoredSync<Record>(recordBytes: cursor.value)
             guard stored.key == key else { throw damaged("a record of sync stands under another's key") }
             records.append(stored.record)
-            return records.count < limit
+            found = try cursor.next()
         }
         return records
     }
@@ -78,6 +82,14 @@ extension SampleReading where Self: ~Copyable {
         return try snapshot.record(PeerKey.link(peer, 0, sample, snapshot.header.hashKey), as: PeerLink.self)
     }
 
+    /// What a peer calls samples, in the order of their ids.
+    package func links(of peer: String) throws -> [PeerLink] {
+        let snapshot = snapshot
+        // Each link stands there twice, once in each direction.
+        return try snapshot.records(
+            prefix: PeerKey.peer(peer, snapshot.header.hashKey) + [0], as: PeerLink.self)
+    }
+
     /// The link that a peer's own id leads to.
     public func link(peer: String, peerID: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
@@ -119,9 +131,7 @@ extension WriteTransaction {
         try forget(PeerKey.peer(name, hashKey), as: RegisteredPeer.self)
         for anchor in try anchors(of: name) { try removeAnchor(peer: name, type: anchor.type, scope: anchor.scope) }
         for operation in try pending(for: name) { try removePending(operation) }
-        // Each link stands there twice, once in each direction.
-        let links = try snapshot.records(prefix: PeerKey.peer(name, hashKey) + [0], as: PeerLink.self)
-        for link in links { try removeLink(link) }
+        for link in try links(of: name) { try removeLink(link) }
         try removeTotals(peer: name)
     }
 

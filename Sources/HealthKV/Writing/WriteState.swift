@@ -16,8 +16,6 @@ struct WriteState {
     var reranked: Set<UInt32> = []
     /// Whether the identity index has new runs, which may have to be merged.
     var addedRuns = false
-    /// Whether more was made of what a peer brought than it brought, so that it is to be told.
-    var isNewsToSender = false
     /// The peers that have a queue; `nil` until they are read.
     var queues: [RegisteredPeer]?
     /// Why nothing may be added; `nil` when there is room.

@@ -54,8 +54,7 @@ extension WriteTransaction {
         for item in found {
             var buried = item.row
             let clock = clock ?? tick(after: item.row)
-            // A deletion made here is one of what the peers hold, too.
-            buried.version = try tombstoneVersion ?? max(buried.version, greatestSent(item.row.id))
+            buried.version = tombstoneVersion ?? buried.version
             try apply(item.lane, inserts: [], removals: [item.row.point])
             let ordinal = state.takeOrdinal()
             try bury(

@@ -145,24 +145,12 @@ extension WriteTransaction {
             sample.version = version
             clock = sample.modified ?? tick()
         }
-        let isRaised = try !isEqual && raiseAboveSent(&sample) && rule == .merge
-        if isRaised { state.isNewsToSender = true }
         let type = try number(of: sample.type)
         let row = try self.row(sample, clock: clock, keepingDerivedID: found.row, type: type)
-        // A peer that holds the content is not told of another clock: that would be a greater version of the same there.
-        try replaceRow(
-            found, by: row, type: type, isSameContent: isEqual && rule == .merge, isRaised: isRaised)
+        // A peer that holds the content is not told of another clock: that would be a greater number for the same there.
+        let isSame = isEqual && rule == .merge && sample.version == old.version
+        try replaceRow(found, by: row, type: type, isSameContent: isSame)
         return .replaced
-    }
-
-    /// Other content than peers were sent has a greater version than that, here as well as there. Otherwise two edits that go
-    /// round by a database of health and by stores, which tell versions apart differently, could chase each other without end.
-    private mutating func raiseAboveSent(_ sample: inout Sample) throws -> Bool {
-        let sent = try greatestSent(sample.id)
-        if sample.version > sent { return false }
-        let given = sample.version
-        sample.version = Sample.version(after: sent)
-        return sample.version != given
     }
 
     /// Of what was written here no two samples have one sync identifier within type and source: a peer would keep one of them. What
@@ -190,7 +178,7 @@ extension WriteTransaction {
     }
 
     mutating func replaceRow(
-        _ found: FoundRow, by row: StoredRow, type: UInt32, isSameContent: Bool = false, isRaised: Bool = false
+        _ found: FoundRow, by row: StoredRow, type: UInt32, isSameContent: Bool = false
     ) throws {
         let lane = Lane(type: type, duration: row.durationClass)
         if lane == found.lane {
@@ -201,7 +189,7 @@ extension WriteTransaction {
             try apply(lane, inserts: [row])
         }
         try reindex(from: (found.row, found.lane), to: (row, lane))
-        try queue(row, type, .save, isSameContent: isSameContent, isNewsToSender: isRaised)
+        try queue(row, type, .save, isSameContent: isSameContent)
         let isMoved =
             try row.start != found.row.start || lane.type != found.lane.type
             || snapshot.revision(row.revision).sourceNumber != snapshot.revision(found.row.revision).sourceNumber

@@ -44,6 +44,7 @@ extension PeerSession {
                 try await refreshAuthorization()
                 pulls = try await pullAll(feeds)
                 report.pulled += pulls.report
+                try await settleDoubt()
                 // It was locked meanwhile: reading waits, saving goes on (SEMANTICS C19).
                 if pulls.isLocked { try await noteAvailability(.locked) }
             }
@@ -172,6 +173,7 @@ extension PeerSession {
         try await update { txn, state in
             if state.epoch != 0 {
                 state.note(.restored, "the store is a copy or was restored", at: now)
+                try PeerSession.doubtLinks(name, &state, at: now, &txn)
             }
             state.epoch = epoch
             for key in state.types.keys {

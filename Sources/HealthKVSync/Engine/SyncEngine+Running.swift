@@ -215,7 +215,7 @@ extension PeerSession {
     /// When something is to be tried again by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
-        let (plan, slow, comparesForeign) = (plan, options.slowDelay, comparesForeign)
+        let (plan, slow, isCompared) = (plan, options.slowDelay, isCompared)
         let foreign = try foreignLease()
         let postponed = postponed.withLock { $0 }
         let due: Instant? = try store.read { txn in
@@ -224,7 +224,7 @@ extension PeerSession {
             // What failed as a whole is tried again as a whole.
             if let next = state.nextTry { return next }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
-            if comparesForeign { times += plan.pulled.compactMap { state[$0].checkDue } }
+            if isCompared { times += plan.pulled.compactMap { state[$0].checkDue } }
             if postponed != nil { times.append(now) }
             if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }
             let queued = try txn.pending(for: name, after: 0, limit: PeerSession.lookedAt)

@@ -33,11 +33,8 @@ extension PageApplier {
     }
 
     mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
-        var deletion = deletion
-        // A deletion with the greatest version hides a sample for good, and no sample here has one above it.
-        deletion.version = deletion.version.map { min($0, Sample.versionLimit - 1) }
         guard let held = try held(deletion, in: &txn) else {
-            try raise(deletion, in: &txn)
+            try keepInMind(deletion, in: &txn)
             report.superseded += 1
             return
         }
@@ -50,14 +47,17 @@ extension PageApplier {
         let waiting = try txn.pending(peer: peer, sample: held.id)
         let isEdited = waiting?.kind == .save && held.origin == .authored || held.original != nil
         if isEdited, plan.plan(of: held.type)?.conflicts == .editWins, held.origin == .authored {
-            return try keep(held, waiting, in: &txn)
+            return try keep(held, deletion, in: &txn)
         }
         if isEdited {
             try audit(.editDeleted, held, in: &txn)
             report.conflicts += 1
         }
         if let waiting { try txn.removePending(waiting) }
-        try txn.delete(id: held.id, version: deletion.version ?? 0)
+        // What this store sent last has the version that it has here, whatever its number.
+        let isLastSent =
+            try deletion.version != nil && txn.link(peer: peer, sample: held.id)?.version == deletion.version
+        try txn.delete(id: held.id, version: isLastSent ? 0 : deletion.deletedVersion ?? 0)
         try unlink(held, deletion, in: &txn)
         noteDays([held])
         report.deleted += 1
@@ -65,62 +65,77 @@ extension PageApplier {
 
     /// The live sample whose version a deletion names.
     private func held(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Sample? {
-        if let link = try txn.link(peer: peer, peerID: deletion.peerID) { return try txn.sample(id: link.sample) }
+        if let link = try txn.link(peer: peer, peerID: deletion.peerID) {
+            // Where the peer did not say what it calls the version that was sent, the link may name the one before.
+            let isOlder = link.isProvisional && deletion.version.map { $0 < link.version } ?? false
+            return isOlder ? nil : try txn.sample(id: link.sample)
+        }
         if let sample = try txn.sample(id: deletion.peerID) {
             // Under its own id it is known only as long as no link says otherwise.
             let link = try txn.link(peer: peer, sample: sample.id)
             if link == nil, sample.origin == .imported || sample.syncIdentifier == nil { return sample }
         }
         // Two apps may use one identifier, and one app may use it for two types (SEMANTICS A4): whose UUID is not known, is ours.
-        guard let text = deletion.syncIdentifier, let version = deletion.version else { return nil }
+        guard let text = deletion.syncIdentifier, let number = deletion.version, let version = deletion.deletedVersion
+        else { return nil }
         return try txn.samples(syncIdentifier: text).first { sample in
             guard sample.type == feed, sample.origin == .authored, sample.source.identity == ownSource,
                 version >= sample.version
             else { return false }
-            // What it called an older version before does not matter: it went on without our knowing.
-            let known = try txn.link(peer: peer, sample: sample.id)?.version ?? 0
-            return version > known
+            // What it called an older version before does not matter: it went on without our knowing. What was sent last lives, once
+            // it was pulled back: sent twice, it may have been replaced by itself.
+            guard let link = try txn.link(peer: peer, sample: sample.id) else { return true }
+            return number > link.version || number == link.version && link.isProvisional
         }
     }
 
-    /// Several versions of one sample may have gone since we looked last, and the first that is told of takes the sample along. Its deletion covers
-    /// the greatest of them, which another store may still hold. So does that of a sample which this store forgot, when it was put back or made
-    /// anew: what has the form of our identifiers was ours, or does no harm.
-    private func raise(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
-        guard let text = deletion.syncIdentifier, let version = deletion.version,
-            try txn.samples(syncIdentifier: text).allSatisfy({ $0.type != feed || $0.source.identity != ownSource })
-        else { return }
-        if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
-            return _ = try txn.raise(known, to: version)
+    /// A deletion of what is not here: the sample may still come from elsewhere, and is to be known as deleted then.
+    private func keepInMind(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+        if let text = deletion.syncIdentifier, let version = deletion.deletedVersion {
+            let named = try txn.samples(syncIdentifier: text)
+            // Another version of it lives here.
+            if named.contains(where: { $0.type == feed && $0.source.identity == ownSource }) { return }
+            if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
+                // Several versions may have gone since we looked last. The deletion covers the greatest of them.
+                return _ = try txn.raise(known, to: version)
+            }
+            // A number with the mark was this app's, in an earlier installation or on another device.
+            if let number = deletion.version, PeerNumber.isOurs(number), named.isEmpty, let id = SampleID(text),
+                id.description == text, try txn.sample(id: id) == nil, try txn.deletedSample(id: id) == nil
+            {
+                let forgotten = DeletedSample(
+                    id: id, type: feed, source: ownSource, syncIdentifier: text, version: 0,
+                    modified: ChangeClock(time: .distantPast, replica: 0))
+                return _ = try txn.raise(forgotten, to: version)
+            }
         }
-        guard let id = SampleID(text), id.description == text, try txn.samples(syncIdentifier: text).isEmpty,
-            try txn.sample(id: id) == nil, try txn.deletedSample(id: id) == nil
+        guard try txn.link(peer: peer, peerID: deletion.peerID) == nil,
+            try txn.link(peer: peer, sample: deletion.peerID) == nil,
+            try txn.sample(id: deletion.peerID) == nil, try txn.deletedSample(id: deletion.peerID) == nil
         else { return }
-        let forgotten = DeletedSample(
-            id: id, type: feed, source: ownSource, syncIdentifier: text, version: 0,
-            modified: ChangeClock(time: .distantPast, replica: 0))
-        try txn.raise(forgotten, to: version)
+        try txn.setLink(
+            PeerLink(peer: peer, sample: deletion.peerID, peerID: deletion.peerID, version: PeerLink.deletedUnseen))
     }
 
-    /// The edit is sent again, as a version above the deleted one.
+    /// The edit is sent again, and as a version above the deleted one, which other stores may have heard of.
     private mutating func keep(
-        _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
+        _ held: Sample, _ deletion: PulledDeletion, in txn: inout WriteTransaction
     ) throws {
-        let version = max(held.version, waiting?.version ?? 0)
-        if let waiting { try txn.removePending(waiting) }
-        if let link = try txn.link(peer: peer, sample: held.id) { try txn.removeLink(link) }
-        try send(held, as: Sample.version(after: version), in: &txn)
+        var raised = held
+        raised.version = Sample.version(after: max(held.version, deletion.deletedVersion ?? 0))
+        raised.modified = nil
+        try txn.merge(raised)
+        let clock = try txn.sample(id: held.id)?.clock ?? held.clock
+        let link = try txn.link(peer: peer, sample: held.id)
+        let number = max(deletion.version ?? 0, link?.version ?? 0)
+        if let link { try txn.removeLink(link) }
+        try txn.enqueue(.save, of: held.id, version: raised.version, clock, for: peer, above: number)
         report.conflicts += 1
     }
+}
 
-    /// Sends what is held as a greater version, which it then has here and for other stores too: else they would let another edit,
-    /// which this one has overcome at the peer, win against it.
-    mutating func send(_ held: Sample, as version: Int64, in txn: inout WriteTransaction) throws {
-        if version > held.version {
-            var raised = held
-            raised.version = version
-            try txn.merge(raised)
-        }
-        try txn.enqueue(PendingOperation(peer: peer, kind: .save, sample: held.id, version: version))
-    }
+extension PulledDeletion {
+    /// The version that went, in the order of stores, or one that is not below it. A deletion with the greatest version hides a sample for
+    /// good, and no sample has one above it.
+    var deletedVersion: Int64? { version.map { min(PeerNumber.slot(of: $0), Sample.versionLimit - 1) } }
 }

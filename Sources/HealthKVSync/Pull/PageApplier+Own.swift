@@ -5,165 +5,156 @@ import HealthKV
 extension PageApplier {
     mutating func applyOwn(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
         noteDays([addition.sample])
-        if let held = try held(addition, in: &txn) {
-            try meet(addition, held, in: &txn)
-        } else if let deleted = try buried(addition, in: &txn) {
-            try meet(addition, deleted, in: &txn)
+        let record = OwnRecord(addition, now: now)
+        if let held = try held(record, in: &txn) {
+            try meet(record, held, in: &txn)
+        } else if let deleted = try buried(record, in: &txn) {
+            try meet(record, deleted, in: &txn)
         } else {
-            try adopt(addition, in: &txn)
+            try adopt(record, in: &txn)
         }
     }
 
     /// The live sample that the peer's is a version of: by the UUID that it was last known by, by its sync identifier, or by the
     /// metadata key of samples from before there were sync identifiers.
-    private func held(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> Sample? {
-        if let link = try txn.link(peer: peer, peerID: addition.peerID),
-            let sample = try txn.sample(id: link.sample)
-        {
+    private func held(_ record: OwnRecord, in txn: inout WriteTransaction) throws -> Sample? {
+        if let link = try txn.link(peer: peer, peerID: record.peerID), let sample = try txn.sample(id: link.sample) {
             return sample
         }
-        let pulled = addition.sample
+        let pulled = record.sample
         if let text = pulled.syncIdentifier {
             return try txn.samples(syncIdentifier: text).first {
                 $0.type == pulled.type && $0.origin == .authored && $0.source.identity == ownSource
             }
         }
-        if let sample = try txn.sample(id: addition.peerID), sample.origin == .authored { return sample }
+        if let sample = try txn.sample(id: record.peerID), sample.origin == .authored { return sample }
         guard let key = plan.adoptionKey, let value = pulled.metadata[key] else { return nil }
         return try txn.samples(metadataKey: key, values: [value], types: [pulled.type]).first {
             $0.origin == .authored && pulled.isSameMeasurement(as: $0)
         }
     }
 
-    private func buried(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> DeletedSample? {
-        if let text = addition.sample.syncIdentifier {
+    private func buried(_ record: OwnRecord, in txn: inout WriteTransaction) throws -> DeletedSample? {
+        if let text = record.sample.syncIdentifier {
             if let id = SampleID(text), let deleted = try txn.deletedSample(id: id) { return deleted }
-            if let deleted = try txn.deletedSample(syncIdentifier: text, type: addition.sample.type, source: ownSource)
-            {
+            if let deleted = try txn.deletedSample(syncIdentifier: text, type: record.sample.type, source: ownSource) {
                 return deleted
             }
         }
-        return try txn.deletedSample(id: addition.peerID)
+        return try txn.deletedSample(id: record.peerID)
     }
 
-    /// The app's version of a sample and the peer's.
-    private mutating func meet(_ addition: PulledSample, _ held: Sample, in txn: inout WriteTransaction) throws {
-        let pulled = addition.sample
-        let version = max(1, pulled.version)
+    /// The app's version of a sample and the peer's. The greater in the order of stores wins (SEMANTICS C1), whatever their numbers at the
+    /// peer; where that is ours, it is sent again under a number above the peer's.
+    private mutating func meet(_ record: OwnRecord, _ held: Sample, in txn: inout WriteTransaction) throws {
         let link = try txn.link(peer: peer, sample: held.id)
         let waiting = try txn.pending(peer: peer, sample: held.id)
-        // What was sent may have a greater version than what is held.
-        let ours = max(held.version, link?.version ?? 0, waiting?.version ?? 0)
         report.unchanged += 1
-        if version > ours, !pulled.isSameContent(as: held) { return try takeOver(addition, held, waiting, in: &txn) }
-        if version == ours, !pulled.isSameMeasurement(as: held) {
-            return try decide(addition, held, waiting, in: &txn)
-        }
-        guard version >= link?.version ?? 0 else { return }
-        try setLink(held.id, addition, in: &txn)
+        try setLink(held.id, record, in: &txn)
         if link == nil { report.adopted += 1 }
-        guard let waiting else {
-            guard version < ours, !pulled.isSameContent(as: held), plan.plan(of: held.type)?.pushes ?? false else {
-                return
-            }
-            return try send(held, as: ours, in: &txn)
+        // What the peer has need not be sent again.
+        if record.isSame(as: held) { return try dropUnsent(waiting, in: &txn) }
+        if record.isStamped {
+            if record.isNewer(than: held) { return try takeOver(record, held, waiting, in: &txn) }
+        } else if let known = [link?.version, waiting?.version].compactMap(\.self).max() {
+            if record.number > known { return try takeOver(record.following(held), held, waiting, in: &txn) }
+            // Numbers alone tell nothing new.
+            if record.number == link?.version { return }
+        } else if record.isNewer(than: held) {
+            return try takeOver(record, held, waiting, in: &txn)
         }
-        // What an earlier installation sent, or a copy of this store, need not be sent again.
-        let isKnown = link != nil && !pulled.isSameContent(as: held)
-        if waiting.kind == .save, !waiting.isSent, version >= ours, !isKnown { try txn.removePending(waiting) }
-    }
-
-    /// Two devices made the same version of a sample. All decide alike, by what was measured (SEMANTICS C1), and the loser is kept.
-    private mutating func decide(
-        _ addition: PulledSample, _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
-    ) throws {
-        if held.isLess(than: addition.sample) {
-            return try takeOver(addition, held, waiting, isTie: true, in: &txn)
+        let isSameContent = record.sample.isSameContent(as: held)
+        if isSameContent, record.sample.version == held.version { return try dropUnsent(waiting, in: &txn) }
+        // Two devices made the same version, and the loser is kept.
+        if !isSameContent, record.sample.version == held.version {
+            try audit(.editKept, record.sample, in: &txn)
+            report.conflicts += 1
         }
-        try audit(.editKept, addition.sample, in: &txn)
-        report.conflicts += 1
-        try setLink(held.id, addition, in: &txn)
         guard plan.plan(of: held.type)?.pushes ?? false else { return }
-        try send(held, as: Sample.version(after: max(1, addition.sample.version)), in: &txn)
+        if let waiting, waiting.version > record.number { return }
+        try txn.enqueue(.save, of: held.id, version: held.version, held.clock, for: peer, above: record.number)
     }
 
-    /// The same app edited the sample elsewhere.
+    private func dropUnsent(_ waiting: PendingOperation?, in txn: inout WriteTransaction) throws {
+        if let waiting, waiting.kind == .save, !waiting.isSent { try txn.removePending(waiting) }
+    }
+
+    /// The same app made a greater version elsewhere.
     private mutating func takeOver(
-        _ addition: PulledSample, _ held: Sample, _ waiting: PendingOperation?, isTie: Bool = false,
-        in txn: inout WriteTransaction
+        _ record: OwnRecord, _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
     ) throws {
-        if waiting != nil || isTie {
+        let brought = record.merging(over: held.modified)
+        let isNews = !brought.isSameContent(as: held)
+        if isNews, waiting != nil || brought.version == held.version {
             try audit(.editReplaced, held, in: &txn)
             report.conflicts += 1
         }
         if let waiting { try txn.removePending(waiting) }
         noteDays([held])
         var sample = held
-        (sample.start, sample.end) = (addition.sample.start, addition.sample.end)
-        let unit = held.quantity.unit
-        let value = try? addition.sample.quantity.value(in: unit)
-        sample.quantity = value.map { Quantity($0, unit) } ?? addition.sample.quantity
-        sample.metadata = addition.sample.metadata
-        sample.isUserEntered = addition.sample.isUserEntered
-        sample.workout = addition.sample.workout ?? held.workout
-        sample.version = max(1, addition.sample.version)
-        if sample.version > held.version {
-            // Whoever does know when this version was made is to win.
-            sample.modified = ChangeClock(time: min(sample.start, now), replica: 0)
-            try txn.merge(sample)
-        } else {
-            sample.modified = nil
-            try txn.save(sample)
+        (sample.version, sample.modified) = (brought.version, brought.modified)
+        if isNews {
+            (sample.start, sample.end) = (brought.start, brought.end)
+            let unit = held.quantity.unit
+            let value = try? brought.quantity.value(in: unit)
+            sample.quantity = value.map { Quantity($0, unit) } ?? brought.quantity
+            sample.metadata = brought.metadata
+            sample.isUserEntered = brought.isUserEntered
+            sample.workout = brought.workout ?? held.workout
         }
-        try setLink(held.id, addition, in: &txn)
+        try txn.merge(sample)
         report.unchanged -= 1
         report.imported += 1
     }
 
-    /// What was deleted here is still there: either it is to go there too, or it was saved again with a greater version.
+    /// What was deleted here is there: either it is to go there too, or it was saved again with a greater version.
     private mutating func meet(
-        _ addition: PulledSample, _ deleted: DeletedSample, in txn: inout WriteTransaction
+        _ record: OwnRecord, _ deleted: DeletedSample, in txn: inout WriteTransaction
     ) throws {
-        let version = max(1, addition.sample.version)
-        let (link, waiting) = (
-            try txn.link(peer: peer, sample: deleted.id), try txn.pending(peer: peer, sample: deleted.id)
-        )
-        // What was sent may have had a greater version than what was deleted.
-        let ours = max(deleted.version, link?.version ?? 0, waiting?.version ?? 0)
-        if version > ours { return try adopt(addition, id: deleted.id, in: &txn) }
+        let link = try txn.link(peer: peer, sample: deleted.id)
+        let waiting = try txn.pending(peer: peer, sample: deleted.id)
+        if link?.version == PeerLink.presumedGone {
+            // It was out of sight, and never deleted.
+            var record = record
+            (record.sample.version, record.sample.modified) = (Sample.version(after: deleted.version), nil)
+            return try adopt(record, id: deleted.id, in: &txn)
+        }
+        if record.isNewer(than: deleted) {
+            var record = record
+            record.sample = record.merging(over: deleted.modified)
+            return try adopt(record, id: deleted.id, in: &txn)
+        }
         report.unchanged += 1
-        try setLink(deleted.id, addition, in: &txn)
+        try setLink(deleted.id, record, in: &txn)
         guard waiting?.kind != .delete, plan.plan(of: deleted.type)?.pushes ?? false else { return }
-        try txn.enqueue(PendingOperation(peer: peer, kind: .delete, sample: deleted.id, version: ours))
+        try txn.enqueue(
+            .delete, of: deleted.id, version: deleted.version, deleted.modified, for: peer, above: record.number)
     }
 
     /// Nothing is known of it: an earlier installation wrote it, or another device.
     private mutating func adopt(
-        _ addition: PulledSample, id: SampleID? = nil, in txn: inout WriteTransaction
+        _ record: OwnRecord, id: SampleID? = nil, in txn: inout WriteTransaction
     ) throws {
-        var sample = addition.sample
+        var sample = record.sample
         // The default sync identifier is the text of the id.
         let own = sample.syncIdentifier.flatMap { SampleID($0) }.flatMap {
             $0.description == sample.syncIdentifier ? $0 : nil
         }
-        sample.id = own ?? id ?? addition.peerID
+        sample.id = own ?? id ?? record.peerID
         sample.origin = .authored
         sample.source = .thisApp
-        sample.version = max(1, sample.version)
-        // Nobody knows when it was written. Whoever does know something of this version is to win, and two devices that adopt it
-        // are to hold the same.
-        sample.modified = ChangeClock(time: min(sample.start, now), replica: 0)
         guard try txn.merge(sample) != .vetoed else { return }
-        try setLink(sample.id, addition, in: &txn)
+        try setLink(sample.id, record, in: &txn)
         report.adopted += 1
     }
 
-    private func setLink(_ sample: SampleID, _ addition: PulledSample, in txn: inout WriteTransaction) throws {
-        let isNamed = addition.sample.syncIdentifier != nil
-        let link = PeerLink(
-            peer: peer, sample: sample, peerID: addition.peerID,
-            version: isNamed ? max(1, addition.sample.version) : PeerLink.unnamed)
-        if try txn.link(peer: peer, sample: sample) != link { try txn.setLink(link) }
+    private mutating func setLink(
+        _ sample: SampleID, _ record: OwnRecord, in txn: inout WriteTransaction
+    ) throws {
+        let link = PeerLink(peer: peer, sample: sample, peerID: record.peerID, version: record.number)
+        let known = try txn.link(peer: peer, sample: sample)
+        if known?.peerID == record.peerID { state.isSeenAgain = true }
+        if known != link { try txn.setLink(link) }
     }
 }
 
@@ -180,16 +171,6 @@ extension Sample {
     func isSameContent(as other: Sample) -> Bool {
         isSameMeasurement(as: other) && metadata == other.metadata && isUserEntered == other.isUserEntered
             && (workout == nil || workout == other.workout)
-    }
-
-    /// The order of two measurements that a peer cannot put in order: the same on every device, whichever of them it holds itself.
-    func isLess(than other: Sample) -> Bool {
-        func value(_ sample: Sample) -> Double {
-            type.canonicalUnit.flatMap { try? sample.quantity.value(in: $0) } ?? sample.quantity.value
-        }
-        if !start.isNear(other.start) { return start < other.start }
-        if !end.isNear(other.end) { return end < other.end }
-        return value(self) < value(other)
     }
 }
 

@@ -9,13 +9,15 @@ extension PageApplier {
             noteSkew(addition.sample.modified)
             if let held = try record(of: addition.sample, in: &txn) {
                 try merge(addition.sample, held, in: &txn)
+            } else if try txn.isDeletedUnseen(addition.sample) {
+                deletedUnseen.append(addition.sample)
             } else {
                 unknown.append(addition.sample)
             }
         }
         if !unknown.isEmpty {
             report.count(try txn.importBatch(unknown))
-            try markReceived(page.additions.map(\.sample), in: &txn)
+            try txn.markReceived(page.additions.map(\.sample), from: peer)
         }
         for deletion in page.deletions {
             // No sample here has a version that a deletion cannot have.
@@ -27,6 +29,13 @@ extension PageApplier {
             noteSkew(record.modified)
             try merge(record, in: &txn)
         }
+    }
+
+    /// Deletes what another peer had deleted before this one brought it. Behind what was received, so that this one is told of it.
+    mutating func buryUnseen(in txn: inout WriteTransaction) throws {
+        for sample in deletedUnseen { try txn.buryUnseen(sample) }
+        report.deleted += deletedUnseen.count
+        deletedUnseen = []
     }
 
     private func record(of sample: Sample, in txn: inout WriteTransaction) throws -> Sample? {
@@ -77,22 +86,24 @@ extension PageApplier {
 }
 
 // Two peers may bring samples of one source. What one of them did not bring is not its to take away.
-extension PageApplier {
-    /// Marks imports that this peer brought for others that bring samples of the same source.
-    func markReceived(_ samples: [Sample], in txn: inout WriteTransaction) throws {
+extension WriteTransaction {
+    /// Marks imports that a peer brought for others that bring samples of the same source.
+    mutating func markReceived(_ samples: [Sample], from peer: String) throws {
         let imports = samples.filter { $0.origin == .imported }
         guard !imports.isEmpty else { return }
-        for other in try txn.peers() where other.name != peer && other.queue != nil {
-            let types = try txn.state(of: other.name).types
+        for other in try peers() where other.name != peer && other.queue != nil {
+            let types = try state(of: other.name).types
             for sample in imports where types[sample.type.identifier]?.sources.contains(sample.source.identity) ?? false
             {
-                guard try txn.link(peer: other.name, sample: sample.id) == nil, try txn.sample(id: sample.id) != nil
+                guard try link(peer: other.name, sample: sample.id) == nil, try self.sample(id: sample.id) != nil
                 else { continue }
-                try txn.setLink(.received(sample.id, by: other.name))
+                try setLink(.received(sample.id, by: other.name))
             }
         }
     }
+}
 
+extension PageApplier {
     /// The first sample of a source came from this peer: what is held of it came from another, if there is one that brings records.
     func markReceived(from source: SourceIdentity, in txn: inout WriteTransaction) throws {
         let feed = feed
@@ -111,7 +122,34 @@ extension PageApplier {
 }
 
 extension PeerLink {
-    fileprivate static func received(_ sample: SampleID, by peer: String) -> PeerLink {
+    static func received(_ sample: SampleID, by peer: String) -> PeerLink {
         PeerLink(peer: peer, sample: sample, peerID: sample, version: fromElsewhere)
+    }
+}
+
+// A database of health tells of a deletion by UUID alone. Where the sample is not here yet, the deletion waits for the store that brings it:
+// after a reinstallation another store may still hold what was deleted.
+extension WriteTransaction {
+    /// Whether a peer has deleted an imported sample that nothing else is known of.
+    func isDeletedUnseen(_ sample: Sample) throws -> Bool {
+        guard sample.origin == .imported else { return false }
+        return try peers().contains { peer in
+            guard peer.queue != nil else { return false }
+            return try link(peer: peer.name, peerID: sample.id)?.version == PeerLink.deletedUnseen
+        }
+    }
+
+    /// Records the deletion of a sample that was deleted before it was seen. It lives again where the peer shows it again.
+    mutating func buryUnseen(_ sample: Sample) throws {
+        for peer in try peers() where peer.queue != nil {
+            guard let link = try link(peer: peer.name, peerID: sample.id), link.version == PeerLink.deletedUnseen
+            else { continue }
+            try setLink(
+                PeerLink(peer: peer.name, sample: sample.id, peerID: sample.id, version: PeerLink.presumedGone))
+        }
+        let deleted = DeletedSample(
+            id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,
+            version: 0, modified: sample.clock)
+        try raise(deleted, to: max(1, sample.version))
     }
 }

@@ -54,8 +54,27 @@ extension PageApplier {
         guard try txn.save(sample) == .inserted else { return }
         try txn.removeLink(link)
         try self.link(addition, in: &txn)
+        try layBack(link.sample, in: &txn)
         report.imported += 1
         report.unchanged -= 1
+    }
+
+    /// Keeps the edit that lies over an import which is presumed gone.
+    func keepOverlay(of sample: Sample, in txn: inout WriteTransaction) throws {
+        guard sample.original != nil else { return }
+        try txn.setSyncNote(EngineNotes.overlay(peer, sample.id), try EngineNotes.encode(sample))
+    }
+
+    /// Lays the edit back over an import that shows itself again.
+    private func layBack(_ id: SampleID, in txn: inout WriteTransaction) throws {
+        let note = EngineNotes.overlay(peer, id)
+        guard let kept = try EngineNotes.decode(txn.syncNote(note), as: Sample.self) else { return }
+        try txn.overlay(id: id) { sample in
+            (sample.start, sample.end, sample.quantity) = (kept.start, kept.end, kept.quantity)
+            (sample.isUserEntered, sample.metadata) = (kept.isUserEntered, kept.metadata)
+            sample.local = kept.local
+        }
+        try txn.setSyncNote(note, nil)
     }
 
     /// Forgets what the peer called a sample that it deleted, unless it may show a newer one that is not above what was held.

@@ -19,6 +19,8 @@ struct PageApplier: Sendable {
     /// How many deletions that wait for the end of the feed are kept together.
     let blockSize: Int
     var report = PullReport()
+    /// What another peer had deleted before this one brought it.
+    var deletedUnseen: [Sample] = []
 
     /// Applies additions, then deletions (SEMANTICS C22), and what waited for the end of the feed.
     mutating func apply(_ page: PullPage, in txn: inout WriteTransaction) throws {
@@ -30,6 +32,7 @@ struct PageApplier: Sendable {
                 try applyDeletions(page, in: &txn)
             }
         }
+        try buryUnseen(in: &txn)
         state.imported += report.imported
         note(isDrained: page.isDrained && state.blocks == nil)
     }
@@ -108,7 +111,12 @@ struct PageApplier: Sendable {
             // A version that the peer called otherwise before is held already.
             var sample = addition.sample
             sample.origin = .imported
-            if let link = try txn.link(peer: peer, peerID: addition.peerID) { sample.id = link.sample }
+            if let link = try txn.link(peer: peer, peerID: addition.peerID) {
+                sample.id = link.sample
+                // The peer shows it, whatever was known of it before.
+                let isShown = link.isFromElsewhere && sample.syncIdentifier == nil
+                if isShown || link.version == PeerLink.deletedUnseen { try txn.removeLink(link) }
+            }
             batch.append(sample)
             let source = sample.source.identity
             if source != last, state.sources.insert(source).inserted { try markReceived(from: source, in: &txn) }
@@ -118,8 +126,10 @@ struct PageApplier: Sendable {
         let unknown = others ? try foreign.map(\.sample).filter { try txn.sample(id: $0.id) == nil } : []
         try noteDaysOfReplaced(foreign, in: &txn)
         let imported = try txn.importBatch(batch)
-        try markReceived(unknown, in: &txn)
+        try txn.markReceived(unknown, from: peer)
         report.count(imported)
+        // Only the database of health that was read before shows what it called so.
+        if imported.unchanged > 0 { state.isSeenAgain = true }
         if state.isAdopted, state.lastForeign.map({ now > $0 + .days(30) }) ?? true { state.needsRescan = true }
         state.lastForeign = now
         noteDays(foreign.map(\.sample))
@@ -171,8 +181,13 @@ extension PeerLink {
     /// Stands in place of a version where the sample came from another peer, though this one brings samples of its source too.
     static let fromElsewhere: Int64 = -2
 
+    /// Stands in place of a version where the peer deleted a sample that was never seen here. Another store may still bring it.
+    static let deletedUnseen: Int64 = -3
+
     /// Whether another peer brought the sample: this one need not hold it, and does not decide over it.
     package var isFromElsewhere: Bool { version == PeerLink.fromElsewhere }
+    /// Whether the peer held the sample when the link was made.
+    var isHeldThere: Bool { version >= PeerLink.unnamed }
     /// The version that the peer showed last; `nil` where that is not known.
     var shown: Int64? { version > 0 ? version : nil }
 }

@@ -97,8 +97,11 @@ extension PeerSession {
         let name = name
         // Before it is given anything: that would live there again.
         let dropped = try await dropForgotten(type)
+        let now = now
         try await update { txn, state in
             try PeerSession.forgetPlace(name, type, &state, &txn)
+            // A database of health that does not know our place was rebuilt, or is another one.
+            if state.isDoubted == nil { try PeerSession.doubtLinks(name, &state, at: now, &txn) }
             // Another store in its place, or an older state of it: what it had seen of ours counts no more.
             guard dropped == nil, var known = try txn.peer(name), known.queue == nil, known.acknowledged != nil
             else { return }
@@ -110,7 +113,8 @@ extension PeerSession {
         return report
     }
 
-    private func pullPages(_ type: SampleType) async throws -> PullReport {
+    /// Pulls a feed from our place to its end.
+    func pullPages(_ type: SampleType) async throws -> PullReport {
         try await beginRescanIfDue(type)
         var total = try await adoptEarlier(type)
         total += try await pullNewestWindows(type)

@@ -24,7 +24,7 @@ extension PeerSession {
         let (name, plan) = (name, plan)
         let conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
-            isBlind: isBlind, limit: options.pushSize)
+            isBlind: isBlind, keepsRecords: peer.traits.keepsRecords, limit: options.pushSize)
         var batch = PushBatch(after: place)
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
         guard batch.idle.contains(where: { $0.kind == .delete }) else { return batch }
@@ -72,6 +72,8 @@ extension PeerSession {
             }
             for other in try txn.peers() where other.name != name {
                 let state = try txn.state(of: other.name)
+                // A feed that was read midway before the store was copied or restored is read from its beginning.
+                guard state.epoch == txn.epoch else { continue }
                 for (type, known) in state.types where known.isMidway && state.isEnabled {
                     // One that cannot be read on, or that nobody reads any more, does not hold the others for good.
                     guard let since = known.midwaySince, now <= since + .days(PeerSession.holdDays) else { continue }
@@ -144,8 +146,7 @@ extension PeerSession {
                         guard try txn.link(peer: name, sample: sample.id) == nil,
                             try txn.pending(peer: name, sample: sample.id) == nil
                         else { continue }
-                        try txn.enqueue(
-                            PendingOperation(peer: name, kind: .save, sample: sample.id, version: sample.version))
+                        try txn.enqueue(.save, of: sample.id, version: sample.version, sample.clock, for: name)
                     }
                     if samples.count < size { state[type].isExported = true }
                 }

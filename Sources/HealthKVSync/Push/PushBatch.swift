@@ -26,6 +26,8 @@ struct PushBatch: Sendable {
         /// Whether the peer shows nothing: what may have been sent before is not sent again then. The user may have deleted it there, which
         /// the feed will tell.
         var isBlind: Bool
+        /// Whether the peer takes samples as they are, with their own versions.
+        var keepsRecords: Bool
         var limit: Int
     }
 
@@ -61,8 +63,9 @@ struct PushBatch: Sendable {
                 return
             }
             guard conditions.allows(deleted.type) else { return }
-            // What was sent may have had a greater version than what was deleted.
-            let version = max(deleted.version, operation.version, link?.version ?? 0)
+            // What was sent may have had a greater number than the deleted version has.
+            let version =
+                conditions.keepsRecords ? deleted.version : max(operation.version, link?.version ?? 0)
             let sent = PushOperation(
                 sequence: operation.sequence, kind: .delete(deleted.raised(to: version)), peerID: link?.peerID)
             items.append((operation, sent))
@@ -71,7 +74,7 @@ struct PushBatch: Sendable {
         guard conditions.pushes(sample.type) else { return idle.append(operation) }
         guard conditions.allows(sample.type), !(conditions.isBlind && operation.isSent) else { return }
         let group = try sample.group.map { try txn.samples(group: $0, source: sample.source.identity) } ?? []
-        sample.version = max(sample.version, operation.version)
+        if !conditions.keepsRecords { sample = sample.numbered(operation.version) }
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
         let sent = PushOperation(
             sequence: operation.sequence, kind: .save(sample), peerID: link?.peerID,

@@ -3,15 +3,18 @@ import HealthKV
 // A peer that hides what may not be read, and forgets deletions in time, is compared by enumeration: with each rescan of a type, and once more
 // later when something was missing (SEMANTICS C26).
 extension PeerSession {
+    /// More own samples than this are not taken for deleted where the peer shows nothing that was known.
+    private static let vanishedAtMost = 8
+
     /// Deletions of one commit.
     private static let deletedAtOnce = 500
 
-    nonisolated var comparesForeign: Bool { peer.traits.hidesUnreadable && !peer.traits.keepsRecords }
+    nonisolated var isCompared: Bool { peer.traits.hidesUnreadable && !peer.traits.keepsRecords }
 
     /// Goes on with the comparisons that are due, for some pages: what is left waits for the next pass, so that none is kept waiting.
     func checkSome(_ isLocked: Bool) async throws -> PullReport {
         var report = PullReport()
-        guard comparesForeign else { return report }
+        guard isCompared else { return report }
         let (now, known) = (now, try state())
         var pages = options.checkPages
         for type in plan.pulled.sorted() where known[type].checkDue.map({ $0 <= now }) ?? false && pages > 0 {
@@ -32,7 +35,7 @@ extension PeerSession {
     }
 
     /// Compares all types from their beginning to their end.
-    func reconcileForeign() async throws -> ReconcileReport {
+    func reconcileByEnumeration() async throws -> ReconcileReport {
         var report = ReconcileReport()
         let name = name
         for type in plan.pulled.sorted() {
@@ -55,9 +58,9 @@ extension PeerSession {
     /// Enumerates a type page by page, the latest first; answers what the comparison came to, or `nil` when pages ran out before its end.
     private func check(_ type: SampleType, pages: inout Int) async throws -> ReconcileReport? {
         let (name, now, known) = (name, now, try state()[type])
-        var check = try store.read { try $0.checkNote(name, type) }.check ?? ForeignCheck(at: now)
+        var check = try store.read { try $0.checkNote(name, type) }.check ?? PeerComparison(at: now)
         // What was shown a day ago says little of today.
-        if now > check.began + .days(1) { check = ForeignCheck(at: now) }
+        if now > check.began + .days(1) { check = PeerComparison(at: now) }
         let bound = max(known.horizon ?? .distantPast, known.authorization?.earliest ?? .distantPast)
         repeat {
             try Task.checkCancellation()
@@ -98,15 +101,16 @@ extension PeerSession {
 
     /// Compares what is held of the time that a page is about.
     private func compare(
-        _ type: SampleType, _ page: EnumerationPage, _ bound: Instant, _ check: inout ForeignCheck
+        _ type: SampleType, _ page: EnumerationPage, _ bound: Instant, _ check: inout PeerComparison
     ) throws {
         let foreign = page.samples.filter { !$0.isOwn }
+        let all = page.samples
         let isLast = page.cursor == nil
         // Samples that start with the last of the page may go on with the next.
         let start = isLast ? bound : page.samples.map(\.sample.start).min() ?? check.end
         let end = check.end == .distantFuture ? check.end : check.end + 1
         let earliest = foreign.map(\.sample.start).min()
-        let shown = check.shown.union(foreign.map(\.peerID))
+        let shown = check.shown.union(all.map(\.peerID))
         if let earliest {
             check.isSeen = true
             if earliest <= check.end { check.settleOpen() }
@@ -115,14 +119,15 @@ extension PeerSession {
         let middle = min(end, max(from, earliest ?? end))
         try count(type, TimeRange(from: from, to: middle), shown, isCovered: false, isLast: isLast, &check)
         try count(type, TimeRange(from: middle, to: end), shown, isCovered: true, isLast: isLast, &check)
+        try countOwn(type, TimeRange(from: from, to: end), shown, &check)
         check.end = start
         let edge = start + 1_000_000
-        check.shown = Set(foreign.filter { $0.sample.start <= edge }.map(\.peerID))
+        check.shown = Set(all.filter { $0.sample.start <= edge }.map(\.peerID))
     }
 
     private func count(
         _ type: SampleType, _ window: TimeRange, _ shown: Set<SampleID>, isCovered: Bool, isLast: Bool,
-        _ check: inout ForeignCheck
+        _ check: inout PeerComparison
     ) throws {
         guard window.from < window.to else { return }
         let (name, sources) = (name, try state()[type].sources)
@@ -138,7 +143,9 @@ extension PeerSession {
                 // What another peer brought need not be at this one.
                 guard link?.isFromElsewhere != true else { return true }
                 counted.held += 1
-                if !shown.contains(link?.peerID ?? sample.id) {
+                if shown.contains(link?.peerID ?? sample.id) {
+                    counted.showsKnown = true
+                } else {
                     counted.note(sample.id, isCovered: isCovered, limit: limit)
                 }
                 // Nothing earlier is to come that could show that these were deleted.
@@ -148,12 +155,101 @@ extension PeerSession {
         check = counted
     }
 
+    /// Looks for what this app wrote and the peer does not show. Where the link is of this life of the store, the peer held it. Where it is
+    /// of an earlier one, the peer may never have: a new device may still be filled from elsewhere. Such a sample is kept.
+    private func countOwn(
+        _ type: SampleType, _ window: TimeRange, _ shown: Set<SampleID>, _ check: inout PeerComparison
+    ) throws {
+        guard window.from < window.to else { return }
+        let (name, limit) = (name, options.missingLimit)
+        var counted = check
+        try store.read { txn in
+            try txn.forEachSample(
+                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+            ) { sample in
+                guard sample.origin == .authored, let link = try txn.link(peer: name, sample: sample.id),
+                    link.isHeldThere, try txn.pending(peer: name, sample: sample.id) == nil
+                else { return true }
+                if shown.contains(link.peerID) {
+                    counted.showsKnown = true
+                } else if link.isProvisional {
+                    counted.doubtful = (counted.doubtful ?? 0) + 1
+                } else {
+                    counted.noteOwn(link, limit: limit)
+                }
+                return true
+            }
+        }
+        check = counted
+    }
+
+    /// Own samples are gone that the peer did not show and whose links no later page of the feed has changed: what was edited elsewhere while
+    /// pages were compared has another name there by now.
+    private func judgeOwn(_ type: SampleType, _ check: PeerComparison) async throws -> Int {
+        guard let missing = check.ownMissing, !missing.isEmpty else { return 0 }
+        if missing.count > PeerSession.vanishedAtMost, check.showsKnown != true {
+            // All is gone at once and nothing that was known is left: that is another database rather than so many deletions.
+            let (name, now) = (name, now)
+            try await update { txn, state in try PeerSession.doubtLinks(name, &state, at: now, &txn) }
+            return 0
+        }
+        _ = try await pullPages(type)
+        let (name, applier) = (name, try applier(type, state()[type]))
+        var gone = 0
+        for from in stride(from: 0, to: missing.count, by: PeerSession.deletedAtOnce) {
+            try await holdLease()
+            let some = missing[from..<min(missing.count, from + PeerSession.deletedAtOnce)]
+            gone += try await update { txn, state in
+                var applier = applier
+                applier.state = state[type]
+                let ids = try some.filter { item in
+                    guard let link = try txn.link(peer: name, sample: item.id) else { return false }
+                    return try link.peerID == item.peerID && link.isHeldThere
+                        && txn.pending(peer: name, sample: item.id) == nil
+                }.map(\.id)
+                let gone = try txn.receiving(from: name) { try applier.presumeGone(ids[...], in: &$0) }
+                state[type] = applier.state
+                return gone
+            }
+        }
+        return gone
+    }
+
+    /// After a copy or a restoration the peer may be another database, or one that is still being filled. What it does not show came from
+    /// elsewhere, and is not its to take away until it shows it.
+    private func giveToOthers(_ type: SampleType, _ check: PeerComparison) async throws -> ReconcileReport {
+        let (name, now) = (name, now)
+        let strangers = check.missing + check.open
+        for from in stride(from: 0, to: strangers.count, by: PeerSession.deletedAtOnce) {
+            try await holdLease()
+            let some = strangers[from..<min(strangers.count, from + PeerSession.deletedAtOnce)]
+            try await update { txn, _ in
+                for id in some where try txn.link(peer: name, sample: id) == nil {
+                    try txn.setLink(.received(id, by: name))
+                }
+            }
+        }
+        var report = ReconcileReport()
+        (report.imported, report.unverified) = (check.imported, strangers.count + (check.doubtful ?? 0))
+        let (isNews, isCut) = (report.unverified > 0, check.isCut)
+        try await update { txn, state in
+            try txn.setCheckNote(CheckNote(), name, type)
+            if isNews { state.note(.unverified, "samples are missing at the peer and kept", at: now) }
+            state[type].isDoubted = isCut ? true : nil
+            state[type].checkDue = isCut ? now : nil
+        }
+        return report
+    }
+
     /// Samples are gone when two comparisons missed them and each showed another foreign sample no later than theirs.
-    private func judge(_ type: SampleType, _ check: ForeignCheck) async throws -> ReconcileReport {
+    private func judge(_ type: SampleType, _ check: PeerComparison) async throws -> ReconcileReport {
+        let ownGone = try await judgeOwn(type, check)
         let (name, now, applier) = (name, now, try applier(type, state()[type]))
+        if try state()[type].isDoubted == true { return try await giveToOthers(type, check) }
         let before = try store.read { try $0.checkNote(name, type) }.missing
         let agreed = check.missing.filter { before.contains($0) }
         var report = ReconcileReport()
+        report.deleted = ownGone
         for from in stride(from: 0, to: agreed.count, by: PeerSession.deletedAtOnce) {
             try await holdLease()
             let some = agreed[from..<min(agreed.count, from + PeerSession.deletedAtOnce)]
@@ -171,12 +267,15 @@ extension PeerSession {
         let issue = issue(.accessRevoked, "what was readable vanished twice")
         try await update { txn, state in
             try txn.setCheckNote(CheckNote(missing: missing), name, type)
-            if check.openCount > 0 { state.note(.unverified, "samples are missing at the peer and kept", at: now) }
+            let unverified = check.openCount + (check.doubtful ?? 0)
+            if unverified > 0 { state.note(.unverified, "samples are missing at the peer and kept", at: now) }
             state.noteVanished(type, hasVanished, issue, at: now)
             let isDoubtful = !missing.isEmpty || check.isCut && !check.missing.isEmpty || state[type].vanished == 1
             state[type].checkDue = isDoubtful ? again : nil
         }
-        (report.imported, report.missing, report.unverified) = (check.imported, missing.count, check.openCount)
+        (report.imported, report.missing, report.unverified) = (
+            check.imported, missing.count, check.openCount + (check.doubtful ?? 0)
+        )
         return report
     }
 }
@@ -187,7 +286,10 @@ extension PageApplier {
         var gone = 0
         for id in ids {
             guard let sample = try txn.sample(id: id) else { continue }
+            // An edit that waits to be sent stays.
+            if sample.origin == .authored, try txn.pending(peer: peer, sample: id) != nil { continue }
             try audit(.presumedGone, sample, in: &txn)
+            try keepOverlay(of: sample, in: &txn)
             try txn.delete(id: id, version: 0)
             // Where it was edited at its source the peer calls it otherwise, and will show it so.
             let peerID = try txn.link(peer: peer, sample: id)?.peerID ?? id

@@ -28,7 +28,7 @@ extension SyncEngine {
                     try await session.reconcileRecords(session.heldTypes())
                     return ReconcileReport()
                 }
-                return try await session.reconcileForeign()
+                return try await session.reconcileByEnumeration()
             } catch let error as PeerError {
                 throw SyncIssue(error, plan: session.plan)
             }

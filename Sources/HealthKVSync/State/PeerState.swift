@@ -35,6 +35,9 @@ struct PeerState: Codable, Sendable, Equatable {
     var purged = 0
     /// How much of a mass deletion a peer that follows the feed was sent, while that is not all.
     var removal: FeedPlace?
+    /// Whether the store is a copy or was restored, and nothing shows yet that the peer is the database its links are of; `nil` where
+    /// there is no doubt.
+    var isDoubted: Bool?
     /// When it was last noted how far a peer with a queue has seen the changes; `nil` when it never was.
     var lastAcknowledged: Instant?
 
@@ -103,6 +106,10 @@ struct TypeState: Codable, Sendable, Equatable {
     var checkDue: Instant?
     /// How many comparisons in a row showed no sample of others, while we hold some.
     var vanished: Int?
+    /// Whether the store was copied or restored since samples of others were last compared: the peer need not hold what it does not show.
+    var isDoubted: Bool?
+    /// Whether the peer showed something by a name that the store knew before it was copied or restored.
+    var isSeenAgain: Bool?
     /// Where the deletions before ``deferred`` wait; `nil` while they are few.
     var blocks: DeferredBlocks?
 
@@ -141,6 +148,8 @@ enum EngineNotes {
     static func state(_ peer: String) -> String { "peer:\(peer)" }
     static func lease(_ peer: String) -> String { "lease:\(peer)" }
     static let purged = "purged"
+    /// An edit that lay over an import which is presumed gone.
+    static func overlay(_ peer: String, _ sample: SampleID) -> String { "overlay:\(peer):\(sample)" }
 
     static func encode(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()

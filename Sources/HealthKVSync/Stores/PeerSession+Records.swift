@@ -106,6 +106,7 @@ extension PeerSession {
             try txn.receiving(from: name) { txn in
                 try applier.applyRecords(PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
             }
+            try applier.buryUnseen(in: &txn)
             applier.note(in: &state)
         }
         return sums

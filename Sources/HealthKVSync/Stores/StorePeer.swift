@@ -67,11 +67,18 @@ public struct StorePeer: Peer {
         let ourName = ourName
         do {
             return try await other.write { txn in
-                try txn.receiving(from: ourName) { txn in
+                var (deletedUnseen, unknown): ([Sample], [Sample]) = ([], [])
+                let outcomes: [PushOutcome] = try txn.receiving(from: ourName) { txn in
                     try operations.map { operation in
                         switch operation.kind {
                         case .save(let sample):
+                            let isUnknown = try txn.sample(id: sample.id) == nil
+                            if isUnknown, try txn.isDeletedUnseen(sample) {
+                                deletedUnseen.append(sample)
+                                return .superseded
+                            }
                             let outcome = try txn.merge(sample)
+                            if isUnknown { unknown.append(sample) }
                             return outcome == .older || outcome == .vetoed ? .superseded : .done()
                         case .delete(let deleted):
                             let isDeleted = try txn.merge(deleted) || txn.sample(id: deleted.id) == nil
@@ -79,6 +86,10 @@ public struct StorePeer: Peer {
                         }
                     }
                 }
+                try txn.markReceived(unknown, from: ourName)
+                // Behind what was received, so that the feed tells us.
+                for sample in deletedUnseen { try txn.buryUnseen(sample) }
+                return outcomes
             }
         } catch let error as StoreError where error.code == .invalidSample {
             return await pushSingly(operations, "\(error.code.rawValue)")

@@ -108,6 +108,13 @@ struct HealthDatabase: Sendable {
         return type
     }
 
+    /// Tells of the deletion of an object that never was here.
+    mutating func noteDeletion(of record: HealthRecord, at date: Date) {
+        sequence += 1
+        let sequence = sequence
+        withTable(record.type) { $0.noteDeletion(of: record, sequence: sequence, at: date) }
+    }
+
     /// Forgets deletions before a date (A11).
     mutating func purgeDeletions(before date: Date) {
         for type in tables.keys { tables[type]?.purgeDeletions(before: date) }

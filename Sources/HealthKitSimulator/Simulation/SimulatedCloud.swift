@@ -74,8 +74,13 @@ extension SimulatedDevice {
                 // What has the same sync identifier is the same, whatever it is called here.
                 let isOlder = older.map { $0.version <= record.version } ?? false
                 let gone = state.database.record(record.uuid)?.uuid ?? (isOlder ? older?.uuid : nil)
-                guard let gone else { return false }
-                state.remove([gone], at: now)
+                if let gone {
+                    state.remove([gone], at: now)
+                    return true
+                }
+                guard state.database.options.cloudTellsUnseenDeletions else { return false }
+                state.database.noteDeletion(of: record, at: now)
+                state.observers.noteNews(of: [record.type.identifier], at: now)
                 return true
             case .saved(let record):
                 guard state.database.record(record.uuid) == nil, !state.database.prefersOwn(to: record) else {

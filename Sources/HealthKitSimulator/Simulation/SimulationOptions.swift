@@ -14,6 +14,8 @@ public struct SimulationOptions: Sendable, Hashable {
     public var splitsAtBorders = true
     /// Deleting a correlation takes its members along (A25).
     public var deletingCorrelationDeletesMembers = false
+    /// The cloud tells a device of deletions of objects that never reached it.
+    public var cloudTellsUnseenDeletions = true
 
     /// The settings that are thought more likely.
     public init() {}

@@ -42,6 +42,11 @@ struct TypeTable: Sendable {
         return record
     }
 
+    mutating func noteDeletion(of record: HealthRecord, sequence: Int64, at date: Date) {
+        guard !deletions.contains(where: { $0.record.uuid == record.uuid }) else { return }
+        deletions.append(DeletedRecord(record: record, sequence: sequence, date: date))
+    }
+
     mutating func forgetDeletion(of uuid: UUID) { deletions.removeAll { $0.record.uuid == uuid } }
 
     mutating func purgeDeletions(before date: Date) { deletions.removeAll { $0.date < date } }

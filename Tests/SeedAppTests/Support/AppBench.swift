@@ -121,3 +121,10 @@ extension SampleType {
     /// As the simulated apps name it.
     var recorded: String { String(identifier.dropFirst("HKQuantityTypeIdentifier".count)) }
 }
+
+extension SimulatedSample {
+    /// What HealthKit orders versions by.
+    var number: Int64 { Int64(version ?? 0) }
+    /// The version that the number was made for.
+    var storeVersion: Int64 { PeerNumber.slot(of: number) }
+}

@@ -29,13 +29,15 @@ import Testing
             let exported = try #require(bench.inHealth(.bodyMass).first)
             #expect(abs(exported.value - 72.5747792) < 1e-9)
             #expect(exported.start == bench.date(-600) && exported.end == exported.start)
-            #expect(exported.syncIdentifier == "w8trackr-42" && exported.version == 1)
+            #expect(exported.syncIdentifier == "w8trackr-42" && exported.storeVersion == 1)
             #expect(exported.source == bench.app.bundle)
-            let kept: Set = [HKMetadataKeySyncIdentifier, HKMetadataKeySyncVersion, HKMetadataKeyWasUserEntered]
+            let kept: Set = [
+                HKMetadataKeySyncIdentifier, HKMetadataKeySyncVersion, HKMetadataKeyWasUserEntered, "HealthKVVersion",
+            ]
             #expect(exported.metadataKeys.isSubset(of: kept))
             // Health's UUID is kept beside the entry.
             let link = try bench.store.read { try $0.link(peer: AppBench.health, sample: entry.id) }
-            #expect(link?.peerID == SampleID(exported.uuid) && link?.version == 1)
+            #expect(link?.peerID == SampleID(exported.uuid) && link?.version == exported.number)
             #expect(try bench.samples(.bodyMass).map(\.quantity) == [Quantity(160, .pound)])
         }
     }
@@ -50,7 +52,7 @@ import Testing
             #expect(try bench.save(entry) == .replaced)
             try await bench.refresh()
             #expect(bench.inHealth(.bodyMass).map(\.value) == [71.5])
-            #expect(bench.inHealth(.bodyMass).map(\.version) == [2])
+            #expect(bench.inHealth(.bodyMass).map(\.storeVersion) == [2])
             entry.version = 1
             #expect(try bench.save(entry) == .older)
             #expect(try await bench.refresh().pushed == PushReport())

@@ -115,7 +115,8 @@ import Testing
             try await bench.refresh()
             entry.quantity = Quantity(72.2, .kilogram)
             try bench.save(entry)
-            let keys: [String: Any] = [HKMetadataKeySyncIdentifier: "w8trackr-7", HKMetadataKeySyncVersion: 3]
+            let number = PeerNumber.next(version: 3, ChangeClock(time: entry.start, replica: 1), above: 0)
+            let keys: [String: Any] = [HKMetadataKeySyncIdentifier: "w8trackr-7", HKMetadataKeySyncVersion: number]
             try bench.app.record("BodyMass", 71, "kg", from: bench.date(-60), metadata: keys)
             try await bench.refresh()
             let held = try #require(try bench.samples(.bodyMass).first)
@@ -136,7 +137,8 @@ import Testing
             var entry = Sample.weight(Quantity(72, .kilogram), at: try bench.at(-60), syncIdentifier: "w8trackr-8")
             try bench.save(entry)
             try await bench.refresh()
-            let keys: [String: Any] = [HKMetadataKeySyncIdentifier: "w8trackr-8", HKMetadataKeySyncVersion: 5]
+            let number = PeerNumber.next(version: 5, ChangeClock(time: entry.start, replica: 1), above: 0)
+            let keys: [String: Any] = [HKMetadataKeySyncIdentifier: "w8trackr-8", HKMetadataKeySyncVersion: number]
             try bench.app.record("BodyMass", 71, "kg", from: bench.date(-60), metadata: keys)
             try await bench.refresh()
             entry = try #require(try bench.samples(.bodyMass).first)
@@ -144,7 +146,7 @@ import Testing
             try bench.save(entry)
             try await bench.refresh()
             #expect(bench.inHealth(.bodyMass).map(\.value) == [70])
-            #expect(bench.inHealth(.bodyMass).map(\.version) == [6])
+            #expect(bench.inHealth(.bodyMass).map(\.storeVersion) == [6])
         }
     }
 

@@ -3,6 +3,7 @@ import HealthKVSync
 import HealthKitPeer
 import HealthKitSimulator
 import Synchronization
+import TestSupport
 
 /// A device: a store in a folder, an engine, and perhaps a HealthKit with an app on it.
 final class Site {
@@ -15,6 +16,8 @@ final class Site {
     let skew = Skew()
     /// Calls of HealthKit's observer that nobody has answered yet.
     let calls = ObserverCalls()
+    /// What tells stores and replicas apart follows from the seed, as all else does.
+    private let draws: Draws
 
     private(set) var app: SimulatedApp?
     private(set) var store: SampleStore
@@ -31,13 +34,14 @@ final class Site {
         .bodyMass: TypePlan(.both), .leanBodyMass: TypePlan(.both), .stepCount: TypePlan(.pull),
     ])
 
-    init(_ number: Int, folder: String, health: SimulatedDevice?, clock: SimulatedClock) throws {
+    init(_ number: Int, folder: String, health: SimulatedDevice?, clock: SimulatedClock, seed: UInt64) throws {
         (self.number, self.folder, self.health, self.clock) = (number, folder, health, clock)
-        store = try SampleStore.open(at: folder, options: Site.options(skew, clock))
+        draws = Draws(seed: seed &+ UInt64(number))
+        store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
         install()
     }
 
-    private static func options(_ skew: Skew, _ clock: SimulatedClock) -> SampleStore.Options {
+    private static func options(_ skew: Skew, _ clock: SimulatedClock, _ draws: Draws) -> SampleStore.Options {
         var options = SampleStore.Options()
         options.clock = { skew.time(clock) }
         options.source = Source(bundle: "app.weights", name: "Weights")
@@ -45,6 +49,7 @@ final class Site {
         options.maintainsWhenIdle = false
         // What is tried here is the order of commits, not what a disk does.
         options.limits.skipsSync = true
+        options.limits.draw = { draws.next() }
         return options
     }
 
@@ -99,7 +104,7 @@ final class Site {
         engine = nil
         _ = calls.take()
         try store.close()
-        store = try SampleStore.open(at: folder, options: Site.options(skew, clock))
+        store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
         wire.restart()
         guard let app else { return }
         app.terminate()
@@ -114,7 +119,7 @@ final class Site {
         try store.close()
         try FileManager.default.removeItem(atPath: folder)
         if let copy { try FileManager.default.copyItem(atPath: copy, toPath: folder) }
-        store = try SampleStore.open(at: folder, options: Site.options(skew, clock))
+        store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
         wire.restart()
         if reinstalls { install() } else { app?.launch() }
     }
@@ -150,6 +155,15 @@ final class Site {
         return (Site.types + [.stepCount]).flatMap { health.contents(of: $0.identifier) }
             .filter { $0.source != app.bundle }
     }
+}
+
+/// Random numbers of a device.
+final class Draws: Sendable {
+    private let generator: Mutex<SeededGenerator>
+
+    init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed ^ 0x5EED)) }
+
+    func next() -> UInt64 { generator.withLock { $0.next() } }
 }
 
 /// How far a clock is wrong.

@@ -128,7 +128,7 @@ extension World {
         device.userDeletes(sample.uuid)
         note("the user deletes \(sample.value) in Health")
         if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
-            ledger.delete(id, value: Int(sample.value), version: Int64(sample.version ?? 0))
+            ledger.delete(id, value: Int(sample.value), version: PeerNumber.slot(of: Int64(sample.version ?? 0)))
             forgetUnseen(id)
         }
         count("deletion in Health")
@@ -287,8 +287,18 @@ extension World {
         forgetEngines()
         try await begin(to)
         unseen[to.number] = to.health == nil ? [] : Set(values.keys.filter { !to.holdsInHealth($0) })
+        if !tellsUnseenDeletions { forgetUntold(to, values) }
         note("store\(to.number) becomes a copy of store\(from.number)")
         count("clone")
+    }
+
+    /// What a copy brought, and nobody's HealthKit holds any more, was deleted before the cloud carried it: that is told to nobody else.
+    private func forgetUntold(_ site: Site, _ values: [SampleID: Int]) {
+        for id in values.keys where !sites.contains(where: { $0.holdsInHealth(id) }) { ledger.markUnknowable(id) }
+        for id in unseen[site.number] ?? [] {
+            let acts = ledger.entries[id]?.acts ?? []
+            if acts.contains(where: { $0.kind == .delete }) { ledger.markUnknowable(id) }
+        }
     }
 
     private func reconcile(_ site: Site) async throws {

@@ -90,7 +90,9 @@ extension World {
 
     private func content(of site: Site) throws -> [String] {
         let foreign = Set(sites.flatMap { $0.foreign() }.map { $0.uuid.uuidString.lowercased() })
-        let mayBePurged = counts["purge", default: 0] > 0
+        // A copy may bring what the cloud never did, and its deletion then reaches one part of the world only.
+        let isUntold = !tellsUnseenDeletions && counts["clone", default: 0] > 0
+        let mayBePurged = counts["purge", default: 0] > 0 || isUntold
         return try site.store.read { txn in
             try (Site.types + [.stepCount]).flatMap { type in
                 try txn.samples(of: type, includeShadowed: true).compactMap { sample in

@@ -19,6 +19,8 @@ final class World {
     private(set) var parts: [Int] = []
     /// Whether HealthKit lets an equal version replace what it holds (SEMANTICS A7); otherwise nobody learns of it.
     let equalVersionReplaces: Bool
+    /// Whether the cloud tells of deletions of what it never brought.
+    let tellsUnseenDeletions: Bool
     /// Whether a deletion may have gone unheard, because it was purged or nobody was there: then it takes comparing to find what is gone.
     var needsComparing = false
     /// What a store has from a copy, with the name that the other one's HealthKit gave it, and what its own HealthKit had not seen by then.
@@ -36,6 +38,9 @@ final class World {
         options.equalVersionReplaces = random.chance(percent: 40)
         options.limitCountsDeletions = random.chance(percent: 50)
         options.anchorsPassInvisible = random.chance(percent: 70)
+        // Drawn beside the seed's course, so that a seed from before there was a choice lives through what it did.
+        options.cloudTellsUnseenDeletions = seed % 4 != 0
+        tellsUnseenDeletions = options.cloudTellsUnseenDeletions
         equalVersionReplaces = options.equalVersionReplaces
         let count = random.number(2..<6)
         let healths = random.pick([0, 1, 1, 2, 2, 2, 2])
@@ -46,7 +51,7 @@ final class World {
             sites.append(
                 try Site(
                     number, folder: "\(scratch)/store\(number)", health: number < healths ? devices[number] : nil,
-                    clock: clock))
+                    clock: clock, seed: seed))
         }
         drawLinks(healths)
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")

@@ -1,8 +1,8 @@
 import HealthKV
 
-/// A comparison of the samples of others that are held of a type with those that a peer shows, as far as it has come. What it remembers has a
-/// greatest size, however much is missing: what is beyond it is left to the next comparison.
-struct ForeignCheck: Codable, Sendable, Equatable {
+/// A comparison of what is held of a type with what a peer shows, as far as it has come. What it remembers has a greatest size, however
+/// much is missing: what is beyond it is left to the next comparison.
+struct PeerComparison: Codable, Sendable, Equatable {
     var began: Instant
     /// Where the enumeration goes on; `nil` at its beginning.
     var cursor: [UInt8]?
@@ -22,6 +22,12 @@ struct ForeignCheck: Codable, Sendable, Equatable {
     var openCount = 0
     /// Whether more is missing than is remembered.
     var isCut = false
+    /// Samples that this app wrote and that the peer held, as far as is known, and does not show. Own samples are always readable.
+    var ownMissing: [OwnMissing]?
+    /// How many own samples are missing that the peer may never have held.
+    var doubtful: Int?
+    /// Whether anything was shown that the store knew.
+    var showsKnown: Bool?
     /// What came with it.
     var imported = 0
 
@@ -33,6 +39,11 @@ struct ForeignCheck: Codable, Sendable, Equatable {
         (open, openCount) = ([], 0)
     }
 
+    mutating func noteOwn(_ link: PeerLink, limit: Int) {
+        guard ownMissing?.count ?? 0 < limit else { return isCut = true }
+        ownMissing = (ownMissing ?? []) + [OwnMissing(id: link.sample, peerID: link.peerID)]
+    }
+
     mutating func note(_ id: SampleID, isCovered: Bool, limit: Int) {
         if !isCovered { openCount += 1 }
         guard missing.count + open.count < limit else { return isCut = true }
@@ -40,12 +51,18 @@ struct ForeignCheck: Codable, Sendable, Equatable {
     }
 }
 
+/// An own sample that a peer does not show, and what the peer called it by then.
+struct OwnMissing: Codable, Sendable, Equatable {
+    var id: SampleID
+    var peerID: SampleID
+}
+
 /// What is kept of the comparisons of a type, in a note of its own.
 struct CheckNote: Codable, Sendable, Equatable {
     /// What the last whole comparison missed: gone only if the next one misses it too (SEMANTICS C26).
     var missing: Set<SampleID> = []
     /// The comparison under way.
-    var check: ForeignCheck?
+    var check: PeerComparison?
 }
 
 extension EngineNotes {

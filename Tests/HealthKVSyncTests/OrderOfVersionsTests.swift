@@ -1,0 +1,224 @@
+import SyncSupport
+import Testing
+
+@testable import HealthKVSync
+
+/// The order of versions is that of the stores, whatever number a database of health has for them (SEMANTICS C1).
+@Suite("Versions of stores and numbers of a database of health")
+struct OrderOfVersionsTests {
+    /// Two stores with a database each or one together, and a link between the stores where a test wants one.
+    private func engine(
+        _ store: SampleStore, _ health: MemoryHealth, _ clock: ManualClock, to other: SampleStore? = nil
+    )
+        -> SyncEngine
+    {
+        var peers = [SyncPeer(MemoryHealthPeer(health), plan: .weightTracker)]
+        if let other { peers.append(SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)) }
+        return Bench.makeEngine(store, peers, clock)
+    }
+
+    @Test(
+        "C1: a deletion of an edit that won over what Health holds is not undone by the number that the edit was sent under"
+    )
+    func deletionOfRaisedEdit() async throws {
+        let (clock, health) = (ManualClock(), MemoryHealth())
+        let (a, b) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let (one, other) = (
+            engine(a, health, clock),
+            Bench.makeEngine(b, [SyncPeer(StorePeer(a, name: "a", as: "b"), plan: .everything)], clock)
+        )
+        try await one.enable("health")
+        try await other.enable("a")
+        let id = SampleID()
+        let start = Instant(nanoseconds: 799_000_000_000_000_000)
+        func save(_ value: Double, in store: SampleStore) async throws {
+            _ = try await store.write { try $0.save(Sample(.bodyMass, value, .kilogram, at: start, id: id)) }
+            clock.advance(seconds: 1)
+        }
+        try await save(70, in: a)
+        try await one.sync()
+        try await other.sync()
+        try await save(71, in: a)
+        try await one.sync()
+        // B has not heard of 71, and makes the same version.
+        try await save(72, in: b)
+        try await other.sync()
+        #expect(try a.read { try $0.sample(id: id) }?.version == 2)
+        try await one.sync()
+        #expect(health.live.map(\.sample.quantity.value) == [72])
+        _ = try await b.write { try $0.delete(id: id) }
+        clock.advance(seconds: 1)
+        for _ in 0..<3 {
+            try await other.sync()
+            try await one.sync()
+        }
+        #expect(try a.read { try $0.sample(id: id) } == nil && b.read { try $0.sample(id: id) } == nil)
+        #expect(health.live.isEmpty)
+        try a.close()
+        try b.close()
+    }
+
+    @Test("C1: two versions that two replicas made at the same instant get different numbers")
+    func numbersDiffer() throws {
+        let time = Instant(nanoseconds: 799_000_000_000_000_000)
+        let numbers = (1...40).map {
+            PeerNumber.next(version: 2, ChangeClock(time: time, replica: $0 * 7_919), above: 0)
+        }
+        #expect(Set(numbers).count >= 38)
+        #expect(numbers.allSatisfy { PeerNumber.slot(of: $0) == 2 && $0 < 1 << 53 })
+        // What was held under any of them gives way to the next version of any.
+        let next = PeerNumber.next(version: 3, ChangeClock(time: time, replica: 1), above: 0)
+        #expect(numbers.allSatisfy { $0 < next })
+        // Versions that an app takes from a clock in milliseconds fit; greater ones are numbers themselves.
+        #expect(PeerNumber.slot(of: PeerNumber.last(version: 1_800_000_000_000)) == 1_800_000_000_000)
+        let large: Int64 = 1_800_000_000_000_000_000
+        #expect(PeerNumber.next(version: large, ChangeClock(time: time, replica: 1), above: large) == large + 1)
+    }
+
+    @Test("C1: two phones that share a database by cloud alone settle on one edit, the later, and rest")
+    func twoPhones() async throws {
+        let (clock, health) = (ManualClock(), MemoryHealth())
+        let stores = [try Bench.makeStore(clock), try Bench.makeStore(clock)]
+        let engines = stores.map { engine($0, health, clock) }
+        for engine in engines { try await engine.enable("health") }
+        let id = SampleID()
+        let start = Instant(nanoseconds: 799_000_000_000_000_000)
+        // Both write the same entry, as where an app brings its own database from phone to phone.
+        for (store, value) in zip(stores, [71.0, 72.0]) {
+            _ = try await store.write { try $0.save(Sample(.bodyMass, value, .kilogram, at: start, id: id)) }
+            clock.advance(seconds: 1)
+        }
+        for _ in 0..<4 { for engine in engines { try await engine.sync() } }
+        let pushes = health.pushes
+        for _ in 0..<2 { for engine in engines { try await engine.sync() } }
+        #expect(health.pushes == pushes)
+        for store in stores {
+            #expect(try store.read { try $0.sample(id: id) }?.quantity.value == 72)
+            try store.close()
+        }
+        #expect(health.live.map(\.sample.quantity.value) == [72])
+    }
+}
+
+/// What a database of health no longer shows, or deleted before it was seen.
+@Suite("Samples that a database of health no longer shows")
+struct VanishedSampleTests {
+    @Test(
+        "C26: an own sample that was deleted in Health goes, though its deletion was purged; a later edit does not put it back"
+    )
+    func ownGone() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        try await bench.sync()
+        bench.health.forget(try #require(bench.health.live.first?.sample.id))
+        let report = try await bench.engine.reconcile(bench.peer)
+        #expect(report.deleted == 1)
+        #expect(try bench.weights.isEmpty && bench.pending.isEmpty)
+        #expect(try bench.store.read { try $0.conflicts() }.map(\.displaced.id) == [sample.id])
+        try await bench.sync()
+        #expect(bench.held.isEmpty)
+        try bench.finish()
+    }
+
+    @Test("C26: an own sample that was out of sight lives again once it is shown")
+    func ownReturns() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        try await bench.sync()
+        let held = try #require(bench.health.live.first?.sample)
+        bench.health.forget(held.id)
+        try await bench.engine.reconcile(bench.peer)
+        #expect(try bench.weights.isEmpty)
+        bench.health.restore(held.id, held, app: "app")
+        bench.health.invalidateAnchors()
+        for _ in 0..<2 { try await bench.sync() }
+        #expect(try bench.store.read { try $0.sample(id: sample.id) }?.quantity.value == 72)
+        #expect(bench.held == [72])
+        try bench.finish()
+    }
+
+    @Test("C28: a copy of a store beside another database sends what that lacks, and takes nothing for deleted")
+    func otherDatabase() async throws {
+        let (bench, _) = try await Bench.withOneWeight()
+        for hour in 1...20 { _ = try bench.save(60 + Double(hour), hour: hour) }
+        try await bench.sync()
+        try await bench.sync()
+        let session = try bench.engine.session(bench.peer)
+        // As on a new phone, with a database that has nothing of it.
+        try await session.update { _, state in state.epoch += 1 }
+        for entry in bench.health.live { bench.health.forget(entry.sample.id) }
+        for _ in 0..<3 {
+            try await bench.sync()
+            bench.clock.advance(seconds: 4_000)
+        }
+        #expect(try bench.weights.count == 21)
+        #expect(bench.held.count == 21)
+        try bench.finish()
+    }
+
+    @Test("C26: where all that was written is gone at once, nothing is taken for deleted")
+    func allGone() async throws {
+        let (bench, _) = try await Bench.withOneWeight()
+        for hour in 1...20 { _ = try bench.save(60 + Double(hour), hour: hour) }
+        try await bench.sync()
+        try await bench.sync()
+        for entry in bench.health.live { bench.health.forget(entry.sample.id) }
+        let report = try await bench.engine.reconcile(bench.peer)
+        #expect(try report.deleted == 0 && bench.weights.count == 21)
+        try bench.finish()
+    }
+
+    @Test("C22: a foreign sample that Health deleted before this store saw it stays away when another store brings it")
+    func deletedUnseen() async throws {
+        let bench = try Bench()
+        let hub = try Bench.makeStore(bench.clock, app: "hub")
+        let there = bench.health.save(bench.scale(80, hour: 1))
+        var sample = try #require(bench.health.live.first?.sample)
+        sample.origin = .imported
+        let known = sample
+        _ = try await hub.write { try $0.merge(known) }
+        bench.clock.advance(seconds: 1)
+        // The app was installed again; Health still tells of the deletion.
+        bench.health.delete(there)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let both = Bench.makeEngine(
+            bench.store, [SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything)], bench.clock)
+        try await both.enable("hub")
+        for _ in 0..<2 { try await both.sync() }
+        #expect(try bench.weights.isEmpty)
+        #expect(try hub.read { try $0.sample(id: there) } == nil)
+        try hub.close()
+        try bench.finish()
+    }
+
+    @Test("C22: deletions of samples that nothing is known of leave no tombstones of our own source")
+    func unknownDeletions() async throws {
+        let bench = try Bench()
+        for hour in 0..<50 {
+            let id = bench.health.save(bench.scale(60, hour: hour, sync: SampleID().description, version: 1))
+            bench.health.delete(id)
+        }
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(try bench.store.read { try $0.deletions() }.deletions.isEmpty)
+        try bench.finish()
+    }
+
+    @Test("C7: an edit that lies over an import is laid back when the import was out of sight and comes again")
+    func overlayReturns() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        bench.health.save(bench.scale(60, hour: 0))
+        let there = bench.health.save(bench.scale(80, hour: 5))
+        try await bench.sync()
+        try bench.write { _ = try $0.overlay(id: there) { $0.quantity = Quantity(79.5, .kilogram) } }
+        let entry = try #require(bench.health.live.first { $0.sample.id == there }?.sample)
+        bench.health.forget(there)
+        for _ in 0..<2 { try await bench.engine.reconcile(bench.peer) }
+        #expect(try bench.weights == [60])
+        bench.health.restore(there, entry)
+        try await bench.engine.reconcile(bench.peer)
+        #expect(try bench.weights.sorted() == [60, 79.5])
+        #expect(try bench.store.read { try $0.sample(id: there) }?.original?.quantity.value == 80)
+        try bench.finish()
+    }
+}
