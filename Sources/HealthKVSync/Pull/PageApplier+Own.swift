@@ -48,28 +48,28 @@ extension PageApplier {
 
     /// The app's version of a sample and the peer's.
     private mutating func meet(_ addition: PulledSample, _ held: Sample, in txn: inout WriteTransaction) throws {
-        let pulled = addition.sample
+        let (pulled, kept) = (stored(addition.sample), stored(held))
         let version = max(1, pulled.version)
         let link = try txn.link(peer: peer, sample: held.id)
         let waiting = try txn.pending(peer: peer, sample: held.id)
         // What was sent may have a greater version than what is held.
         let ours = max(held.version, link?.version ?? 0, waiting?.version ?? 0)
         report.unchanged += 1
-        if version > ours, !pulled.isSameContent(as: held) { return try takeOver(addition, held, waiting, in: &txn) }
-        if version == ours, !pulled.isSameMeasurement(as: held) {
+        if version > ours, !pulled.isSameContent(as: kept) { return try takeOver(addition, held, waiting, in: &txn) }
+        if version == ours, !pulled.isSameMeasurement(as: kept) {
             return try decide(addition, held, waiting, in: &txn)
         }
         guard version >= link?.version ?? 0 else { return }
         try setLink(held.id, addition, in: &txn)
         if link == nil { report.adopted += 1 }
         guard let waiting else {
-            guard version < ours, !pulled.isSameContent(as: held), plan.plan(of: held.type)?.pushes ?? false else {
+            guard version < ours, !pulled.isSameContent(as: kept), plan.plan(of: held.type)?.pushes ?? false else {
                 return
             }
             return try send(held, as: ours, in: &txn)
         }
         // What an earlier installation sent, or a copy of this store, need not be sent again.
-        let isKnown = link != nil && !pulled.isSameContent(as: held)
+        let isKnown = link != nil && !pulled.isSameContent(as: kept)
         if waiting.kind == .save, !waiting.isSent, version >= ours, !isKnown { try txn.removePending(waiting) }
     }
 
@@ -77,7 +77,7 @@ extension PageApplier {
     private mutating func decide(
         _ addition: PulledSample, _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
     ) throws {
-        if held.isLess(than: addition.sample) {
+        if stored(held).isLess(than: stored(addition.sample)) {
             return try takeOver(addition, held, waiting, isTie: true, in: &txn)
         }
         try audit(.editKept, addition.sample, in: &txn)
@@ -105,7 +105,7 @@ extension PageApplier {
         sample.quantity = value.map { Quantity($0, unit) } ?? addition.sample.quantity
         sample.metadata = addition.sample.metadata
         sample.isUserEntered = addition.sample.isUserEntered
-        sample.workout = addition.sample.workout ?? held.workout
+        sample.workout = addition.sample.workout?.withTotals(of: held.workout) ?? held.workout
         sample.version = max(1, addition.sample.version)
         if sample.version > held.version {
             // Whoever does know when this version was made is to win.
@@ -179,7 +179,7 @@ extension Sample {
     /// Whether there is nothing of another to take over.
     func isSameContent(as other: Sample) -> Bool {
         isSameMeasurement(as: other) && metadata == other.metadata && isUserEntered == other.isUserEntered
-            && (workout == nil || workout == other.workout)
+            && (workout == nil || workout?.withTotals(of: other.workout) == other.workout)
     }
 
     /// The order of two measurements that a peer cannot put in order: the same on every device, whichever of them it holds itself.
@@ -190,6 +190,17 @@ extension Sample {
         if !start.isNear(other.start) { return start < other.start }
         if !end.isNear(other.end) { return end < other.end }
         return value(self) < value(other)
+    }
+}
+
+extension Workout {
+    /// With those totals of another that this one lacks: a peer that does not let them be written gives none back.
+    fileprivate func withTotals(of other: Workout?) -> Workout {
+        guard let other else { return self }
+        var workout = self
+        (workout.energy, workout.distance) = (energy ?? other.energy, distance ?? other.distance)
+        (workout.strokes, workout.flights) = (strokes ?? other.strokes, flights ?? other.flights)
+        return workout
     }
 }
 

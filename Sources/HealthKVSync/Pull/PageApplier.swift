@@ -18,6 +18,8 @@ struct PageApplier: Sendable {
     let zone: String
     /// How many deletions that wait for the end of the feed are kept together.
     let blockSize: Int
+    /// The form in which the peer's samples are compared with what is held (``Peer/stored(_:)``).
+    let stored: @Sendable (Sample) -> Sample
     var report = PullReport()
 
     /// Applies additions, then deletions (SEMANTICS C22), and what waited for the end of the feed.
