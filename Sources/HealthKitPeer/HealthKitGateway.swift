@@ -38,12 +38,7 @@ struct HealthKitGateway: HealthGateway {
 
     func authorization(of type: SampleType) async throws(GatewayError) -> TypeAuthorization {
         let healthType = try healthType(type)
-        var known = TypeAuthorization()
-        switch store.authorizationStatus(for: healthType) {
-        case .sharingAuthorized: known.writing = .granted
-        case .sharingDenied: known.writing = .denied
-        default: known.writing = .notDetermined
-        }
+        var known = TypeAuthorization(writing: writing(type), earliest: earliestPermitted())
         do {
             // Whoever only reads a type never asks to share it: that it was not asked says nothing of the reading.
             let share = type.isShareable && known.writing != .notDetermined ? Set([healthType]) : []
@@ -55,9 +50,21 @@ struct HealthKitGateway: HealthGateway {
         } catch {
             known.advice = .unknown
         }
-        let earliest = store.earliestPermittedSampleDate()
-        known.earliest = earliest == .distantPast ? nil : try? Instant(earliest)
         return known
+    }
+
+    func writing(_ type: SampleType) -> TypeAuthorization.Writing {
+        guard let healthType = try? healthType(type) else { return .denied }
+        return switch store.authorizationStatus(for: healthType) {
+        case .sharingAuthorized: .granted
+        case .sharingDenied: .denied
+        default: .notDetermined
+        }
+    }
+
+    func earliestPermitted() -> Instant? {
+        let earliest = store.earliestPermittedSampleDate()
+        return earliest == .distantPast ? nil : try? Instant(earliest)
     }
 
     func changes(_ request: PullRequest) async throws(GatewayError) -> PullPage {
@@ -130,11 +137,16 @@ struct HealthKitGateway: HealthGateway {
             let members = zip(shipment.samples, objects).filter { sample, _ in
                 correlation.members.contains(sample.syncIdentifier ?? "")
             }.map(\.1)
+            var metadata: [String: Any] = [OwnKey.group: first.group ?? ""]
+            if let name = correlation.name {
+                metadata[HKMetadataKeySyncIdentifier] = name.identifier
+                metadata[HKMetadataKeySyncVersion] = NSNumber(value: name.version)
+            }
             let food = first.metadata.filter { $0.key == Meal.foodTypeKey }.mapValues(healthValue)
             let whole = HKCorrelation(
                 type: HKCorrelationType(HKCorrelationTypeIdentifier(rawValue: correlation.type.identifier)),
                 start: date(first.start), end: date(first.end), objects: Set(members), device: nil,
-                metadata: food.merging([OwnKey.group: first.group ?? ""]) { $1 })
+                metadata: food.merging(metadata) { $1 })
             try await store.save([whole] + objects.filter { !members.contains($0) })
             return objects.map { SampleID($0.uuid) }
         } catch {
