@@ -84,12 +84,22 @@ extension HealthKitPeer {
             return await outcomes(of: parcel, await restored(shipment) + zip(shipment.samples, ids))
         } catch .invalid(let reason) {
             guard parcel.operations.count > 1 else { return Self.all(parcel.operations, .refused(reason: reason)) }
-            var outcomes: [UInt64: PushOutcome] = [:]
-            for half in parcel.halves { outcomes.merge(await save(half)) { $1 } }
-            return outcomes
+            return await saveHalves(of: parcel)
+        } catch .other where parcel.operations.count > Self.surelyTaken {
+            // A connection that ends may have been given too much at once.
+            return await saveHalves(of: parcel)
         } catch {
             return Self.all(parcel.operations, Self.outcome(of: error))
         }
+    }
+
+    /// A save of no more objects than this does not fail for its size.
+    private static let surelyTaken = 25
+
+    private func saveHalves(of parcel: Parcel) async -> [UInt64: PushOutcome] {
+        var outcomes: [UInt64: PushOutcome] = [:]
+        for half in parcel.halves { outcomes.merge(await save(half)) { $1 } }
+        return outcomes
     }
 
     /// Members of a group that HealthKit does not hold yet go as one correlation. Replacements of others it puts in their places by

@@ -35,7 +35,13 @@ extension HealthKitGateway {
         date == .distantFuture ? .distantFuture : date == .distantPast ? .distantPast : try? Instant(date)
     }
 
+    /// Whether this app or one of its extensions wrote it.
     func isOwn(_ sample: HKSample) -> Bool {
+        isReplaceable(sample) || extensions.contains(sample.sourceRevision.source.bundleIdentifier)
+    }
+
+    /// Whether HealthKit lets this process replace and delete it.
+    func isReplaceable(_ sample: HKSample) -> Bool {
         sample.sourceRevision.source.bundleIdentifier == source.bundleIdentifier
     }
 
