@@ -8,6 +8,10 @@ protocol HealthGateway: Sendable {
     func requestAuthorization(read: Set<SampleType>, write: Set<SampleType>) async throws(GatewayError)
     /// What is known of the access to a type.
     func authorization(of type: SampleType) async throws(GatewayError) -> TypeAuthorization
+    /// Whether a type may be written. It asks no other process.
+    func writing(_ type: SampleType) -> TypeAuthorization.Writing
+    /// Samples that end before this are refused; `nil` for no such bound. It asks no other process.
+    func earliestPermitted() -> Instant?
     /// A page behind an anchor, samples and deletions.
     func changes(_ request: PullRequest) async throws(GatewayError) -> PullPage
     /// The samples that start in a window, the latest first.
@@ -70,6 +74,16 @@ struct HeldSample: Hashable, Sendable {
 struct Shipment: Sendable {
     /// In the order in which UUIDs are answered.
     var samples: [Sample]
-    /// The correlation that HealthKit shows a group as; it holds the samples whose identifiers it names.
-    var correlation: (type: SampleType, members: Set<String>)?
+    /// The correlation that HealthKit shows a group as.
+    var correlation: Correlation?
+
+    /// A correlation of samples that are saved with it.
+    struct Correlation: Sendable {
+        let type: SampleType
+        /// The sync identifiers of the samples that it holds.
+        let members: Set<String>
+        /// Its own sync identifier and version, by which it takes the place of an earlier one of the group; `nil` where it stands
+        /// beside that.
+        let name: (identifier: String, version: Int64)?
+    }
 }

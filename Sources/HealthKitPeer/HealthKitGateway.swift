@@ -12,6 +12,8 @@ struct HealthKitGateway: HealthGateway {
     let store: HKHealthStore
     /// This app, as HealthKit knows it.
     let source: HKSource
+    /// The bundle identifiers of the app's extensions, whose samples are this app's too.
+    var extensions: Set<String> = []
 
     func availability() async -> PeerAvailability {
         guard HKHealthStore.isHealthDataAvailable() else { return .unavailable }
@@ -38,12 +40,7 @@ struct HealthKitGateway: HealthGateway {
 
     func authorization(of type: SampleType) async throws(GatewayError) -> TypeAuthorization {
         let healthType = try healthType(type)
-        var known = TypeAuthorization()
-        switch store.authorizationStatus(for: healthType) {
-        case .sharingAuthorized: known.writing = .granted
-        case .sharingDenied: known.writing = .denied
-        default: known.writing = .notDetermined
-        }
+        var known = TypeAuthorization(writing: writing(type), earliest: earliestPermitted())
         do {
             // Whoever only reads a type never asks to share it: that it was not asked says nothing of the reading.
             let share = type.isShareable && known.writing != .notDetermined ? Set([healthType]) : []
@@ -55,9 +52,21 @@ struct HealthKitGateway: HealthGateway {
         } catch {
             known.advice = .unknown
         }
-        let earliest = store.earliestPermittedSampleDate()
-        known.earliest = earliest == .distantPast ? nil : try? Instant(earliest)
         return known
+    }
+
+    func writing(_ type: SampleType) -> TypeAuthorization.Writing {
+        guard let healthType = try? healthType(type) else { return .denied }
+        return switch store.authorizationStatus(for: healthType) {
+        case .sharingAuthorized: .granted
+        case .sharingDenied: .denied
+        default: .notDetermined
+        }
+    }
+
+    func earliestPermitted() -> Instant? {
+        let earliest = store.earliestPermittedSampleDate()
+        return earliest == .distantPast ? nil : try? Instant(earliest)
     }
 
     func changes(_ request: PullRequest) async throws(GatewayError) -> PullPage {
@@ -106,7 +115,8 @@ struct HealthKitGateway: HealthGateway {
             let descriptor = HKSampleQueryDescriptor(
                 predicates: [.sample(type: healthType, predicate: predicate(identifiers))], sortDescriptors: [])
             return try await descriptor.result(for: store).compactMap { sample in
-                guard isOwn(sample), let identifier = sample.metadata?[HKMetadataKeySyncIdentifier] as? String else {
+                guard isReplaceable(sample), let identifier = sample.metadata?[HKMetadataKeySyncIdentifier] as? String
+                else {
                     return nil
                 }
                 let version = (sample.metadata?[HKMetadataKeySyncVersion] as? NSNumber)?.int64Value ?? 0
@@ -130,11 +140,16 @@ struct HealthKitGateway: HealthGateway {
             let members = zip(shipment.samples, objects).filter { sample, _ in
                 correlation.members.contains(sample.syncIdentifier ?? "")
             }.map(\.1)
+            var metadata: [String: Any] = [OwnKey.group: first.group ?? ""]
+            if let name = correlation.name {
+                metadata[HKMetadataKeySyncIdentifier] = name.identifier
+                metadata[HKMetadataKeySyncVersion] = NSNumber(value: name.version)
+            }
             let food = first.metadata.filter { $0.key == Meal.foodTypeKey }.mapValues(healthValue)
             let whole = HKCorrelation(
                 type: HKCorrelationType(HKCorrelationTypeIdentifier(rawValue: correlation.type.identifier)),
                 start: date(first.start), end: date(first.end), objects: Set(members), device: nil,
-                metadata: food.merging([OwnKey.group: first.group ?? ""]) { $1 })
+                metadata: food.merging(metadata) { $1 })
             try await store.save([whole] + objects.filter { !members.contains($0) })
             return objects.map { SampleID($0.uuid) }
         } catch {
@@ -173,7 +188,7 @@ struct HealthKitGateway: HealthGateway {
                 let found = try await HKSampleQueryDescriptor(
                     predicates: [.sample(type: healthType, predicate: predicate)], sortDescriptors: []
                 ).result(for: store)
-                let empty = found.filter { isOwn($0) && ($0 as? HKCorrelation)?.objects.isEmpty == true }
+                let empty = found.filter { isReplaceable($0) && ($0 as? HKCorrelation)?.objects.isEmpty == true }
                 if !empty.isEmpty { try await store.delete(empty) }
             }
         } catch {
@@ -323,12 +338,15 @@ extension HealthKitPeer {
     /// - Parameters:
     ///   - store: The app's health store, if it has one already.
     ///   - source: This app, as HealthKit knows it.
+    ///   - extensions: The bundle identifiers of the app's extensions. Whether HealthKit gives their samples the app's source or one of
+    ///     their own is not documented: what comes with one of these is taken for this app's. Only who wrote a sample can replace or
+    ///     delete it in HealthKit.
     ///   - hasInfoKey: Tells whether the app's Info.plist has a key.
     ///   - deadline: Returns when a wake-up must be answered, whether or not its work is done. HealthKit stops waking an app that
     ///     does not answer.
     ///   - pause: Returns when a type whose observer failed, that many times in a row, is to be observed again.
     public init(
-        store: HKHealthStore = HKHealthStore(), source: HKSource = .default(),
+        store: HKHealthStore = HKHealthStore(), source: HKSource = .default(), extensions: Set<String> = [],
         hasInfoKey: @escaping @Sendable (String) -> Bool = { Bundle.main.object(forInfoDictionaryKey: $0) != nil },
         deadline: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .seconds(20)) },
         pause: @escaping @Sendable (_ failures: Int) async -> Void = { failures in
@@ -336,7 +354,7 @@ extension HealthKitPeer {
         }
     ) {
         self.init(
-            gateway: HealthKitGateway(store: store, source: source), hasInfoKey: hasInfoKey, deadline: deadline,
-            pause: pause)
+            gateway: HealthKitGateway(store: store, source: source, extensions: extensions), hasInfoKey: hasInfoKey,
+            deadline: deadline, pause: pause)
     }
 }

@@ -6,8 +6,10 @@ enum OwnKey {
     static let group = "HealthKVGroup"
     /// The sync identifier of the workout that a sample is a total of.
     static let workout = "HealthKVWorkout"
+    /// How many seconds a workout lasted, as the app says. HealthKit derives a duration of its own from the span and the recorded pauses.
+    static let duration = "HealthKVDuration"
 
-    static let all: Set<String> = [group, workout]
+    static let all: Set<String> = [group, workout, duration]
 }
 
 /// The correlations of HealthKit that groups of samples are shown as.
@@ -77,4 +79,49 @@ enum MetadataUnits {
         .degreeCelsius, .millimeterOfMercury, .watt, .kilocaloriePerHourKilogram, .soundPressureLevel,
         .milligramPerDeciliter, .milliliterPerMinuteKilogram, .internationalUnit, .siemens, .effortScore,
     ]
+}
+
+/// Samples as HealthKit gives them back, without what it adds or derives: two that are equal in this form are one to it.
+enum StoredForm {
+    private static let partID = SampleID.zero
+
+    static func of(_ sample: Sample) -> Sample {
+        if sample.metadata.isEmpty, sample.workout == nil { return sample }
+        var sample = sample
+        sample.metadata = sample.metadata.mapValues(value)
+        sample.workout = sample.workout.map(workout)
+        return sample
+    }
+
+    private static func workout(_ workout: Workout) -> Workout {
+        var workout = workout
+        workout.statistics = []
+        (workout.energy, workout.distance) = (workout.energy.map(quantity), workout.distance.map(quantity))
+        (workout.strokes, workout.flights) = (workout.strokes.map(quantity), workout.flights.map(quantity))
+        workout.events = workout.events.map(event)
+        workout.activities = workout.activities.map { activity in
+            WorkoutActivity(
+                activity.activityType, from: activity.start, to: activity.end, id: partID,
+                metadata: activity.metadata.mapValues(value))
+        }
+        return workout
+    }
+
+    private static func event(_ event: WorkoutEvent) -> WorkoutEvent {
+        var event = event
+        event.metadata = event.metadata.mapValues(value)
+        return event
+    }
+
+    private static func value(_ value: MetadataValue) -> MetadataValue {
+        if case .quantity(let quantity) = value { .quantity(Self.quantity(quantity)) } else { value }
+    }
+
+    /// In the first unit of the list that fits, which is the one that reading uses.
+    private static func quantity(_ quantity: Quantity) -> Quantity {
+        for unit in MetadataUnits.all {
+            if let value = try? quantity.value(in: unit) { return Quantity(value, unit) }
+        }
+        return quantity
+    }
 }

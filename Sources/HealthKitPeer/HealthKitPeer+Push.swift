@@ -1,18 +1,23 @@
 import HealthKVSync
 
 extension HealthKitPeer {
-    /// Checks everything first. One save holds one type, or one group; deletions of a type go together. What HealthKit refuses is
-    /// looked for by halves; a lock or a missing permission parks all that it holds for.
+    /// Checks everything first, and knows what may not be written without trying it. One save holds one type, or the members of one
+    /// group that may be written; deletions of a type go together. What HealthKit refuses is looked for by halves; a lock or a missing
+    /// permission parks all that it holds for.
     public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         var outcomes: [UInt64: PushOutcome] = [:]
-        let rules = HealthKitRules(longestDuration: gateway.longestDuration)
+        let rules = HealthKitRules(
+            longestDuration: gateway.longestDuration, earliest: gateway.earliestPermitted())
+        var isWritable: [SampleType: Bool] = [:]
         var valid: [PushOperation] = []
         for operation in operations {
             if let reason = Self.refusal(of: operation, rules) {
                 outcomes[operation.sequence] = .refused(reason: reason)
-            } else {
-                valid.append(operation)
+                continue
             }
+            let mayWrite = isWritable[operation.type] ?? (gateway.writing(operation.type) == .granted)
+            isWritable[operation.type] = mayWrite
+            if mayWrite { valid.append(operation) } else { outcomes[operation.sequence] = .parked(.unauthorized) }
         }
         for round in PushRound.rounds(of: valid) {
             for (type, deletions) in round.deletions {
@@ -76,37 +81,79 @@ extension HealthKitPeer {
         do {
             let shipment = try await shipment(parcel)
             let ids = try await gateway.save(shipment)
-            return await outcomes(of: parcel, Array(zip(shipment.samples, ids)))
+            return await outcomes(of: parcel, await restored(shipment) + zip(shipment.samples, ids))
         } catch .invalid(let reason) {
             guard parcel.operations.count > 1 else { return Self.all(parcel.operations, .refused(reason: reason)) }
-            var outcomes: [UInt64: PushOutcome] = [:]
-            for half in parcel.halves { outcomes.merge(await save(half)) { $1 } }
-            return outcomes
+            return await saveHalves(of: parcel)
+        } catch .other where parcel.operations.count > Self.surelyTaken {
+            // A connection that ends may have been given too much at once.
+            return await saveHalves(of: parcel)
         } catch {
             return Self.all(parcel.operations, Self.outcome(of: error))
         }
     }
 
+    /// A save of no more objects than this does not fail for its size.
+    private static let surelyTaken = 25
+
+    private func saveHalves(of parcel: Parcel) async -> [UInt64: PushOutcome] {
+        var outcomes: [UInt64: PushOutcome] = [:]
+        for half in parcel.halves { outcomes.merge(await save(half)) { $1 } }
+        return outcomes
+    }
+
     /// Members of a group that HealthKit does not hold yet go as one correlation. Replacements of others it puts in their places by
-    /// itself. What was added to the group later makes a correlation of its own, since one that is saved cannot grow. Members that
-    /// are not in this push stay out: they may wait for good, or have been deleted meanwhile.
+    /// itself. Where all members go, of which some are new and the others replace what is held, they make a correlation that takes the
+    /// place of the one that was not whole. What else was added to the group later makes a correlation of its own, since one that is
+    /// saved cannot grow. Members that are not in this push stay out: they may wait for good, or have been deleted meanwhile.
     private func shipment(_ parcel: Parcel) async throws(GatewayError) -> Shipment {
         let samples = parcel.operations.compactMap(\.saved)
-        guard parcel.isGroup, let owner = Correlation.type(holding: samples.map(\.type)) else {
-            return Shipment(samples: samples)
+        guard parcel.isGroup, let group = samples.first?.group,
+            let owner = Correlation.type(holding: samples.map(\.type))
+        else { return Shipment(samples: samples) }
+        let versions = Dictionary(samples.map { ($0.syncIdentifier ?? "", $0.version) }) { $1 }
+        let mates = (parcel.operations.first?.group ?? []).filter { Correlation.type(holding: $0.type) == owner }
+        let live = Set(mates.map { $0.syncIdentifier ?? $0.id.description })
+        let identifier = "\(OwnKey.group).\(group)"
+        var members = Set(versions.keys)
+        func ship(_ version: Int64?) -> Shipment {
+            Shipment(
+                samples: samples,
+                correlation: Shipment.Correlation(
+                    type: owner, members: members, name: version.map { (identifier, $0) }))
         }
-        let identifiers = Set(samples.compactMap(\.syncIdentifier))
-        var fresh = identifiers
         do {
+            var held: [String: Int64] = [:]
             for type in Set(samples.map(\.type)) {
-                for sample in try await gateway.held(identifiers, of: type) { fresh.remove(sample.syncIdentifier) }
+                for sample in try await gateway.held(members, of: type) { held[sample.syncIdentifier] = sample.version }
             }
+            members = members.filter { held[$0] ?? .min < versions[$0] ?? 0 }
+            let fresh = members.subtracting(held.keys)
+            if fresh.isEmpty { return Shipment(samples: samples) }
+            let known = try await gateway.held([identifier], of: owner).map(\.version).max()
+            let isWhole = !live.isEmpty && members.isSuperset(of: live)
+            if !isWhole { members = fresh }
+            return ship(isWhole ? (known ?? 0) + 1 : known == nil ? 1 : nil)
         } catch .locked {
             // A locked device takes what it does not show (SEMANTICS A16). What was never sent is not there.
             let sent = parcel.operations.filter { $0.peerID != nil }.compactMap(\.saved?.syncIdentifier)
-            fresh = identifiers.subtracting(sent)
+            members.subtract(sent)
+            return members.isEmpty ? Shipment(samples: samples) : ship(members.isSuperset(of: live) ? 1 : nil)
         }
-        return Shipment(samples: samples, correlation: fresh.isEmpty ? nil : (owner, fresh))
+    }
+
+    /// Whether the correlation that another took the place of takes its members along is open (SEMANTICS A25): what went with it is
+    /// saved once more, by itself.
+    private func restored(_ shipment: Shipment) async -> [(Sample, SampleID)] {
+        guard let correlation = shipment.correlation, let name = correlation.name, name.version > 1 else { return [] }
+        var missing: [Sample] = []
+        for (type, samples) in Dictionary(grouping: shipment.samples, by: \.type) {
+            guard let held = try? await gateway.held(correlation.members, of: type) else { continue }
+            let names = Set(held.map(\.syncIdentifier))
+            missing += samples.filter { !names.contains($0.syncIdentifier ?? "") }
+        }
+        guard !missing.isEmpty, let ids = try? await gateway.save(Shipment(samples: missing)) else { return [] }
+        return Array(zip(missing, ids))
     }
 
     /// HealthKit reports success when it keeps a greater version (SEMANTICS A6), so it is asked what it holds. Where it cannot be

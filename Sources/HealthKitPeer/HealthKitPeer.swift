@@ -100,6 +100,10 @@ public struct HealthKitPeer: Peer {
         return Instant(nanoseconds: nanoseconds)
     }
 
+    /// HealthKit names the parts of a workout, sums up their samples and derives their durations by itself, and tells no unit of a
+    /// quantity.
+    public func stored(_ sample: Sample) -> Sample { StoredForm.of(sample) }
+
     /// HealthKit's own sums of local days, merged over all sources; of cumulative types only.
     public func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
         guard let days = LocalDays(request.days, zone: request.zone) else {

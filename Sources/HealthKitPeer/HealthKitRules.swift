@@ -4,6 +4,8 @@ import HealthKVSync
 /// the reason never holds a health value.
 struct HealthKitRules: Sendable {
     let longestDuration: @Sendable (SampleType) -> Double?
+    /// HealthKit takes no sample that ends before this; `nil` for no such bound.
+    var earliest: Instant?
 
     /// Why a sample cannot be sent; `nil` where it can.
     func refusal(of sample: Sample) -> String? {
@@ -16,6 +18,9 @@ struct HealthKitRules: Sendable {
         guard sample.type.isShareable else { return "Only the system writes \(sample.type)." }
         guard sample.type.kind != .correlation else { return "A \(sample.type) is sent with the samples of its group." }
         guard sample.syncIdentifier != nil else { return "The sample has no sync identifier." }
+        if let earliest, sample.end < earliest {
+            return "The sample lies before the earliest date that HealthKit takes on this device."
+        }
         return contentRefusal(sample) ?? durationRefusal(sample) ?? metadataRefusal(sample)
     }
 

@@ -35,7 +35,13 @@ extension HealthKitGateway {
         date == .distantFuture ? .distantFuture : date == .distantPast ? .distantPast : try? Instant(date)
     }
 
+    /// Whether this app or one of its extensions wrote it.
     func isOwn(_ sample: HKSample) -> Bool {
+        isReplaceable(sample) || extensions.contains(sample.sourceRevision.source.bundleIdentifier)
+    }
+
+    /// Whether HealthKit lets this process replace and delete it.
+    func isReplaceable(_ sample: HKSample) -> Bool {
         sample.sourceRevision.source.bundleIdentifier == source.bundleIdentifier
     }
 
@@ -64,6 +70,7 @@ extension HealthKitGateway {
         if sample.isUserEntered { metadata[HKMetadataKeyWasUserEntered] = true }
         if let zone = sample.timeZone { metadata[HKMetadataKeyTimeZone] = zone }
         if let group = sample.group { metadata[OwnKey.group] = group }
+        if sample.type == .workout { metadata[OwnKey.duration] = sample.duration.map { NSNumber(value: $0) } }
         return metadata
     }
 
@@ -201,6 +208,7 @@ struct SampleReader {
         let wasEntered = metadata.removeValue(forKey: HKMetadataKeyWasUserEntered).flatMap { $0 as? Bool }
         let zone = metadata.removeValue(forKey: HKMetadataKeyTimeZone) as? String
         let ownGroup = metadata.removeValue(forKey: OwnKey.group) as? String
+        let duration = (metadata.removeValue(forKey: OwnKey.duration) as? NSNumber)?.doubleValue
         var pulled = Sample(
             type, quantity.value, quantity.unit, from: start, to: end, source: origin(sample.sourceRevision),
             id: SampleID(sample.uuid), syncIdentifier: identifier, version: version ?? 0, origin: .imported,
@@ -208,7 +216,10 @@ struct SampleReader {
             metadata: metadata.compactMapValues(gateway.ownValue), group: ownGroup ?? group)
         pulled.timeZone = zone
         pulled.count = max(1, (sample as? HKQuantitySample)?.count ?? 1)
-        if let workout = sample as? HKWorkout { pulled.workout = gateway.content(of: workout) }
+        if let workout = sample as? HKWorkout {
+            pulled.workout = gateway.content(of: workout)
+            if let duration, duration.isFinite { pulled.quantity = Quantity(duration, .second) }
+        }
         if sample is HKCorrelation { pulled.group = group ?? ownGroup ?? sample.uuid.uuidString }
         return pulled
     }

@@ -61,7 +61,7 @@ struct InvalidSampleTests {
             isDrained: true)
         let applier = PageApplier(
             peer: "other", feed: .every, traits: .store, plan: .everything, now: bench.clock.now, state: TypeState(),
-            ownSource: bench.store.ownSource.identity, zone: "UTC", blockSize: 10)
+            ownSource: bench.store.ownSource.identity, zone: "UTC", blockSize: 10, stored: { $0 })
         let report = try await bench.store.write { txn in
             var applier = applier
             try applier.apply(page, in: &txn)

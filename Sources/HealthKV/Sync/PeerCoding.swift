@@ -190,6 +190,7 @@ extension PendingOperation: SyncRecord {
         record.append(state.rawValue)
         record.append(reason)
         record.append(isSent ? 1 : 0 as UInt8)
+        if let accessType { record.append(accessType.identifier) }
     }
 
     init(from record: inout RecordReader) throws {
@@ -207,6 +208,7 @@ extension PendingOperation: SyncRecord {
             reason: try record.readText())
         self.sequence = sequence
         isSent = record.isAtEnd ? attempts > 0 : try record.read(UInt8.self) != 0
+        accessType = record.isAtEnd ? nil : SampleType(try record.readText())
     }
 }
 

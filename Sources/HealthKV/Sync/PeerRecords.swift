@@ -118,6 +118,8 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
     public var reason: String
     /// Whether the peer may have got the operation, or an earlier one that it stands for, without our knowing.
     public var isSent = false
+    /// The type whose access it waits for while it is parked, or did until that was granted; `nil` when it never lacked access.
+    public var accessType: SampleType?
 
     /// Names the operation among those of all peers, for ever.
     public var id: String { "\(peer)#\(sequence)" }

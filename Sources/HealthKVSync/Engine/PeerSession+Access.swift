@@ -63,6 +63,35 @@ extension PeerSession {
         }
     }
 
+    /// Types that are sent and that the user is known not to let be written.
+    nonisolated func ungrantedTypes() throws -> Set<SampleType> {
+        guard peer.traits.needsAuthorization else { return [] }
+        let known = try state()
+        let pushed = plan.types.filter { $0.value.pushes }.keys
+        return Set(pushed.filter { type in known[type].authorization.map { $0.writing != .granted } ?? false })
+    }
+
+    /// What keeps operations waiting for access, so that the app can tell the user; `nil` when none does.
+    nonisolated func accessIssue() throws -> SyncIssue? {
+        let ungranted = try ungrantedTypes()
+        guard !ungranted.isEmpty else { return nil }
+        let (name, known) = (name, try state())
+        let lacking: Set<SampleType> = try store.read { txn in
+            var (lacking, place): (Set<SampleType>, UInt64) = ([], 0)
+            while lacking.count < ungranted.count {
+                let page = try txn.pending(for: name, after: place, limit: 256)
+                lacking.formUnion(page.lazy.filter(\.waitsForAccess).compactMap(\.accessType))
+                guard page.count == 256, let last = page.last else { break }
+                place = last.sequence
+            }
+            return lacking
+        }
+        guard !lacking.isEmpty else { return nil }
+        let isDenied = lacking.contains { known[$0].authorization?.writing == .denied }
+        let names = lacking.sorted().map(\.description).joined(separator: ", ")
+        return issue(isDenied ? .accessDenied : .accessNotDetermined, "entries wait for access to write \(names)")
+    }
+
     /// Makes the next pull begin at the beginning. What is held already matches, and is no change.
     static func forgetPlace(
         _ name: String, _ type: SampleType, _ state: inout PeerState, _ txn: inout WriteTransaction

@@ -40,8 +40,8 @@ extension PeerSession {
             let isLocked = try await checkAvailability() == .locked
             let feeds = try feedsToPull(request)
             var pulls = PullOutcome(isLocked: isLocked)
+            if !isLocked, !feeds.isEmpty || request.pushes && request.isUrgent { try await refreshAuthorization() }
             if !feeds.isEmpty, !isLocked {
-                try await refreshAuthorization()
                 pulls = try await pullAll(feeds)
                 report.pulled += pulls.report
                 try await settleDoubt()
@@ -88,7 +88,10 @@ extension PeerSession {
         if let unasked = failures.first, !isAsked { return unasked }
         let notices = known.notices.map(\.code)
         if notices.contains(.readingRevoked) { return issue(.accessRevoked, "what was readable vanished twice") }
-        return notices.contains(.nothingGranted) ? issue(.accessDenied, "nothing that may be shared is granted") : nil
+        if notices.contains(.nothingGranted) {
+            return issue(.accessDenied, "nothing that may be shared is granted")
+        }
+        return try accessIssue()
     }
 
     /// Notes a pass that came to its end. One that pulled nothing says nothing of what is to be pulled.

@@ -115,7 +115,9 @@ actor PeerSession {
         }
     }
 
-    func issue(_ code: SyncIssue.Code, _ detail: String) -> SyncIssue { SyncIssue(code, detail, plan: plan) }
+    nonisolated func issue(_ code: SyncIssue.Code, _ detail: String) -> SyncIssue {
+        SyncIssue(code, detail, plan: plan)
+    }
 }
 
 // One engine at a time syncs a store with a peer, across processes.

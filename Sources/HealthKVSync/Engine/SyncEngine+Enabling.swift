@@ -40,7 +40,9 @@ extension SyncEngine {
                         defer { session.progress = nil }
                         return try await session.pass(PassRequest(isUrgent: true))
                     }
-                    continuation.finish(throwing: report.issue)
+                    // Entries that wait for access to write keep nothing from being imported.
+                    let waiting = try session(name).accessIssue()
+                    continuation.finish(throwing: report.issue == waiting ? nil : report.issue)
                 } catch {
                     continuation.finish(throwing: error)
                 }
@@ -243,6 +245,8 @@ extension SyncPlan {
             }
             known.queue = rule(traits)
             try txn.setPeer(known)
+            // What the plan no longer sends waits for no access.
+            try PeerSession.unpark(name, [.unauthorized], &txn)
         }
         // A peer that follows the feed has not seen what is sent to it only from now on.
         if let before = state.sent, !before.isSuperset(of: sent), var known = try txn.peer(name), traits.keepsRecords {

@@ -228,7 +228,7 @@ extension PeerSession {
             if postponed != nil { times.append(now) }
             if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }
             let queued = try txn.pending(for: name, after: 0, limit: PeerSession.lookedAt)
-            let waiting = queued.filter { $0.state != .quarantined }.map(\.nextTry)
+            let waiting = queued.filter { $0.state != .quarantined && $0.nextTry < .distantFuture }.map(\.nextTry)
             // What could go and did not is held back, and waits for no time.
             times += waiting.filter { $0 > now }
             if queued.count == PeerSession.lookedAt { times.append(now + slow) }

@@ -33,6 +33,10 @@ public protocol Peer: Sendable {
     /// Saving what the peer holds already at this version, and deleting what it does not hold, is success.
     func push(_ operations: [PushOperation]) async -> [PushOutcome]
 
+    /// A sample in the form in which two are compared: what the peer derives, rounds or names by itself is as the peer gives it
+    /// back. Applied to what is held and to what is pulled, it makes a sample and its echo equal (SEMANTICS C25). It is pure.
+    func stored(_ sample: Sample) -> Sample
+
     /// Tells that something may have changed for some types. It ends when the peer has nothing more to tell, and costs nothing
     /// while there is nothing.
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp>
@@ -59,6 +63,8 @@ public protocol Peer: Sendable {
 }
 
 extension Peer {
+    /// The peer gives every sample back as it went.
+    public func stored(_ sample: Sample) -> Sample { sample }
     /// No totals.
     public func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] { [] }
     /// No digests: the peer is enumerated.

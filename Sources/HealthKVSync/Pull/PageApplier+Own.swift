@@ -63,7 +63,7 @@ extension PageApplier {
         } else if record.isNewer(than: held) {
             return try takeOver(record, held, waiting, in: &txn)
         }
-        let isSameContent = record.sample.isSameContent(as: held)
+        let isSameContent = stored(record.sample).isSameContent(as: stored(held))
         if isSameContent, record.sample.version == held.version { return try dropUnsent(waiting, in: &txn) }
         // Two devices made the same version, and the loser is kept.
         if !isSameContent, record.sample.version == held.version {
@@ -84,7 +84,7 @@ extension PageApplier {
         _ record: OwnRecord, _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
     ) throws {
         let brought = record.merging(over: held.modified)
-        let isNews = !brought.isSameContent(as: held)
+        let isNews = !stored(brought).isSameContent(as: stored(held))
         if isNews, waiting != nil || brought.version == held.version {
             try audit(.editReplaced, held, in: &txn)
             report.conflicts += 1
@@ -100,7 +100,7 @@ extension PageApplier {
             sample.quantity = value.map { Quantity($0, unit) } ?? brought.quantity
             sample.metadata = brought.metadata
             sample.isUserEntered = brought.isUserEntered
-            sample.workout = brought.workout ?? held.workout
+            sample.workout = brought.workout?.withTotals(of: held.workout) ?? held.workout
         }
         try txn.merge(sample)
         report.unchanged -= 1
@@ -170,7 +170,18 @@ extension Sample {
     /// Whether there is nothing of another to take over.
     func isSameContent(as other: Sample) -> Bool {
         isSameMeasurement(as: other) && metadata == other.metadata && isUserEntered == other.isUserEntered
-            && (workout == nil || workout == other.workout)
+            && (workout == nil || workout?.withTotals(of: other.workout) == other.workout)
+    }
+}
+
+extension Workout {
+    /// With those totals of another that this one lacks: a peer that does not let them be written gives none back.
+    fileprivate func withTotals(of other: Workout?) -> Workout {
+        guard let other else { return self }
+        var workout = self
+        (workout.energy, workout.distance) = (energy ?? other.energy, distance ?? other.distance)
+        (workout.strokes, workout.flights) = (strokes ?? other.strokes, flights ?? other.flights)
+        return workout
     }
 }
 

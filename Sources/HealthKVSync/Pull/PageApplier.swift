@@ -18,6 +18,8 @@ struct PageApplier: Sendable {
     let zone: String
     /// How many deletions that wait for the end of the feed are kept together.
     let blockSize: Int
+    /// The form in which the peer's samples are compared with what is held (``Peer/stored(_:)``).
+    let stored: @Sendable (Sample) -> Sample
     var report = PullReport()
     /// What another peer had deleted before this one brought it.
     var deletedUnseen: [Sample] = []

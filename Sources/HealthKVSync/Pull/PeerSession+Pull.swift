@@ -174,7 +174,8 @@ extension PeerSession {
     func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {
         PageApplier(
             peer: name, feed: type, traits: peer.traits, plan: plan, now: now, state: known,
-            ownSource: store.ownSource.identity, zone: options.zone, blockSize: options.deferredBlock)
+            ownSource: store.ownSource.identity, zone: options.zone, blockSize: options.deferredBlock,
+            stored: { [peer] in peer.stored($0) })
     }
 
     /// The first sample of others, or the first after a long silence, may mean that more can be read than before.

@@ -35,6 +35,7 @@ struct OutcomeRecorder: Sendable {
             try keep(current, queued, in: &txn) { operation in
                 (operation.state, operation.reason) = (.parked, reason.rawValue)
                 operation.nextTry = now + options.slowDelay
+                if reason == .unauthorized { operation.accessType = sent.type }
             }
         case .failed(let reason):
             report.failed += 1

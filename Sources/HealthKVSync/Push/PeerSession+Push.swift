@@ -10,7 +10,7 @@ extension PeerSession {
         while true {
             try Task.checkCancellation()
             let batch = try await nextBatch(after: place, request, isBlind: isBlind)
-            if !batch.items.isEmpty || !batch.idle.isEmpty { report += try await send(batch) }
+            if !batch.isEmpty { report += try await send(batch) }
             if batch.isAtEnd { break }
             place = batch.last
         }
@@ -24,9 +24,22 @@ extension PeerSession {
         let (name, plan) = (name, plan)
         let conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
-            isBlind: isBlind, keepsRecords: peer.traits.keepsRecords, limit: options.pushSize)
+            ungranted: try ungrantedTypes(), isBlind: isBlind, keepsRecords: peer.traits.keepsRecords,
+            limit: options.pushSize)
         var batch = PushBatch(after: place)
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
+        if !batch.completed.isEmpty {
+            let completed = batch.completed
+            try await holdLease()
+            try await update { txn, _ in
+                for id in completed where try txn.pending(peer: name, sample: id) == nil {
+                    guard let mate = try txn.sample(id: id) else { continue }
+                    try txn.enqueue(.save, of: id, version: mate.version, mate.clock, for: name)
+                }
+            }
+            batch = PushBatch(after: place)
+            try store.read { txn in try batch.collect(name, conditions, in: txn) }
+        }
         guard batch.idle.contains(where: { $0.kind == .delete }) else { return batch }
         // A mass deletion leaves its tombstones step by step: until all are there, what seems to be about nothing may be about one of them.
         _ = try await finishRemovals()
@@ -92,6 +105,12 @@ extension PeerSession {
         // What was deleted, edited or given up since it was read stands there no longer, and is not sent.
         let items = try await update { txn, _ in
             for operation in batch.idle { try txn.removePending(operation) }
+            for operation in batch.blocked {
+                guard try txn.pending(peer: name, sample: operation.sample)?.sequence == operation.sequence else {
+                    continue
+                }
+                try txn.updatePending(operation)
+            }
             return try batch.items.filter { item in
                 guard var operation = try txn.pending(peer: name, sample: item.queued.sample),
                     operation.sequence == item.queued.sequence
@@ -103,12 +122,14 @@ extension PeerSession {
                 return true
             }
         }
-        guard !items.isEmpty else { return PushReport() }
+        var report = PushReport()
+        report.parked = batch.blocked.count
+        guard !items.isEmpty else { return report }
         try options.atStep(.pushMarked)
         let outcomes = await peer.push(items.map(\.sent))
         try options.atStep(.pushSent)
         let recorder = OutcomeRecorder(peer: name, now: now, options: options, isCancelled: Task.isCancelled)
-        let report = try await update { txn, state in
+        report += try await update { txn, state in
             var recorder = recorder
             for (item, outcome) in zip(items, outcomes) {
                 try recorder.record(outcome, of: item.queued, item.sent, in: &txn, &state)
@@ -119,6 +140,8 @@ extension PeerSession {
             return recorder.report
         }
         try options.atStep(.outcomesCommitted)
+        // Access was withdrawn since it was asked for last: what stands behind is not tried in vain.
+        if outcomes.contains(.parked(.unauthorized)) { try await refreshAuthorization() }
         return report
     }
 

@@ -6,6 +6,10 @@ struct PushBatch: Sendable {
     var items: [(queued: PendingOperation, sent: PushOperation)] = []
     /// Operations that are about nothing any more, or about a type that the plan no longer sends.
     var idle: [PendingOperation] = []
+    /// Operations that are found to wait for access, with the type that they lack it for.
+    var blocked: [PendingOperation] = []
+    /// Samples that the peer holds, and that are to be sent again under a greater number: a member of their group comes late.
+    var completed: [SampleID] = []
     /// The last place of the queue that was looked at.
     var last: UInt64
     /// Whether the end of the queue was reached.
@@ -13,6 +17,10 @@ struct PushBatch: Sendable {
     private var taken: Set<UInt64> = []
 
     init(after sequence: UInt64) { last = sequence }
+
+    var isEmpty: Bool { items.isEmpty && idle.isEmpty && blocked.isEmpty }
+    /// No more operations than these are parked in one commit.
+    private static let blockedAtOnce = 50_000
 
     /// What decides which operations may go.
     struct Conditions: Sendable {
@@ -23,6 +31,8 @@ struct PushBatch: Sendable {
         var isOfCommit: Bool
         /// Types of which nothing may be sent yet.
         var held: Set<SampleType>
+        /// Types that the user is known not to let be written.
+        var ungranted: Set<SampleType>
         /// Whether the peer shows nothing: what may have been sent before is not sent again then. The user may have deleted it there, which
         /// the feed will tell.
         var isBlind: Bool
@@ -35,13 +45,13 @@ struct PushBatch: Sendable {
     mutating func collect(
         _ peer: String, _ conditions: Conditions, in txn: borrowing ReadTransaction
     ) throws {
-        while items.count + idle.count < conditions.limit {
+        while items.count + idle.count < conditions.limit, blocked.count < PushBatch.blockedAtOnce {
             let page = try txn.pending(for: peer, after: last, limit: 256)
             for operation in page {
                 last = operation.sequence
                 guard conditions.isDue(operation), !taken.contains(operation.sequence) else { continue }
                 try add(operation, peer, conditions, in: txn)
-                if items.count + idle.count >= conditions.limit { return }
+                if items.count + idle.count >= conditions.limit || blocked.count >= PushBatch.blockedAtOnce { return }
             }
             if page.count < 256 {
                 isAtEnd = true
@@ -62,7 +72,7 @@ struct PushBatch: Sendable {
                 idle.append(operation)
                 return
             }
-            guard conditions.allows(deleted.type) else { return }
+            guard !block(operation, deleted.type, conditions), conditions.allows(deleted.type) else { return }
             // What was sent may have had a greater number than the deleted version has.
             let version =
                 conditions.keepsRecords ? deleted.version : max(operation.version, link?.version ?? 0)
@@ -72,7 +82,9 @@ struct PushBatch: Sendable {
             return
         }
         guard conditions.pushes(sample.type) else { return idle.append(operation) }
-        guard conditions.allows(sample.type), !(conditions.isBlind && operation.isSent) else { return }
+        guard !block(operation, sample.type, conditions), conditions.allows(sample.type),
+            !(conditions.isBlind && operation.isSent)
+        else { return }
         let group = try sample.group.map { try txn.samples(group: $0, source: sample.source.identity) } ?? []
         if !conditions.keepsRecords { sample = sample.numbered(operation.version) }
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
@@ -87,6 +99,34 @@ struct PushBatch: Sendable {
             else { continue }
             try add(other, peer, conditions, in: txn)
         }
+        // What could not go with its group, and may now, completes it.
+        guard operation.accessType != nil, operation.attempts == 0, link == nil, !conditions.isBlind else { return }
+        for mate in group where mate.id != sample.id && conditions.allows(mate.type) {
+            guard !conditions.ungranted.contains(mate.type), try txn.pending(peer: peer, sample: mate.id) == nil,
+                try txn.link(peer: peer, sample: mate.id) != nil
+            else { continue }
+            completed.append(mate.id)
+        }
+    }
+
+    /// Takes an operation out of the way that lacks access. Returns `true` if it does.
+    private mutating func block(_ operation: PendingOperation, _ type: SampleType, _ conditions: Conditions) -> Bool {
+        guard conditions.ungranted.contains(type) else { return false }
+        var operation = operation
+        operation.waitForAccess(to: type)
+        blocked.append(operation)
+        return true
+    }
+}
+
+extension PendingOperation {
+    /// Whether it is parked until access is granted.
+    var waitsForAccess: Bool { state == .parked && reason == ParkReason.unauthorized.rawValue }
+
+    /// Only a change of access lets it go on, however much time passes.
+    mutating func waitForAccess(to type: SampleType) {
+        (state, reason, accessType) = (.parked, ParkReason.unauthorized.rawValue, type)
+        nextTry = .distantFuture
     }
 }
 
@@ -99,7 +139,7 @@ extension DeletedSample {
 
 extension PushBatch.Conditions {
     fileprivate func isDue(_ operation: PendingOperation) -> Bool {
-        operation.state != .quarantined && (isUrgent || operation.nextTry <= now)
+        operation.state != .quarantined && operation.nextTry < .distantFuture && (isUrgent || operation.nextTry <= now)
     }
 
     fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }

@@ -52,6 +52,8 @@ public struct PeerStatus: Sendable, Hashable {
     public var parked = 0
     /// Operations that were refused for good.
     public var quarantined = 0
+    /// Those of the parked operations that wait until the user allows a type to be written, by that type.
+    public var waiting: [SampleType: Int] = [:]
     /// How many samples were imported of each type.
     public var imported: [SampleType: Int] = [:]
     /// Types whose feed was read to its end.
@@ -102,7 +104,9 @@ extension SampleReading where Self: ~Copyable {
         for operation in try pending(for: peer) {
             switch operation.state {
             case .waiting: status.pending += 1
-            case .parked: status.parked += 1
+            case .parked:
+                status.parked += 1
+                if operation.waitsForAccess, let type = operation.accessType { status.waiting[type, default: 0] += 1 }
             case .quarantined: status.quarantined += 1
             }
         }

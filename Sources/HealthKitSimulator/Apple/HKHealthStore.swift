@@ -17,26 +17,36 @@ public class HKHealthStore: NSObject, @unchecked Sendable {
     public func requestAuthorization(toShare typesToShare: Set<HKSampleType>, read typesToRead: Set<HKObjectType>)
         async throws
     {
-        try app.device.requestAuthorization(share: typesToShare, read: typesToRead, for: app)
+        try await app.device.returning {
+            try app.device.requestAuthorization(share: typesToShare, read: typesToRead, for: app)
+        }
     }
 
     public func statusForAuthorizationRequest(
         toShare typesToShare: Set<HKSampleType>, read typesToRead: Set<HKObjectType>
     ) async throws -> HKAuthorizationRequestStatus {
-        try app.device.requestStatus(share: typesToShare, read: typesToRead, for: app)
+        try await app.device.returning {
+            try app.device.requestStatus(share: typesToShare, read: typesToRead, for: app)
+        }
     }
 
     public func earliestPermittedSampleDate() -> Date { app.device.earliestPermittedDate }
 
     public func save(_ objects: [HKObject]) async throws {
-        try app.device.save(objects.flatMap { HealthRecord.all(of: $0, by: app.revision) }, by: app)
+        try await app.device.returning {
+            try app.device.save(objects.flatMap { HealthRecord.all(of: $0, by: app.revision) }, by: app)
+        }
     }
 
-    public func delete(_ objects: [HKObject]) async throws { try app.device.delete(objects.map(\.uuid), by: app) }
+    public func delete(_ objects: [HKObject]) async throws {
+        try await app.device.returning { try app.device.delete(objects.map(\.uuid), by: app) }
+    }
 
     public func deleteObjects(of objectType: HKObjectType, predicate: NSPredicate) async throws -> Int {
         guard let type = objectType as? HKSampleType else { return 0 }
-        return try app.device.deleteAll(type, SampleRule.rule(of: predicate), by: app)
+        return try await app.device.returning {
+            try app.device.deleteAll(type, SampleRule.rule(of: predicate), by: app)
+        }
     }
 
     public func execute(_ query: HKQuery) {
@@ -48,10 +58,10 @@ public class HKHealthStore: NSObject, @unchecked Sendable {
     }
 
     public func enableBackgroundDelivery(for type: HKObjectType, frequency: HKUpdateFrequency) async throws {
-        try app.device.enableDelivery(type, frequency, of: app)
+        try await app.device.returning { try app.device.enableDelivery(type, frequency, of: app) }
     }
 
     public func disableBackgroundDelivery(for type: HKObjectType) async throws {
-        try app.device.enableDelivery(type, nil, of: app)
+        try await app.device.returning { try app.device.enableDelivery(type, nil, of: app) }
     }
 }

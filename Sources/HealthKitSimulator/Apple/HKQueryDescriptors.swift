@@ -40,7 +40,7 @@ public struct HKAnchoredObjectQueryDescriptor<Sample> where Sample: HKSample {
         let app = healthStore.app
         let question = AnchoredQuestion(
             types: predicates.map { ($0.sampleType, $0.rule) }, after: anchor?.sequence ?? 0, limit: limit ?? .max)
-        let answer = try app.device.changes(question, for: app)
+        let answer = try await app.device.returning { try app.device.changes(question, for: app) }
         return Result(
             addedSamples: answer.added.compactMap { app.device.sample($0, for: app) as? Sample },
             deletedObjects: answer.deleted.map { HKDeletedObject($0) }, newAnchor: HKQueryAnchor(answer.sequence))
@@ -66,8 +66,9 @@ public struct HKSampleQueryDescriptor<Sample> where Sample: HKSample {
         let latest = sortDescriptors.first.map { $0.keyPath == \Sample.startDate && $0.order == .reverse } ?? false
         var found: [Sample] = []
         for predicate in predicates {
-            let records = try app.device.samples(
-                predicate.sampleType, predicate.rule, latest: latest ? limit : nil, for: app)
+            let records = try await app.device.returning {
+                try app.device.samples(predicate.sampleType, predicate.rule, latest: latest ? limit : nil, for: app)
+            }
             found += records.compactMap { app.device.sample($0, for: app) as? Sample }
         }
         found.sort(using: sortDescriptors)

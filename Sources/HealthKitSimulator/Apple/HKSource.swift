@@ -34,6 +34,13 @@ public class HKSourceRevision: NSObject, @unchecked Sendable {
         self.productType = productType
         self.operatingSystemVersion = operatingSystemVersion
     }
+
+    /// The same revision of a source that is called otherwise.
+    func named(_ name: String) -> HKSourceRevision {
+        HKSourceRevision(
+            source: HKSource(name: name, bundleIdentifier: source.bundleIdentifier), version: version,
+            productType: productType, operatingSystemVersion: operatingSystemVersion)
+    }
 }
 
 // Immutable, as Apple marks it.

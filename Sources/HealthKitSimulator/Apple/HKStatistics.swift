@@ -112,7 +112,8 @@ public struct HKStatisticsQueryDescriptor {
     /// One bucket over all samples; no data is an error (A21).
     public func result(for healthStore: HKHealthStore) async throws -> HKStatistics? {
         let question = StatisticsQuestion(predicate, options)
-        let bucket = try question.records(healthStore.app).flatMap { records in
+        let bucket = try await healthStore.app.device.returning { try question.records(healthStore.app) }.flatMap {
+            records in
             question.bucket(records, from: .distantPast, to: .distantFuture, healthStore.app)
         }
         guard let bucket, !bucket.isEmpty else { throw HKError(.errorNoData, "No data for these statistics") }
@@ -140,7 +141,7 @@ public struct HKStatisticsCollectionQueryDescriptor {
         let question = StatisticsQuestion(predicate, options)
         let tiles = CalendarTiles(anchor: anchorDate, step: intervalComponents)
         let type = question.type
-        guard let records = try question.records(healthStore.app) else {
+        guard let records = try await healthStore.app.device.returning({ try question.records(healthStore.app) }) else {
             return HKStatisticsCollection([]) { date in
                 let tile = tiles.tile(around: date)
                 return HKStatistics(type: type, from: tile.start, to: tile.end)

@@ -73,7 +73,7 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
             uuid: SimulatedIdentifiers.next(), type: HKObjectType.workoutType(), start: start, end: end,
             content: .workout(content),
             metadata: CheckedMetadata(built.metadata.mapValues(\.value)), revision: app.revision, device: device)
-        try app.device.save(built.members + [record], by: app)
+        try await app.device.returning { try app.device.save(built.members + [record], by: app) }
         return app.device.isLocked ? nil : HKWorkout(record, content, members: built.members)
     }
 }

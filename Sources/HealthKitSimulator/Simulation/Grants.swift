@@ -46,7 +46,7 @@ extension SimulatedDevice {
             var grant = state.grant(app, type)
             grant.reading = reading ?? grant.reading
             grant.sharing = sharing ?? grant.sharing
-            state.grants[app.bundle, default: [:]][type] = grant
+            state.grants[app.container, default: [:]][type] = grant
         }
     }
 
@@ -63,11 +63,11 @@ extension SimulatedDevice {
                 throw HKError(.errorUserCanceled, "The user cancelled the request")
             }
             for type in share where state.grant(app, type.identifier).sharing == .undetermined {
-                state.grants[app.bundle, default: [:]][type.identifier, default: Grant()].sharing =
+                state.grants[app.container, default: [:]][type.identifier, default: Grant()].sharing =
                     state.answer.sharing(type.identifier)
             }
             for type in read where state.grant(app, type.identifier).reading == .undetermined {
-                state.grants[app.bundle, default: [:]][type.identifier, default: Grant()].reading =
+                state.grants[app.container, default: [:]][type.identifier, default: Grant()].reading =
                     state.answer.reading(type.identifier)
             }
         }
@@ -114,7 +114,12 @@ extension SimulatedDevice {
 }
 
 extension SimulatedDevice.State {
-    func grant(_ app: SimulatedApp, _ type: String) -> Grant { grants[app.bundle]?[type] ?? Grant() }
+    func grant(_ app: SimulatedApp, _ type: String) -> Grant { grants[app.container]?[type] ?? Grant() }
+
+    /// Deletions need the access that saves need, or none (A10). Nobody is asked for access to correlations.
+    func authorizeDeleting(_ type: HKSampleType, by app: SimulatedApp) throws {
+        if database.options.deletingNeedsSharing { try authorizeSaving([type], by: app) }
+    }
 
     func authorizeSaving(_ types: [HKSampleType], by app: SimulatedApp) throws {
         for type in types where !(type is HKCorrelationType) {

@@ -24,7 +24,7 @@ struct HealthDatabase: Sendable {
             if table(of: record.uuid) != nil || !fresh.insert(record.uuid).inserted {
                 throw HKError(.errorInvalidArgument, "The object was saved before")
             }
-            if record.end < earliest {
+            if (options.earliestDateBoundsStarts ? record.start : record.end) < earliest {
                 throw HKError(.errorInvalidArgument, "The sample lies before the earliest permitted date")
             }
         }

@@ -17,7 +17,7 @@ struct HealthRecord: Sendable {
     let end: Date
     var content: Content
     let metadata: CheckedMetadata
-    let revision: HKSourceRevision
+    var revision: HKSourceRevision
     let device: HKDevice?
     /// How many measurements the system condensed into it (A27).
     var count: Int32 = 1

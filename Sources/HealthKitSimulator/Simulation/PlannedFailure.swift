@@ -9,19 +9,72 @@ public enum SimulatedCall: String, Sendable, Hashable, CaseIterable {
 }
 
 struct PlannedFailure: Sendable {
+    enum Kind: Sendable {
+        case error(HKError.Code)
+        /// The connection to the system's health service ends.
+        case interruption
+        /// The call does not return.
+        case hang
+    }
+
     let call: SimulatedCall
     var number: Int
-    let code: HKError.Code
+    let kind: Kind
     let afterEffect: Bool
+
+    var error: any Error {
+        switch kind {
+        case .error(let code): HKError(code, "A planned failure")
+        case .interruption: PlannedFailure.interruption
+        case .hang: HungCall()
+        }
+    }
+
+    /// Foundation's error of a connection that ended; HealthKit gives it as it comes.
+    static var interruption: NSError { NSError(domain: NSCocoaErrorDomain, code: 4_097) }
 }
+
+/// Thrown inside the simulator by a call that is not to return.
+struct HungCall: Error {}
 
 extension SimulatedDevice {
     /// Lets the `number`th call from now on fail, before or after it had its effect.
     public func fail(
         _ call: SimulatedCall, number: Int = 1, code: HKError.Code = .unknownError, afterEffect: Bool = false
     ) {
-        state.withLock {
-            $0.failures.append(PlannedFailure(call: call, number: number, code: code, afterEffect: afterEffect))
+        plan(PlannedFailure(call: call, number: number, kind: .error(code), afterEffect: afterEffect))
+    }
+
+    /// Lets the connection end during the `number`th call from now on, before or after it had its effect. The error is none of HealthKit's.
+    public func interrupt(_ call: SimulatedCall, number: Int = 1, afterEffect: Bool = false) {
+        plan(PlannedFailure(call: call, number: number, kind: .interruption, afterEffect: afterEffect))
+    }
+
+    /// Lets the `number`th call from now on not return, before or after it had its effect, until ``releaseHungCalls()``.
+    /// Cancelling its task does not end it, as in HealthKit.
+    public func hang(_ call: SimulatedCall, number: Int = 1, afterEffect: Bool = false) {
+        plan(PlannedFailure(call: call, number: number, kind: .hang, afterEffect: afterEffect))
+    }
+
+    private func plan(_ failure: PlannedFailure) { state.withLock { $0.failures.append(failure) } }
+
+    /// How many calls have not returned.
+    public var hungCalls: Int { state.withLock { $0.hung.count } }
+
+    /// Lets all calls that hang return, as interrupted.
+    public func releaseHungCalls() {
+        let hung = state.withLock { state in
+            defer { state.hung = [] }
+            return state.hung
+        }
+        for call in hung { call.resume() }
+    }
+
+    /// Runs a call that may be one of those that do not return.
+    func returning<Answer>(_ body: () throws -> Answer) async throws -> Answer {
+        do { return try body() } catch is HungCall {
+            await withCheckedContinuation { call in state.withLock { $0.hung.append(call) } }
+            throw PlannedFailure.interruption
         }
     }
 

@@ -16,22 +16,29 @@ public final class SimulatedApp: Sendable {
     public let device: SimulatedDevice
     /// What it is.
     public let kind: Kind
-    /// What the store stamps on its samples.
-    public let revision: HKSourceRevision
+    /// The bundle whose grants it has: its own, or that of the app that holds the extension.
+    let container: String
 
     private struct State {
+        var revision: HKSourceRevision
         var infoKeys: Set<String> = [SimulatedApp.readingKey, SimulatedApp.writingKey]
         var isForeground = true
         var isRunning = true
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(_ device: SimulatedDevice, kind: Kind, revision: HKSourceRevision) {
+    init(_ device: SimulatedDevice, kind: Kind, revision: HKSourceRevision, container: String? = nil) {
         self.device = device
         self.kind = kind
-        self.revision = revision
+        self.container = container ?? revision.source.bundleIdentifier
+        state = Mutex(State(revision: revision))
     }
+
+    /// What the store stamps on its samples.
+    public var revision: HKSourceRevision { state.withLock { $0.revision } }
+
+    func setName(_ name: String) { state.withLock { $0.revision = $0.revision.named(name) } }
 
     /// The key of Info.plist that reading needs.
     public static let readingKey = "NSHealthShareUsageDescription"

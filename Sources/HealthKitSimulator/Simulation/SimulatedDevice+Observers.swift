@@ -9,8 +9,8 @@ extension SimulatedDevice {
             }
             return failure
         }
-        // A query that fails is told so, and of nothing more.
-        if let failure { query.handler(query, nil, {}, HKError(failure.code, "A planned failure")) }
+        // A query that fails is told so, and of nothing more; one that hangs is told nothing.
+        if let failure, !(failure.error is HungCall) { query.handler(query, nil, {}, failure.error) }
         deliver()
     }
 

@@ -22,12 +22,15 @@ extension SimulatedDevice {
             for (type, rule) in question.types {
                 let isVisible = try state.visibility(type, for: app)
                 let earliest = state.earliest
+                let asksDeleted = !state.database.options.deletionsIgnorePredicates
                 state.database.tables[type.identifier]?.additions(after: question.after) { record in
                     if isVisible(record), record.end >= earliest, rule.picks(record) { answer.added.append(record) }
                     return answer.added.count >= question.limit
                 }
                 state.database.tables[type.identifier]?.deletions(after: question.after) { deletion in
-                    if isVisible(deletion.record), rule.picks(deletion.record) { answer.deleted.append(deletion) }
+                    if isVisible(deletion.record), !asksDeleted || rule.picks(deletion.record) {
+                        answer.deleted.append(deletion)
+                    }
                     return answer.deleted.count >= question.limit
                 }
             }
@@ -60,8 +63,14 @@ extension SimulatedDevice {
 
     /// A record as an app reads it, with the members that it may see.
     func sample(_ record: HealthRecord, for app: SimulatedApp) -> HKSample {
+        var record = record
         let members = state.withLock { state in
-            (record.content.members ?? []).compactMap { state.database.record($0) }.filter { member in
+            if state.database.options.samplesFollowSourceName, let name = state.apps[record.source]?.name,
+                name != record.revision.source.name
+            {
+                record.revision = record.revision.named(name)
+            }
+            return (record.content.members ?? []).compactMap { state.database.record($0) }.filter { member in
                 (try? state.visibility(member.type, for: app))?(member) ?? false
             }
         }

@@ -5,7 +5,11 @@ extension SimulatedDevice {
     /// The user deletes a sample in the Health app, whoever wrote it.
     public func userDeletes(_ uuid: UUID) {
         let now = clock.now
-        state.withLock { $0.remove([uuid], at: now) }
+        state.withLock { state in
+            // Only an unlocked device shows the Health app.
+            state.mergeJournal(at: now)
+            state.remove([uuid], at: now)
+        }
         deliver()
     }
 
@@ -14,6 +18,7 @@ extension SimulatedDevice {
     public func userDeletesAll(of type: String, from source: String? = nil) -> Int {
         let now = clock.now
         let count = state.withLock { state in
+            state.mergeJournal(at: now)
             let records = state.database.all.filter {
                 $0.type.identifier == type && (source == nil || $0.source == source)
             }
@@ -53,9 +58,15 @@ extension SimulatedDevice {
         state.withLock { $0.priorities[type] = sources }
     }
 
-    /// All live samples of a type: value in the type's unit, source, sync identifier and version. For tests to judge by.
+    /// All live samples of a type: value in the type's unit, source, sync identifier and version. For tests to judge by: what waits in the journal
+    /// of a locked device counts as merged.
     public func contents(of type: String) -> [SimulatedSample] {
-        state.withLock { $0.database.all }.filter { $0.type.identifier == type }.map { SimulatedSample($0) }
+        let database = state.withLock { state in
+            var merged = state.database
+            for records in state.journaled { _ = merged.save(records) }
+            return merged
+        }
+        return database.all.filter { $0.type.identifier == type }.map { SimulatedSample($0) }
     }
 }
 

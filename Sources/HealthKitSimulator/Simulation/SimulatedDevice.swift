@@ -16,7 +16,7 @@ import Synchronization
 public final class SimulatedDevice: Sendable {
     struct InstalledApp {
         let kind: SimulatedApp.Kind
-        let name: String
+        var name: String
         /// An app holds its device, so nothing of the device holds an app. One that nobody holds does not run.
         weak var app: SimulatedApp?
     }
@@ -34,6 +34,10 @@ public final class SimulatedDevice: Sendable {
         var calls: [SimulatedCall: Int] = [:]
         var observers = ObserverBook()
         var priorities: [String: [String]] = [:]
+        /// What was saved while the device was locked, save by save.
+        var journaled: [[HealthRecord]] = []
+        /// Calls that have not returned.
+        var hung: [CheckedContinuation<Void, Never>] = []
     }
 
     /// Its time, which stands still unless a test moves it.
@@ -68,6 +72,25 @@ public final class SimulatedDevice: Sendable {
         return app
     }
 
+    /// Installs an extension of an app: it has the app's grants, and a bundle below the app's. Whose source its samples have is open.
+    public func installExtension(of app: SimulatedApp, suffix: String, name: String) -> SimulatedApp {
+        let bundle = "\(app.bundle).\(suffix)"
+        let source =
+            options.extensionsAreOwnSources ? HKSource(name: name, bundleIdentifier: bundle) : app.source
+        let revision = HKSourceRevision(
+            source: source, version: app.revision.version, productType: app.revision.productType,
+            operatingSystemVersion: app.revision.operatingSystemVersion)
+        let installed = SimulatedApp(self, kind: app.kind, revision: revision, container: app.bundle)
+        state.withLock { $0.apps[bundle] = InstalledApp(kind: app.kind, name: name, app: installed) }
+        return installed
+    }
+
+    /// A source gets another name, as by an update of its app or by a change of the user's language. Its bundle stays.
+    public func rename(_ app: SimulatedApp, to name: String) {
+        app.setName(name)
+        state.withLock { $0.apps[app.bundle]?.name = name }
+    }
+
     /// Which way it goes what Apple leaves open.
     public var options: SimulationOptions {
         get { state.withLock { $0.database.options } }
@@ -81,7 +104,11 @@ public final class SimulatedDevice: Sendable {
 
     /// Queries answer again, and observers learn what changed.
     public func unlock() {
-        state.withLock { $0.isLocked = false }
+        let now = clock.now
+        state.withLock { state in
+            state.isLocked = false
+            state.mergeJournal(at: now)
+        }
         deliver()
     }
 
@@ -105,9 +132,9 @@ public final class SimulatedDevice: Sendable {
             let failure = state.begin(call)
             if !state.isAvailable { throw HKError(.errorHealthDataUnavailable, "Health data is unavailable here") }
             if state.isRestricted { throw HKError(.errorHealthDataRestricted, "Health data is restricted") }
-            if let failure, !failure.afterEffect { throw HKError(failure.code, "A planned failure") }
+            if let failure, !failure.afterEffect { throw failure.error }
             let answer = try body(&state)
-            if let failure { throw HKError(failure.code, "A planned failure after the effect") }
+            if let failure { throw failure.error }
             return answer
         }
     }
@@ -120,7 +147,13 @@ public final class SimulatedDevice: Sendable {
                 SimulatedMisuse.found("\(record.type) cannot be shared")
             }
             if asked { try state.authorizeSaving(records.map(\.type), by: app) }
+            let options = state.database.options
+            if asked, let largest = options.largestSave, records.count > largest {
+                if options.oversizeInterrupts { throw PlannedFailure.interruption }
+                throw HKError(.errorDataSizeExceeded, "More objects than one save takes")
+            }
             try state.database.check(records, earliest: state.earliest)
+            if state.isLocked, options.journalsWhileLocked { return state.journaled.append(records) }
             state.observers.noteNews(of: state.database.save(records), at: now)
         }
     }
@@ -135,6 +168,7 @@ public final class SimulatedDevice: Sendable {
                 guard let record = state.database.record(uuid), record.source == app.bundle else {
                     throw HKError(.errorInvalidArgument, "Some objects are not there or not of this app")
                 }
+                try state.authorizeDeleting(record.type, by: app)
             }
             state.remove(uuids, at: now)
         }
@@ -144,6 +178,7 @@ public final class SimulatedDevice: Sendable {
         let now = clock.now
         return try perform(.delete) { state in
             if state.isLocked { throw HKError.locked }
+            try state.authorizeDeleting(type, by: app)
             let records = state.database.withTable(type) { $0.overlapping(rule.from, rule.to) }
             let uuids = records.filter { $0.source == app.bundle && rule.picks($0) }.map(\.uuid)
             state.remove(uuids, at: now)
@@ -153,6 +188,14 @@ public final class SimulatedDevice: Sendable {
 }
 
 extension SimulatedDevice.State {
+    /// Saves what the journal holds, in order; what cannot be saved any more is dropped.
+    mutating func mergeJournal(at date: Date) {
+        for records in journaled where (try? database.check(records, earliest: earliest)) != nil {
+            observers.noteNews(of: database.save(records), at: date)
+        }
+        journaled = []
+    }
+
     mutating func remove(_ uuids: [UUID], at date: Date) {
         var types = Set<String>()
         for uuid in uuids { if let type = database.remove(uuid, at: date) { types.insert(type) } }

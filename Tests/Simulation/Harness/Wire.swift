@@ -146,6 +146,7 @@ struct WirePeer: Peer {
         return await inner.push(operations)
     }
 
+    func stored(_ sample: Sample) -> Sample { inner.stored(sample) }
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
     func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
         try await inner.dailyTotals(request)
