@@ -21,65 +21,15 @@ public struct QueueRule: Sendable, Hashable {
     }
 }
 
-/// Where the operation of a sample stands in a peer's queue: there is one at most for each.
-struct PendingPlace: SyncRecord {
-    let peer: String
-    let sample: SampleID
-    let sequence: UInt64
-
-    static var table: TableCode { .links }
-
-    init(peer: String, sample: SampleID, sequence: UInt64) {
-        self.peer = peer
-        self.sample = sample
-        self.sequence = sequence
-    }
-
-    func encode(into record: inout RecordWriter) {
-        record.append(peer)
-        record.append(sample)
-        record.append(sequence)
-    }
-
-    init(from record: inout RecordReader) throws {
-        peer = try record.readText()
-        sample = try record.readID()
-        sequence = try record.read(UInt64.self)
-    }
-}
-
 extension SampleReading where Self: ~Copyable {
-    /// The operation of a sample that waits for a peer.
-    public func pending(peer: String, sample: SampleID) throws -> PendingOperation? {
-        let snapshot = snapshot
-        let hashKey = snapshot.header.hashKey
-        guard let place = try snapshot.record(PeerKey.place(peer, sample, hashKey), as: PendingPlace.self) else {
-            return nil
-        }
-        return try snapshot.record(PeerKey.pending(peer, place.sequence, hashKey), as: PendingOperation.self)
-    }
-}
-
-extension SampleReading where Self: ~Copyable {
-    /// Up to where a peer with a queue has seen the changes: to before the oldest that waits for it, and before the oldest deletion that does.
-    /// What was refused for good and saves needs nothing that was deleted. `nil` while a mass deletion is under way.
+    /// Up to where a peer with a queue has seen the changes: to before the oldest that waits for it. What was refused for good is not
+    /// waited for. `nil` while a mass deletion is under way.
     public func seenThroughQueue(of peer: String) throws -> ChangeToken? {
         let (snapshot, token) = (snapshot, currentToken)
         guard !hasUnfinishedRemovals else { return nil }
-        var (place, seen): (UInt64, UInt64) = (0, .max)
-        while true {
-            let page = try pending(for: peer, after: place, limit: 256)
-            for operation in page where operation.state != .quarantined || operation.kind == .delete {
-                seen = min(seen, max(1, operation.sequence >> 32) - 1)
-                // It may have come into the queue long after it was made.
-                guard operation.kind == .delete, let tombstone = try snapshot.tombstone(operation.sample) else {
-                    continue
-                }
-                seen = min(seen, max(1, tombstone.commit) - 1)
-            }
-            guard page.count == 256, let last = page.last else { break }
-            place = last.sequence
-        }
+        let sections = try snapshot.directory(of: peer).sections.filter { $0.state != .quarantined }
+        let oldest = try snapshot.operations(of: peer, in: sections.map(\.number), limit: 1).first
+        let seen = oldest.map { max(1, $0.sequence >> 32) - 1 } ?? .max
         guard seen < token.commit else { return token }
         return ChangeToken(store: token.store, epoch: token.epoch, commit: seen, ordinal: .max)
     }
@@ -131,21 +81,21 @@ extension WriteTransaction {
     /// Queues a saved row for the peers that want it; one whose content is as it was for those only that never heard of it. The
     /// peer that a change came from is told of it only where the store made more of it than was brought.
     mutating func queue(
-        _ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false,
+        _ row: StoredRow, _ typeNumber: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false,
         isNewsToSender: Bool = false
     ) throws {
         let queues = try queues()
         if queues.isEmpty { return }
         // What was once sent is taken back whoever wrote it; what never was has no link, and nothing is queued for it.
         let isOwn = try !row.flags.contains(.imported) && (kind == .delete || isOfOwnSource(row))
-        let type = try snapshot.type(type)
+        let type = try snapshot.type(typeNumber)
         for peer in queues where isNewsToSender || peer.name != environment.sender {
             guard peer.queue?.takes(type, isOwn: isOwn) ?? false else { continue }
             if isSameContent {
                 let isKnown = try link(peer: peer.name, sample: row.id) != nil
                 if try isKnown || pending(peer: peer.name, sample: row.id) != nil { continue }
             }
-            try queue(row.id, version: row.version, kind, for: peer.name)
+            try queue(row.id, typeNumber, version: row.version, kind, for: peer.name)
         }
     }
 
@@ -186,7 +136,9 @@ extension WriteTransaction {
 
     /// One operation stands for all that happened to a sample (SEMANTICS C20). No version is sent twice with different content,
     /// so one that may have been sent already is passed by.
-    mutating func queue(_ sample: SampleID, version: Int64, _ kind: PendingOperation.Kind, for peer: String) throws {
+    mutating func queue(
+        _ sample: SampleID, _ type: UInt32, version: Int64, _ kind: PendingOperation.Kind, for peer: String
+    ) throws {
         let prior = try pending(peer: peer, sample: sample)
         let link = try link(peer: peer, sample: sample)
         if let prior { try removePending(prior) }
@@ -198,6 +150,6 @@ extension WriteTransaction {
         if kind == .delete { next = max(version, prior?.version ?? 0, link?.version ?? 0) }
         var operation = PendingOperation(peer: peer, kind: kind, sample: sample, version: next)
         operation.isSent = wasTried
-        try enqueue(operation)
+        _ = try enqueue(operation, type: type)
     }
 }

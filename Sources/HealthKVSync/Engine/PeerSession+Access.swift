@@ -84,8 +84,11 @@ extension PeerSession {
 
     /// Lets parked operations try again at once.
     static func unpark(_ name: String, _ reasons: Set<ParkReason>, _ txn: inout WriteTransaction) throws {
-        for var operation in try txn.pending(for: name) where operation.state == .parked {
-            guard let reason = ParkReason(rawValue: operation.reason), reasons.contains(reason) else { continue }
+        let names = Set(reasons.map(\.rawValue))
+        let groups = try txn.pendingGroups(for: name).filter { group in
+            group.state == .parked && group.reason.map(names.contains) ?? true
+        }
+        for var operation in try txn.pending(for: name, in: groups) where names.contains(operation.reason) {
             operation.state = .waiting
             operation.nextTry = .distantPast
             try txn.updatePending(operation)

@@ -14,8 +14,17 @@ extension PeerSession {
             if batch.isAtEnd { break }
             place = batch.last
         }
+        try await settleNextTries()
         try await acknowledgeQueue()
         return report
+    }
+
+    /// What was due and is done leaves long queues with times that are too early: then each commit would look through them again.
+    private func settleNextTries() async throws {
+        let (name, now) = (name, now)
+        let mayBeDue = try store.read { txn in try txn.pendingGroups(for: name).contains { $0.isDue(at: now) } }
+        guard mayBeDue else { return }
+        try await update { txn, _ in try txn.settleNextTries(of: name, at: now) }
     }
 
     private func nextBatch(
@@ -145,7 +154,8 @@ extension PeerSession {
                             try txn.pending(peer: name, sample: sample.id) == nil
                         else { continue }
                         try txn.enqueue(
-                            PendingOperation(peer: name, kind: .save, sample: sample.id, version: sample.version))
+                            PendingOperation(peer: name, kind: .save, sample: sample.id, version: sample.version),
+                            of: type)
                     }
                     if samples.count < size { state[type].isExported = true }
                 }

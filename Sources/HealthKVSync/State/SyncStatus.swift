@@ -46,12 +46,14 @@ public struct PeerStatus: Sendable, Hashable {
     public var lastWake: Instant?
     /// How the last call ended.
     public var lastWakeResult: String?
+    /// What waits for the peer, by state, type and reason.
+    public var waiting = PendingCounts()
     /// Operations that wait for their turn.
-    public var pending = 0
+    public var pending: Int { waiting[.waiting] }
     /// Operations that wait for access, for unlocking, or for slow retries.
-    public var parked = 0
+    public var parked: Int { waiting[.parked] }
     /// Operations that were refused for good.
-    public var quarantined = 0
+    public var quarantined: Int { waiting[.quarantined] }
     /// How many samples were imported of each type.
     public var imported: [SampleType: Int] = [:]
     /// Types whose feed was read to its end.
@@ -99,13 +101,7 @@ extension SampleReading where Self: ~Copyable {
             state.lastSync, state.lastWake, state.lastWakeResult
         )
         (status.skewSeconds, status.issue, status.notices) = (state.skewSeconds, state.issue, state.notices)
-        for operation in try pending(for: peer) {
-            switch operation.state {
-            case .waiting: status.pending += 1
-            case .parked: status.parked += 1
-            case .quarantined: status.quarantined += 1
-            }
-        }
+        status.waiting = try pendingCounts(for: peer)
         return status
     }
 }
