@@ -139,9 +139,16 @@ public struct SampleBatch: Sendable {
 
     /// Adds a whole sample with all its fields.
     public mutating func append(_ sample: Sample) {
-        let number = kind(
-            sample.type, sample.quantity.unit, source: sample.source, origin: sample.origin,
-            isUserEntered: sample.isUserEntered)
+        let number =
+            kindOfLast(ifOf: sample)
+            ?? kind(
+                sample.type, sample.quantity.unit, source: sample.source, origin: sample.origin,
+                isUserEntered: sample.isUserEntered)
+        if sample.hasNoExtras {
+            return append(
+                kind: number, start: sample.start, end: sample.end, value: sample.quantity.value, id: sample.id,
+                modified: sample.modified)
+        }
         var rare = Extras()
         rare.syncIdentifier = sample.syncIdentifier
         rare.version = sample.version
@@ -160,6 +167,16 @@ public struct SampleBatch: Sendable {
         append(
             kind: number, start: sample.start, end: sample.end, value: sample.quantity.value, id: sample.id,
             modified: isRare ? nil : sample.modified)
+    }
+
+    /// The kind of the last row where a sample is of it too: most samples are of the kind of the one before, and hashing one costs more than all else.
+    private func kindOfLast(ifOf sample: Sample) -> Int? {
+        guard let last = kindOfRow.last else { return nil }
+        let kind = kinds[Int(last)]
+        let isSame =
+            kind.type == sample.type && kind.unit == sample.quantity.unit && kind.origin == sample.origin
+            && kind.isUserEntered == sample.isUserEntered && kind.source == sample.source
+        return isSame ? Int(last) : nil
     }
 
     /// Sets the rare fields of a row.
@@ -217,6 +234,14 @@ public struct SampleBatch: Sendable {
         return DerivedID.id(
             DerivedID.Prefix(type: kind.type, source: kind.source.identity), start: starts[row], end: ends[row],
             value: DerivedID.canonical(values[row], kind.unit, of: kind.type), multiplicity: multiplicity)
+    }
+}
+
+extension Sample {
+    /// Whether none of its fields is one of ``SampleBatch/Extras``.
+    fileprivate var hasNoExtras: Bool {
+        syncIdentifier == nil && version == 0 && count == 1 && multiplicity == 0 && device == nil && metadata.isEmpty
+            && group == nil && rare == nil
     }
 }
 

@@ -27,7 +27,8 @@ enum Work: String, CaseIterable {
     case syncImportYear = "sync_import_year"
     case pulled = "bytes_per_sample_pulled"
     case syncPushLatency = "sync_push_latency"
+    case status
 
     /// What the engine of sync does; only this store has one.
-    static let ofSync: Set<Work> = [.syncImport, .syncImportYear, .pulled, .syncPushLatency]
+    static let ofSync: Set<Work> = [.syncImport, .syncImportYear, .pulled, .syncPushLatency, .status]
 }

@@ -59,6 +59,23 @@ extension Snapshot {
         return index
     }
 
+    /// A commit whose record leads to more chunks than this is taken to hold rows.
+    private static let mostChunksLookedAt = 64
+
+    /// Whether there are rows that a commit changed last, or so many places to look that it is not worth it.
+    func holdsRows(of record: ChangeRecord) throws -> Bool {
+        var (left, holds) = (Snapshot.mostChunksLookedAt, false)
+        for span in record.spans where !holds {
+            try forEachChunk(span.lane, from: .at(span.starts.lowerBound), to: .after(span.starts.upperBound)) {
+                chunk in
+                left -= 1
+                holds = try left < 0 || chunk.rows > 0 && !ordinals(chunk.key, of: record.commit).isEmpty
+                return !holds
+            }
+        }
+        return holds
+    }
+
     /// The ordinals of a chunk's rows that a commit changed last; only two columns are read.
     private func ordinals(_ key: ChunkKey, of commit: UInt64) throws -> [UInt32] {
         let bytes = key.bytes

@@ -9,33 +9,59 @@ extension Checker {
         let sample: SampleID
     }
 
-    mutating func checkSync(_ snapshot: borrowing Snapshot) {
-        var queued: [Place: UInt64] = [:]
+    /// What a queue holds stands before its operations, and their places behind them.
+    private mutating func checkQueues(_ snapshot: borrowing Snapshot) {
+        var directories: [ArraySlice<UInt8>: QueueDirectory] = [:]
+        var found: [ArraySlice<UInt8>: QueueDirectory.Section] = [:]
+        var queued: [Place: PendingPlace] = [:]
         forEachValue(snapshot, .pending) { checker, value, key in
-            let operation = try Checker.record(value, key, as: PendingOperation.self)
-            let place = Place(peer: operation.peer, sample: operation.sample)
-            if queued.updateValue(operation.sequence, forKey: place) != nil {
-                checker.add(.queueWrong, .pending, "\(checker.place): another operation of its sample waits too")
+            if PeerKey.isDirectory(key) {
+                directories[key[..<16]] = try Checker.record(value, key, as: QueueDirectory.self)
+                return
             }
-        }
-        // What one direction of the links adds, the other takes away.
-        var sum: UInt64 = 0
-        var hasPlaces = false
-        forEachValue(snapshot, .links) { checker, value, key in
-            guard key.count == 33 else { throw FormatError(.invalid, "key of a link") }
-            if key[16] == 2 {
-                hasPlaces = true
-                let known = try Checker.record(value, key, as: PendingPlace.self)
-                if queued.removeValue(forKey: Place(peer: known.peer, sample: known.sample)) != known.sequence {
-                    checker.add(.queueWrong, .links, "\(checker.place): a place in a queue without its operation")
+            guard PeerKey.isOperation(key) else {
+                let place = try Checker.record(value, key, as: PendingPlace.self)
+                if queued.removeValue(forKey: Place(peer: place.peer, sample: place.sample)) != place {
+                    checker.add(.queueWrong, .pending, "\(checker.place): a place in a queue without its operation")
                 }
                 return
             }
+            let operation = try Checker.record(value, key, as: PendingOperation.self)
+            let number = key[16..<20].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+            let place = PendingPlace(
+                peer: operation.peer, sample: operation.sample, sequence: operation.sequence, section: number)
+            if queued.updateValue(place, forKey: Place(peer: place.peer, sample: place.sample)) != nil {
+                checker.add(.queueWrong, .pending, "\(checker.place): another operation of its sample waits too")
+            }
+            guard let section = directories[key[..<16]]?[number], section.state == operation.state,
+                section.reason == nil || section.reason == operation.reason, section.earliest <= operation.nextTry
+            else {
+                return checker.add(.queueWrong, .pending, "\(checker.place): an operation in the wrong section")
+            }
+            var counted = found[key[..<20]] ?? section
+            counted.count = (found[key[..<20]]?.count ?? 0) + 1
+            found[key[..<20]] = counted
+        }
+        for _ in queued { add(.queueWrong, .pending, "an operation without its place in the queue") }
+        for (peer, directory) in directories {
+            for section in directory.sections {
+                let number = section.number.bigEndianBytes
+                if found[peer + number]?.count ?? 0 != section.count {
+                    add(.queueWrong, .pending, "a queue holds more or fewer operations than it says")
+                }
+            }
+        }
+    }
+
+    mutating func checkSync(_ snapshot: borrowing Snapshot) {
+        checkQueues(snapshot)
+        // What one direction of the links adds, the other takes away.
+        var sum: UInt64 = 0
+        forEachValue(snapshot, .links) { checker, value, key in
+            guard key.count == 33 else { throw FormatError(.invalid, "key of a link") }
             let term = Checker.term(of: try Checker.record(value, key, as: PeerLink.self))
             sum = key[16] == 0 ? sum &+ term : sum &- term
         }
-        // A store from before there were places has none at all.
-        for _ in queued where hasPlaces { add(.queueWrong, .pending, "an operation without its place in the queue") }
         if sum != 0 { add(.linksDiffer, .links, "links by sample and links by the peer's id are not the same") }
         forEachValue(snapshot, .anchors) { _, value, key in _ = try Checker.record(value, key, as: Anchor.self) }
         forEachValue(snapshot, .peers) { _, value, key in _ = try Checker.record(value, key, as: RegisteredPeer.self) }
@@ -54,5 +80,11 @@ extension Checker {
     private static func term(of link: PeerLink) -> UInt64 {
         let bytes = StoredSync(link, key: SyncKey([]), commit: 0).recordBytes
         return Checksum.hash(bytes, 0..<bytes.count)
+    }
+}
+
+extension UInt32 {
+    fileprivate var bigEndianBytes: [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> UInt32($0)) }
     }
 }

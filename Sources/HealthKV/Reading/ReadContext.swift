@@ -25,6 +25,8 @@ final class ReadContext {
     var partitions: [IdentityPartition] = []
     /// Counts of the types that a writer changed; the table has them only once it commits.
     var counts: [UInt32: TypeCounts] = [:]
+    /// What the queues hold that a writer changed, by peer; the table has it only once it commits.
+    var directories: [String: QueueDirectory] = [:]
     /// What ranks sources, where a writer changed it; the table has it only once it commits.
     var priorities: PriorityRecord?
     /// Hours whose summaries a writer has made wrong; the table has them only once it commits.

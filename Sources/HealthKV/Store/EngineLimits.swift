@@ -30,6 +30,10 @@ package struct EngineLimits: Sendable {
     package var identityFilters = 128
     /// Tombstones that one step of pruning looks at.
     package var tombstonesPerStep = 2_000
+    /// Change records beyond twice those that the last condensing left, from which on they are condensed again.
+    package var changeRecords = 512
+    /// Change records that one step of condensing looks at.
+    package var changeRecordsPerStep = 256
     /// Resolved conflicts that are kept, the latest of them: at some hundred bytes each a few MB.
     package var auditEntries = 10_000
     /// Rows that an import brings into a lane at a time: enough to fill many chunks, few enough to bound memory.

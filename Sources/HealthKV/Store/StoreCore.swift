@@ -58,6 +58,8 @@ final class StoreCore: Sendable {
     let upkeepFailure = Monitor<String?>(nil)
     /// Where the pruning of tombstones goes on; `nil` when it is not under way.
     let pruning = Monitor<[UInt8]?>(nil)
+    /// The commit before which the condensing of change records goes on; `nil` when it is not under way.
+    let condensing = Monitor<UInt64?>(nil)
 
     init(folder: String, options: SampleStore.Options, registry: StoreRegistry, notices: NoticeBoard) throws {
         path = folder

@@ -100,13 +100,14 @@ extension SampleStore {
             let counts = try snapshot.allCounts()
             let tables = try TableCode.allCases.map { try snapshot.tableInfo($0) }
             func entries(_ code: TableCode) -> Int { tables[Int(code.rawValue) - 1].entries }
+            let pending = try snapshot.directories().flatMap(\.sections).reduce(0) { $0 + Int(clamping: $1.count) }
             let header = snapshot.header
             return StoreInfo(
                 path: path, storeID: header.storeID, replica: header.replica, epoch: header.epoch,
                 formatVersion: Int(StoreHeader.formatVersion), commit: header.commit,
                 samples: counts.reduce(0) { $0 + $1.counts.samples }, types: counts.count { $0.counts.samples > 0 },
                 sources: try NameLookup.numbers(.source, snapshot.view, snapshot.tables).count,
-                tombstones: entries(.tombstones), pending: entries(.pending), unfinished: Int(header.intents),
+                tombstones: entries(.tombstones), pending: pending, unfinished: Int(header.intents),
                 fileBytes: fileBytes, liveBytes: (environment.lastPage + 1 - free.freePages) * pageSize,
                 freePages: free.freePages, pageSize: pageSize, mapSize: environment.mapSize,
                 maxReaders: environment.maxReaders,

@@ -34,17 +34,37 @@ enum PeerKey {
     /// Whether a key of the links is a link's under the sample's id.
     static func isOfSample(_ key: RawSpan) -> Bool { key.byteCount == 33 && key.copied()[16] == 0 }
 
-    /// The place of a sample's operation in a peer's queue stands beside its links.
-    static func place(_ peer: String, _ id: SampleID, _ hashKey: KeyedHash) -> [UInt8] {
-        link(peer, 2, id, hashKey)
+    /// What a peer's queue holds stands before its operations, and where the operation of a sample stands behind them.
+    static func directory(_ peer: String, _ hashKey: KeyedHash) -> [UInt8] { section(peer, 0, hashKey) }
+
+    static func section(_ peer: String, _ number: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 36)
+        writer.bytes = PeerKey.peer(peer, hashKey)
+        writer.appendBigEndian(number)
+        return writer.bytes
     }
 
-    static func pending(_ peer: String, _ sequence: UInt64, _ hashKey: KeyedHash) -> [UInt8] {
-        var writer = ByteWriter(reserving: 24)
-        writer.bytes = PeerKey.peer(peer, hashKey)
+    static func pending(_ peer: String, _ number: UInt32, _ sequence: UInt64, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 28)
+        writer.bytes = section(peer, number, hashKey)
         writer.appendBigEndian(sequence)
         return writer.bytes
     }
+
+    static func place(_ peer: String, _ id: SampleID, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 36)
+        writer.bytes = section(peer, .max, hashKey)
+        writer.appendBigEndian(id.high)
+        writer.appendBigEndian(id.low)
+        return writer.bytes
+    }
+
+    static func isDirectory(_ key: [UInt8]) -> Bool { key.count == 20 }
+
+    static func isOperation(_ key: [UInt8]) -> Bool { key.count == 28 }
+
+    /// Behind all keys of the peer whose key is given.
+    static func behind(peerOf key: [UInt8]) -> [UInt8] { key.prefix(16) + [UInt8](repeating: .max, count: 24) }
 
     static func audit(_ commit: UInt64, _ ordinal: UInt32) -> [UInt8] {
         var writer = ByteWriter(reserving: 12)

@@ -21,65 +21,15 @@ public struct QueueRule: Sendable, Hashable {
     }
 }
 
-/// Where the operation of a sample stands in a peer's queue: there is one at most for each.
-struct PendingPlace: SyncRecord {
-    let peer: String
-    let sample: SampleID
-    let sequence: UInt64
-
-    static var table: TableCode { .links }
-
-    init(peer: String, sample: SampleID, sequence: UInt64) {
-        self.peer = peer
-        self.sample = sample
-        self.sequence = sequence
-    }
-
-    func encode(into record: inout RecordWriter) {
-        record.append(peer)
-        record.append(sample)
-        record.append(sequence)
-    }
-
-    init(from record: inout RecordReader) throws {
-        peer = try record.readText()
-        sample = try record.readID()
-        sequence = try record.read(UInt64.self)
-    }
-}
-
 extension SampleReading where Self: ~Copyable {
-    /// The operation of a sample that waits for a peer.
-    public func pending(peer: String, sample: SampleID) throws -> PendingOperation? {
-        let snapshot = snapshot
-        let hashKey = snapshot.header.hashKey
-        guard let place = try snapshot.record(PeerKey.place(peer, sample, hashKey), as: PendingPlace.self) else {
-            return nil
-        }
-        return try snapshot.record(PeerKey.pending(peer, place.sequence, hashKey), as: PendingOperation.self)
-    }
-}
-
-extension SampleReading where Self: ~Copyable {
-    /// Up to where a peer with a queue has seen the changes: to before the oldest that waits for it, and before the oldest deletion that does.
-    /// What was refused for good and saves needs nothing that was deleted. `nil` while a mass deletion is under way.
+    /// Up to where a peer with a queue has seen the changes: to before the oldest that waits for it. What was refused for good is not
+    /// waited for. `nil` while a mass deletion is under way.
     public func seenThroughQueue(of peer: String) throws -> ChangeToken? {
         let (snapshot, token) = (snapshot, currentToken)
         guard !hasUnfinishedRemovals else { return nil }
-        var (place, seen): (UInt64, UInt64) = (0, .max)
-        while true {
-            let page = try pending(for: peer, after: place, limit: 256)
-            for operation in page where operation.state != .quarantined || operation.kind == .delete {
-                seen = min(seen, max(1, operation.sequence >> 32) - 1)
-                // It may have come into the queue long after it was made.
-                guard operation.kind == .delete, let tombstone = try snapshot.tombstone(operation.sample) else {
-                    continue
-                }
-                seen = min(seen, max(1, tombstone.commit) - 1)
-            }
-            guard page.count == 256, let last = page.last else { break }
-            place = last.sequence
-        }
+        let sections = try snapshot.directory(of: peer).sections.filter { $0.state != .quarantined }
+        let oldest = try snapshot.operations(of: peer, in: sections.map(\.number), limit: 1).first
+        let seen = oldest.map { max(1, $0.sequence >> 32) - 1 } ?? .max
         guard seen < token.commit else { return token }
         return ChangeToken(store: token.store, epoch: token.epoch, commit: seen, ordinal: .max)
     }
@@ -128,13 +78,13 @@ extension WriteTransaction {
     /// Queues a saved row for the peers that want it, but not for the one that the change came from; a row whose version and content are
     /// as they were only for those that never heard of it.
     mutating func queue(
-        _ row: StoredRow, _ type: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false
+        _ row: StoredRow, _ typeNumber: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false
     ) throws {
         let queues = try queues()
         if queues.isEmpty { return }
         // What was once sent is taken back whoever wrote it; what never was has no link, and nothing is queued for it.
         let isOwn = try !row.flags.contains(.imported) && (kind == .delete || isOfOwnSource(row))
-        let type = try snapshot.type(type)
+        let type = try snapshot.type(typeNumber)
         for peer in queues where peer.name != environment.sender {
             guard peer.queue?.takes(type, isOwn: isOwn) ?? false else { continue }
             if isSameContent {
@@ -142,7 +92,7 @@ extension WriteTransaction {
                 if try isKnown || pending(peer: peer.name, sample: row.id) != nil { continue }
             }
             let clock = ChangeClock(time: Instant(nanoseconds: row.clockTime), replica: row.clockReplica)
-            try queue(row.id, version: row.version, clock, kind, for: peer.name)
+            try queue(row.id, typeNumber, version: row.version, clock, kind, for: peer.name)
         }
     }
 
@@ -172,7 +122,8 @@ extension WriteTransaction {
     /// One operation stands for all that happened to a sample (SEMANTICS C20). It carries a number for the peer, above every one that
     /// the peer may hold, so that no number is sent twice with different content.
     mutating func queue(
-        _ sample: SampleID, version: Int64, _ clock: ChangeClock, _ kind: PendingOperation.Kind, for peer: String
+        _ sample: SampleID, _ type: UInt32, version: Int64, _ clock: ChangeClock, _ kind: PendingOperation.Kind,
+        for peer: String
     ) throws {
         let prior = try pending(peer: peer, sample: sample)
         let link = try link(peer: peer, sample: sample)
@@ -182,29 +133,33 @@ extension WriteTransaction {
             if let prior { try removePending(prior) }
             return
         }
-        let operation = try enqueue(kind, of: sample, version: version, clock, for: peer)
-        guard wasTried else { return }
-        var tried = operation
-        tried.isSent = true
-        try updatePending(tried)
+        let number = try nextNumber(kind, of: sample, version: version, clock, for: peer)
+        var operation = PendingOperation(peer: peer, kind: kind, sample: sample, version: number)
+        operation.isSent = wasTried
+        _ = try enqueue(operation, type: type)
     }
 
     /// Puts an operation for a database of health at the end of its queue, in place of any that waits for the same sample. `version` and
-    /// `clock` are those of the sample or of its deletion; the operation's number
-    /// is above what the peer is known to hold, what was sent already, and `floor`.
+    /// `clock` are those of the sample or of its deletion; the operation's number is above what the peer is known to hold, what was
+    /// sent already, and `floor`.
     @discardableResult
     package mutating func enqueue(
         _ kind: PendingOperation.Kind, of sample: SampleID, version: Int64, _ clock: ChangeClock, for peer: String,
         above floor: Int64 = 0
     ) throws -> PendingOperation {
-        let prior = try pending(peer: peer, sample: sample)
-        var held = max(floor, try link(peer: peer, sample: sample)?.version ?? 0)
-        if let prior, prior.isSent { held = max(held, prior.version) }
-        let number =
-            switch kind {
-            case .save: PeerNumber.next(version: version, clock, above: held)
-            case .delete: max(PeerNumber.last(version: version), held)
-            }
+        let number = try nextNumber(kind, of: sample, version: version, clock, for: peer, above: floor)
         return try enqueue(PendingOperation(peer: peer, kind: kind, sample: sample, version: number))
+    }
+
+    private mutating func nextNumber(
+        _ kind: PendingOperation.Kind, of sample: SampleID, version: Int64, _ clock: ChangeClock, for peer: String,
+        above floor: Int64 = 0
+    ) throws -> Int64 {
+        var held = max(floor, try link(peer: peer, sample: sample)?.version ?? 0)
+        if let prior = try pending(peer: peer, sample: sample), prior.isSent { held = max(held, prior.version) }
+        return switch kind {
+        case .save: PeerNumber.next(version: version, clock, above: held)
+        case .delete: max(PeerNumber.last(version: version), held)
+        }
     }
 }

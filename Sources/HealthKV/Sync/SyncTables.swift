@@ -15,14 +15,15 @@ extension Snapshot {
         prefix: [UInt8] = [], from: [UInt8]? = nil, limit: Int = .max, as type: Record.Type
     ) throws -> [Record] {
         var records: [Record] = []
+        let start = from ?? prefix
         var cursor = try view.cursor(tables[Record.table])
-        var found = try cursor.seek(from ?? prefix)
-        while found, records.count < limit {
-            let key = SyncKey(keyBytes: cursor.key)
-            // Behind the prefix records of another kind may begin.
-            guard key.keyBytes.starts(with: prefix) else { break }
+        var found = start.isEmpty ? try cursor.first() : try cursor.seek(start)
+        // What stands behind them in the table may be of another kind.
+        while found, records.count < limit, cursor.key.hasPrefix(prefix, count: prefix.count) {
             let stored = try StoredSync<Record>(recordBytes: cursor.value)
-            guard stored.key == key else { throw damaged("a record of sync stands under another's key") }
+            guard stored.key == SyncKey(keyBytes: cursor.key) else {
+                throw damaged("a record of sync stands under another's key")
+            }
             records.append(stored.record)
             found = try cursor.next()
         }
@@ -90,27 +91,18 @@ extension SampleReading where Self: ~Copyable {
             prefix: PeerKey.peer(peer, snapshot.header.hashKey) + [0], as: PeerLink.self)
     }
 
+    /// Whether a peer calls any sample by another id. While it calls none there is nothing to look up.
+    public func hasLinks(of peer: String) throws -> Bool {
+        let snapshot = snapshot
+        let prefix = PeerKey.peer(peer, snapshot.header.hashKey)
+        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
+        return try cursor.seek(prefix) && cursor.key.hasPrefix(prefix, count: prefix.count)
+    }
+
     /// The link that a peer's own id leads to.
     public func link(peer: String, peerID: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
         return try snapshot.record(PeerKey.link(peer, 1, peerID, snapshot.header.hashKey), as: PeerLink.self)
-    }
-
-    /// Operations that wait for all peers, or for one, in the order of their queues.
-    public func pending(for peer: String? = nil) throws -> [PendingOperation] {
-        let snapshot = snapshot
-        let prefix = peer.map { PeerKey.peer($0, snapshot.header.hashKey) } ?? []
-        return try snapshot.records(prefix: prefix, as: PendingOperation.self)
-    }
-
-    /// Some operations that wait for a peer, behind a place of its queue.
-    public func pending(for peer: String, after sequence: UInt64, limit: Int) throws -> [PendingOperation] {
-        let snapshot = snapshot
-        let hashKey = snapshot.header.hashKey
-        guard sequence < .max else { return [] }
-        return try snapshot.records(
-            prefix: PeerKey.peer(peer, hashKey), from: PeerKey.pending(peer, sequence + 1, hashKey), limit: limit,
-            as: PendingOperation.self)
     }
 
     /// Conflicts that were resolved, the oldest first.
@@ -185,34 +177,6 @@ extension WriteTransaction {
         let hashKey = state.header.hashKey
         try forget(PeerKey.link(link.peer, 0, link.sample, hashKey), as: PeerLink.self)
         try forget(PeerKey.link(link.peer, 1, link.peerID, hashKey), as: PeerLink.self)
-    }
-
-    /// Puts an operation at the end of its peer's queue, in place of any that waits for the same sample, and gives it its
-    /// place. A place is never given twice, so that what is known of an operation that is done cannot meet another one.
-    @discardableResult
-    public mutating func enqueue(_ operation: PendingOperation) throws -> PendingOperation {
-        var operation = operation
-        if let prior = try pending(peer: operation.peer, sample: operation.sample) { try removePending(prior) }
-        operation.sequence = commit << 32 | UInt64(state.takeOrdinal())
-        try updatePending(operation)
-        let place = PendingPlace(peer: operation.peer, sample: operation.sample, sequence: operation.sequence)
-        try put(place, PeerKey.place(place.peer, place.sample, state.header.hashKey))
-        return operation
-    }
-
-    /// Stores attempts, next try, state and reason of a queued operation.
-    public mutating func updatePending(_ operation: PendingOperation) throws {
-        try put(operation, PeerKey.pending(operation.peer, operation.sequence, state.header.hashKey))
-    }
-
-    /// Takes an operation out of its queue, because it is done or given up.
-    public mutating func removePending(_ operation: PendingOperation) throws {
-        let hashKey = state.header.hashKey
-        try forget(PeerKey.pending(operation.peer, operation.sequence, hashKey), as: PendingOperation.self)
-        let place = PeerKey.place(operation.peer, operation.sample, hashKey)
-        if try snapshot.record(place, as: PendingPlace.self)?.sequence == operation.sequence {
-            try forget(place, as: PendingPlace.self)
-        }
     }
 
     /// Adds a resolved conflict to the audit record.

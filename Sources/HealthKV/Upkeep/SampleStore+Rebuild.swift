@@ -3,7 +3,7 @@ import HealthModel
 import LMDB
 
 extension SampleStore {
-    /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks, in one transaction,
+    /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks, what queues hold, in one transaction,
     /// so that either all is new or nothing changed; then summaries, in short ones. Readers are never blocked.
     public func rebuild() throws {
         try checkWritable()
@@ -28,6 +28,7 @@ extension WriteTransaction {
         for type in try snapshot.typesWithChunks() { try rebuildShadows(of: type) }
         try rebuildCounts()
         try rebuildIdentity()
+        try rebuildQueues()
     }
 
     /// Marks all samples of a type anew.

@@ -20,6 +20,7 @@ extension StoreCore {
             return .more
         }
         if try pruneStep(header) { return .more }
+        if try condenseStep() { return .more }
         do {
             return try addingStep(header, waits: waits)
         } catch let error as StoreError where error.code == .full {
@@ -122,21 +123,26 @@ extension WriteTransaction {
         syncHeader()
     }
 
-    /// Forgets tombstones from before `horizon` that every registered peer has seen, then resolved conflicts. Looks at `count` of
+    /// Forgets tombstones from before `horizon` that every registered peer has seen and no deletion in a queue needs, then resolved conflicts. Looks at `count` of
     /// them, and answers where to go on; `nil` at the end.
     mutating func prune(before horizon: Int64, from position: [UInt8], count: Int, now: Int64) throws -> [UInt8]? {
         // A peer that has acknowledged nothing holds everything back.
         // A token inside a commit has not seen all of it.
+        let readers = try peers().filter { !$0.isRetired }
         let seen =
-            try peers().filter { !$0.isRetired }.map { peer in
+            readers.map { peer in
                 guard let token = peer.acknowledged, token.epoch == state.header.epoch else { return 0 as UInt64 }
+                // One with a queue needs no tombstones but those of the deletions that wait for it.
+                if peer.queue != nil { return .max }
                 return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
             }.min() ?? .max
+        let queues = readers.filter { $0.queue != nil }.map(\.name)
         let (old, next) = try snapshot.tombstones(from: position, count: count) {
             // A hidden sample stays hidden for good.
             $0.time < horizon && $0.commit <= seen && $0.version != Sample.versionLimit
         }
         for (key, tombstone) in old {
+            if try isAwaited(tombstone.id, by: queues) { continue }
             try remove(tombstone, key)
             // Tokens from before a forgotten deletion can no longer be continued.
             state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
@@ -151,6 +157,12 @@ extension WriteTransaction {
         }
         syncHeader()
         return next
+    }
+
+    /// Whether an operation of a sample waits for any of some peers.
+    private func isAwaited(_ sample: SampleID, by peers: [String]) throws -> Bool {
+        for peer in peers where try snapshot.place(of: sample, in: peer) != nil { return true }
+        return false
     }
 
     /// No tombstone has a key from here on.

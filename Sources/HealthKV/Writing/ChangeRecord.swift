@@ -29,7 +29,8 @@ struct ChangeRecord: Sendable {
         return writer.bytes
     }
 
-    var value: [UInt8] {
+    /// - Parameter writer: the commit that writes it, its own unless it is written again.
+    func value(writtenIn writer: UInt64? = nil) -> [UInt8] {
         var record = RecordWriter()
         record.append(commit)
         record.append(time)
@@ -60,7 +61,7 @@ struct ChangeRecord: Sendable {
                 record.append(number)
             }
         }
-        return record.value(table: .changes, key: ChangeRecord.key(commit), commit: commit)
+        return record.value(table: .changes, key: ChangeRecord.key(commit), commit: writer ?? commit)
     }
 
     init(commit: UInt64, time: Int64) {

@@ -11,8 +11,9 @@ extension WriteTransaction {
             record.spans = state.spans.sorted
             record.deletions = state.deletions
             record.removals = state.removals
-            try put(.changes, ChangeRecord.key(commit), record.value)
+            try put(.changes, ChangeRecord.key(commit), record.value())
         }
+        try putDirectories()
         if let priorities = context.priorities {
             try put(.meta, PriorityRecord.key, priorities.value(commit: commit))
         }
@@ -50,6 +51,7 @@ extension WriteTransaction {
         let intents = context.intents
         let partitions = context.partitions
         let (counts, stale, priorities) = (context.counts, context.stale, context.priorities)
+        let directories = context.directories
         let (context, environment) = (context, environment)
         var after = state
         var addedRuns = false
@@ -77,6 +79,7 @@ extension WriteTransaction {
             context.intents = intents
             context.partitions = partitions
             (context.counts, context.stale, context.priorities) = (counts, stale, priorities)
+            context.directories = directories
             // What filters learned of the index is undone with it.
             if addedRuns { environment.filters.forget() }
             syncHeader()

@@ -76,16 +76,7 @@ extension PeerSession {
         let ungranted = try ungrantedTypes()
         guard !ungranted.isEmpty else { return nil }
         let (name, known) = (name, try state())
-        let lacking: Set<SampleType> = try store.read { txn in
-            var (lacking, place): (Set<SampleType>, UInt64) = ([], 0)
-            while lacking.count < ungranted.count {
-                let page = try txn.pending(for: name, after: place, limit: 256)
-                lacking.formUnion(page.lazy.filter(\.waitsForAccess).compactMap(\.accessType))
-                guard page.count == 256, let last = page.last else { break }
-                place = last.sequence
-            }
-            return lacking
-        }
+        let lacking = Set(try store.read { try $0.pendingCounts(for: name).lackingAccess }.keys)
         guard !lacking.isEmpty else { return nil }
         let isDenied = lacking.contains { known[$0].authorization?.writing == .denied }
         let names = lacking.sorted().map(\.description).joined(separator: ", ")
@@ -113,8 +104,11 @@ extension PeerSession {
 
     /// Lets parked operations try again at once.
     static func unpark(_ name: String, _ reasons: Set<ParkReason>, _ txn: inout WriteTransaction) throws {
-        for var operation in try txn.pending(for: name) where operation.state == .parked {
-            guard let reason = ParkReason(rawValue: operation.reason), reasons.contains(reason) else { continue }
+        let names = Set(reasons.map(\.rawValue))
+        let groups = try txn.pendingGroups(for: name).filter { group in
+            group.state == .parked && group.reason.map(names.contains) ?? true
+        }
+        for var operation in try txn.pending(for: name, in: groups) where names.contains(operation.reason) {
             operation.state = .waiting
             operation.nextTry = .distantPast
             try txn.updatePending(operation)

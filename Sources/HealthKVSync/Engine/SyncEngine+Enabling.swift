@@ -69,7 +69,7 @@ extension SyncEngine {
     @discardableResult
     public func retry(_ operationID: String) async throws -> Bool {
         try await store.write { txn in
-            guard var operation = try txn.pending().first(where: { $0.id == operationID }) else { return false }
+            guard var operation = try txn.pending(id: operationID) else { return false }
             (operation.state, operation.attempts, operation.nextTry) = (.waiting, 0, .distantPast)
             try txn.updatePending(operation)
             return true
@@ -80,7 +80,7 @@ extension SyncEngine {
     @discardableResult
     public func discard(_ operationID: String) async throws -> Bool {
         try await store.write { txn in
-            guard let operation = try txn.pending().first(where: { $0.id == operationID }) else { return false }
+            guard let operation = try txn.pending(id: operationID) else { return false }
             try txn.removePending(operation)
             return true
         }

@@ -197,13 +197,7 @@ extension PeerSession {
             let state = try txn.state(of: name)
             guard state.isEnabled, state.nextTry.map({ $0 <= now }) ?? true else { return false }
             if followsFeed, try txn.hasUnseenChanges(of: name) { return true }
-            var place: UInt64 = 0
-            while true {
-                let page = try txn.pending(for: name, after: place, limit: 64)
-                if page.contains(where: { $0.state != .quarantined && $0.nextTry <= now }) { return true }
-                guard page.count == 64, let last = page.last else { return false }
-                place = last.sequence
-            }
+            return try txn.pendingGroups(for: name).contains { $0.isDue(at: now) }
         }
     }
 
@@ -227,14 +221,17 @@ extension PeerSession {
             if isCompared { times += plan.pulled.compactMap { state[$0].checkDue } }
             if postponed != nil { times.append(now) }
             if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }
-            let queued = try txn.pending(for: name, after: 0, limit: PeerSession.lookedAt)
-            let waiting = queued.filter { $0.state != .quarantined && $0.nextTry < .distantFuture }.map(\.nextTry)
-            // What could go and did not is held back, and waits for no time.
+            let groups = try txn.pendingGroups(for: name).filter { $0.state != .quarantined }
+            times += groups.map(\.earliest).filter { $0 > now && $0 < .distantFuture }
+            // What could go and did not is held back, and waits for no time; what stands beside it may.
+            let held = groups.filter { $0.isDue(at: now) }
+            let queued = try txn.pending(for: name, in: held, limit: PeerSession.lookedAt)
+            let waiting = queued.map(\.nextTry).filter { $0 < .distantFuture }
             times += waiting.filter { $0 > now }
             if queued.count == PeerSession.lookedAt { times.append(now + slow) }
             // Whoever holds the lease does the work; should it end without giving it back, this one goes on.
             if let foreign {
-                let isWaiting = waiting.contains { $0 <= now }
+                let isWaiting = !held.isEmpty
                 if try isWaiting || followsFeed && txn.hasUnseenChanges(of: name) { times.append(foreign) }
             }
             return times.min()

@@ -109,11 +109,12 @@ struct PageApplier: Sendable {
         guard !foreign.isEmpty else { return }
         var batch = SampleBatch()
         var last: SourceIdentity?
+        let hasLinks = try txn.hasLinks(of: peer)
         for addition in foreign {
             // A version that the peer called otherwise before is held already.
             var sample = addition.sample
             sample.origin = .imported
-            if let link = try txn.link(peer: peer, peerID: addition.peerID) {
+            if hasLinks, let link = try txn.link(peer: peer, peerID: addition.peerID) {
                 sample.id = link.sample
                 // The peer shows it, whatever was known of it before.
                 let isShown = link.isFromElsewhere && sample.syncIdentifier == nil

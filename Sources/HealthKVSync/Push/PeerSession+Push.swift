@@ -14,8 +14,17 @@ extension PeerSession {
             if batch.isAtEnd { break }
             place = batch.last
         }
+        try await settleNextTries()
         try await acknowledgeQueue()
         return report
+    }
+
+    /// What was due and is done leaves long queues with times that are too early: then each commit would look through them again.
+    private func settleNextTries() async throws {
+        let (name, now) = (name, now)
+        let mayBeDue = try store.read { txn in try txn.pendingGroups(for: name).contains { $0.isDue(at: now) } }
+        guard mayBeDue else { return }
+        try await update { txn, _ in try txn.settleNextTries(of: name, at: now) }
     }
 
     private func nextBatch(

@@ -45,8 +45,9 @@ struct PushBatch: Sendable {
     mutating func collect(
         _ peer: String, _ conditions: Conditions, in txn: borrowing ReadTransaction
     ) throws {
+        let groups = try txn.pendingGroups(for: peer).filter { conditions.mayTake($0) }
         while items.count + idle.count < conditions.limit, blocked.count < PushBatch.blockedAtOnce {
-            let page = try txn.pending(for: peer, after: last, limit: 256)
+            let page = try txn.pending(for: peer, in: groups, after: last, limit: 256)
             for operation in page {
                 last = operation.sequence
                 guard conditions.isDue(operation), !taken.contains(operation.sequence) else { continue }
@@ -137,7 +138,19 @@ extension DeletedSample {
     }
 }
 
+extension PendingGroup {
+    /// Whether any of it may be due: what was refused for good never is.
+    func isDue(at now: Instant) -> Bool { state != .quarantined && earliest <= now }
+}
+
 extension PushBatch.Conditions {
+    /// Whether any operation of a group may go, or need not be kept. All others are passed by without a look at them.
+    fileprivate func mayTake(_ group: PendingGroup) -> Bool {
+        guard group.isDue(at: isUrgent ? .distantFuture : now), group.earliest < .distantFuture else { return false }
+        guard let type = group.type else { return true }
+        return !pushes(type) || allows(type)
+    }
+
     fileprivate func isDue(_ operation: PendingOperation) -> Bool {
         operation.state != .quarantined && operation.nextTry < .distantFuture && (isUrgent || operation.nextTry <= now)
     }

@@ -46,14 +46,16 @@ public struct PeerStatus: Sendable, Hashable {
     public var lastWake: Instant?
     /// How the last call ended.
     public var lastWakeResult: String?
+    /// What waits for the peer, by state, type and reason.
+    public var queue = PendingCounts()
+    /// How many operations wait until the user allows a type to be written, by that type.
+    public var waiting: [SampleType: Int] { queue.lackingAccess }
     /// Operations that wait for their turn.
-    public var pending = 0
+    public var pending: Int { queue[.waiting] }
     /// Operations that wait for access, for unlocking, or for slow retries.
-    public var parked = 0
+    public var parked: Int { queue[.parked] }
     /// Operations that were refused for good.
-    public var quarantined = 0
-    /// Those of the parked operations that wait until the user allows a type to be written, by that type.
-    public var waiting: [SampleType: Int] = [:]
+    public var quarantined: Int { queue[.quarantined] }
     /// How many samples were imported of each type.
     public var imported: [SampleType: Int] = [:]
     /// Types whose feed was read to its end.
@@ -101,15 +103,18 @@ extension SampleReading where Self: ~Copyable {
             state.lastSync, state.lastWake, state.lastWakeResult
         )
         (status.skewSeconds, status.issue, status.notices) = (state.skewSeconds, state.issue, state.notices)
-        for operation in try pending(for: peer) {
-            switch operation.state {
-            case .waiting: status.pending += 1
-            case .parked:
-                status.parked += 1
-                if operation.waitsForAccess, let type = operation.accessType { status.waiting[type, default: 0] += 1 }
-            case .quarantined: status.quarantined += 1
-            }
-        }
+        status.queue = try pendingCounts(for: peer)
         return status
+    }
+}
+
+extension PendingCounts {
+    /// What is parked until the user allows a type to be written, by that type.
+    var lackingAccess: [SampleType: Int] {
+        var counts: [SampleType: Int] = [:]
+        for group in groups where group.state == .parked && group.reason == ParkReason.unauthorized.rawValue {
+            if let type = group.type { counts[type, default: 0] += group.count }
+        }
+        return counts
     }
 }

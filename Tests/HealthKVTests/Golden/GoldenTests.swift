@@ -64,7 +64,7 @@ struct GoldenTests {
         #expect(try golden.read { try $0.count() } == fresh.read { try $0.count() })
         #expect(try golden.read { try $0.pending() }.count == 1)
         #expect(try golden.read { try $0.anchors() }.first?.token == [1, 2, 3])
-        #expect(try golden.read { try $0.deletedSample(id: GoldenHistory.id(50)) }?.version == 1)
+        #expect(try golden.read { try $0.deletedSample(id: GoldenHistory.id(50)) }?.isHidden == true)
         #expect(try fresh.check().findings == [])
         try golden.close()
         try fresh.close()

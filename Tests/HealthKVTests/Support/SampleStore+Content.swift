@@ -81,6 +81,8 @@ func tightOptions(_ clock: TestClock? = nil) -> SampleStore.Options {
     options.limits.chunksPerStep = 1
     options.limits.tombstonesPerStep = 10
     options.limits.importLookups = 8
+    options.limits.changeRecords = 12
+    options.limits.changeRecordsPerStep = 5
     options.maintainsWhenIdle = false
     if let clock { options.clock = { clock.now } }
     return options

@@ -46,7 +46,7 @@ enum PendingVerb: Verb {
         console.say("\(action == .retry ? "Requeuing" : "Discarding") \(id) in the store in \(arguments.store).")
         let progress = Progress(arguments, console, unit: "operations", total: 1)
         let changed = try store.write { txn in
-            guard var operation = try txn.pending().first(where: { $0.id == id }) else {
+            guard var operation = try txn.pending(id: id) else {
                 throw Failure(
                     "No operation is called \(id). 'kvinspect pending \(arguments.store)' lists those that wait.")
             }

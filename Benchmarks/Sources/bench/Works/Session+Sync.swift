@@ -20,6 +20,40 @@ extension Session {
         }
         if wants(.pulled), few < settings.samples { try measurePull(settings.samples) }
         if wants(.pulled) { try measureLinks() }
+        if wants(.status) { try measureStatus() }
+    }
+
+    /// How many operations wait while the status is asked for.
+    private static let waiting = 50_000
+
+    /// The status of a sync while very much waits for its peer: apps ask for it at each commit.
+    private func measureStatus() throws {
+        note(Work.status.rawValue)
+        let path = folder + "/waiting"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let phone = try SimulatedPhone()
+        let store = try phone.openStore(path)
+        let engine = phone.engine(store, [.bodyMass: TypePlan(.both), .stepCount: TypePlan(.both)])
+        try blocking { try await engine.enable(SimulatedPhone.peer) }
+        try store.write { txn in
+            for index in 0..<Session.waiting {
+                var operation = PendingOperation(
+                    peer: SimulatedPhone.peer, kind: .save, sample: SampleID(), version: 1)
+                if index % 2 == 0 { (operation.state, operation.reason) = (.parked, "unauthorized") }
+                try txn.enqueue(operation, of: index % 3 == 0 ? .bodyMass : .stepCount)
+            }
+        }
+        var latencies = Latencies()
+        for _ in 0..<1_000 {
+            let start = Stopwatch.now()
+            let status = try engine.status()
+            latencies.add(Stopwatch.now() - start)
+            guard status.pending + status.parked == Session.waiting else {
+                throw BenchFailure("status does not count what waits")
+            }
+        }
+        try store.close()
+        try send(Work.status.rawValue, latencies)
     }
 
     /// Pulls a history from a simulated Apple Health into an empty store.

@@ -1,0 +1,158 @@
+import ColumnFormat
+import Foundation
+import TestSupport
+import Testing
+
+@testable import HealthKV
+
+/// Change records that tell no reader anything any more are forgotten; where they said that something changed stays known.
+@Suite("Condensing the feed")
+struct FeedCondensingTests {
+    private func records(_ store: SampleStore) throws -> Int {
+        try store.read { txn in
+            var count = 0
+            try txn.forEachRecord(ofTable: "changes") { _, _ in count += 1 }
+            return count
+        }
+    }
+
+    @Test("Many edits of one sample leave a few records") func edits() throws {
+        let options = tightOptions()
+        try withStore(options: options) { store throws in
+            var sample = Sample(.bodyMass, 70, .kilogram, at: .day(1))
+            for index in 0..<400 {
+                sample.quantity.value = 70 + Double(index) / 10
+                try store.save(sample)
+                if index % 50 == 0 { while try store.maintain() {} }
+            }
+            while try store.maintain() {}
+            #expect(try records(store) < 30)
+            #expect(try store.feed(since: nil).count == 1)
+        }
+    }
+
+    @Test("Many moves of one sample leave a few records, and each reader is told what it has to do")
+    func moves() throws {
+        var options = tightOptions()
+        options.limits.changeRecordsPerStep = 64
+        try withStore(options: options) { store throws in
+            var sample = Sample(.bodyMass, 70, .kilogram, at: .day(1))
+            try store.save(sample)
+            let token = try store.read { $0.currentToken }
+            for index in 0..<200 {
+                sample.start = .day(2 + index % 40)
+                sample.end = sample.start
+                try store.save(sample)
+            }
+            while try store.maintain() {}
+            #expect(try records(store) < 30)
+            let id = sample.id
+            let changes = try store.feed(since: token)
+            #expect(changes.count == 1)
+            guard case .saved(let last) = changes.first?.kind else {
+                Issue.record("the sample is not told of")
+                return
+            }
+            #expect(last.id == id && last.start == sample.start)
+        }
+    }
+
+    @Test("Readers who began anywhere hold what the store holds, and statistics know where to look again")
+    func readers() throws {
+        for seed in 1...10 as ClosedRange<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            try withStore(options: tightOptions()) { store throws in
+                let types: [SampleType] = [.bodyMass, .stepCount]
+                var ids: [SampleID] = []
+                /// What a reader holds, by id, and where it is.
+                var readers: [(held: [SampleID: Sample], token: ChangeToken?)] = [([:], nil)]
+                for round in 0..<150 {
+                    let type = types[random.number(0..<2)]
+                    let start = Instant.day(random.number(0..<20), random.number(0..<3))
+                    let id = ids.isEmpty || random.number(0..<4) == 0 ? SampleID() : ids[random.number(0..<ids.count)]
+                    switch random.number(0..<12) {
+                    case 0: try store.write { _ = try $0.delete(id: id) }
+                    case 1: try store.write { _ = try $0.purge(id: id) }
+                    case 2 where round % 3 == 0:
+                        let end = start + 3 * 86_400 * Instant.nanosecondsPerSecond
+                        try store.write { _ = try $0.deleteRange(of: type, from: start, to: end) }
+                    default:
+                        var sample =
+                            try store.read { try $0.sample(id: id) }
+                            ?? Sample(type, 1, type == .bodyMass ? .kilogram : .count, at: start, id: id)
+                        sample.quantity.value = Double(random.number(1..<100))
+                        sample.version += Int64(random.number(0..<2)) * 5
+                        if random.number(0..<2) == 0 { (sample.start, sample.end) = (start, start) }
+                        let changed = sample
+                        _ = try? store.write { try $0.save(changed) }
+                        ids.append(id)
+                    }
+                    if random.number(0..<6) == 0 { while try store.maintain() {} }
+                    let index = random.number(0..<readers.count)
+                    try follow(&readers[index], store)
+                    if random.number(0..<10) == 0 { readers.append(readers[index]) }
+                }
+                while try store.maintain() {}
+                let expected = try held(store)
+                for index in readers.indices {
+                    try follow(&readers[index], store)
+                    #expect(readers[index].held == expected, "seed \(seed), reader \(index)")
+                }
+                var new: (held: [SampleID: Sample], token: ChangeToken?) = ([:], nil)
+                try follow(&new, store)
+                #expect(new.held == expected, "seed \(seed)")
+            }
+        }
+    }
+
+    private func held(_ store: SampleStore) throws -> [SampleID: Sample] {
+        var held: [SampleID: Sample] = [:]
+        for type in [SampleType.bodyMass, .stepCount] {
+            for sample in try store.read({ try $0.samples(of: type, includeShadowed: true) }) {
+                held[sample.id] = plain(sample)
+            }
+        }
+        return held
+    }
+
+    private func plain(_ sample: Sample) -> Sample {
+        var sample = sample
+        sample.isShadowed = false
+        return sample
+    }
+
+    private func follow(_ reader: inout (held: [SampleID: Sample], token: ChangeToken?), _ store: SampleStore) throws {
+        var hasMore = true
+        while hasMore {
+            let (token, limit) = (reader.token, 7)
+            let page = try store.read { try $0.changes(since: token, limit: limit) }
+            for change in page.changes {
+                switch change.kind {
+                case .saved(let sample): reader.held[sample.id] = plain(sample)
+                case .deleted(let deleted): reader.held[deleted.id] = nil
+                case .removedRange(let range): reader.held = reader.held.filter { !range.covers($0.value) }
+                case .interrupted: break
+                }
+            }
+            (reader.token, hasMore) = (page.next, page.hasMore)
+        }
+    }
+
+    @Test("What a forgotten record touched is still known to have changed") func spans() throws {
+        try withStore(options: tightOptions()) { store throws in
+            var sample = Sample(.stepCount, 100, .count, at: .day(10))
+            try store.save(sample)
+            let token = try store.read { $0.currentToken }
+            // It leaves the day for another, and from there goes on and on.
+            for index in 0..<100 {
+                (sample.start, sample.end) = (.day(40 + index), .day(40 + index))
+                try store.save(sample)
+            }
+            while try store.maintain() {}
+            var utc = Calendar(identifier: .gregorian)
+            utc.timeZone = .gmt
+            let query = StatisticsQuery(.stepCount, by: .day, from: .day(10), to: .day(11), calendar: utc)
+            #expect(try store.read { try $0.snapshot.touches(query, since: token) })
+        }
+    }
+}
