@@ -59,9 +59,7 @@ extension PeerSession {
                 let operations = stale.enumerated().map { index, sample in
                     PushOperation(sequence: UInt64(index), kind: .delete(DeletedSample(of: sample)))
                 }
-                for outcome in operations.isEmpty ? [] : await peer.push(operations) {
-                    if let reason = outcome.reasonToTryAgain { throw PeerError(.transient, reason) }
-                }
+                if let error = await peer.push(operations).errorToTryAgain { throw error }
             } while cursor != nil
         }
         return true

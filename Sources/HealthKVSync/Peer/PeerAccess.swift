@@ -105,17 +105,22 @@ public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
         case invalid
         /// It may work later: a time-out, a network, a busy database.
         case transient
+        /// The answer breaks the protocol. The engine ignores it whole.
+        case badAnswer
     }
 
     /// What happened.
     public let code: Code
     /// What exactly, for people to read, without any health value.
     public let detail: String
+    /// How long to wait before the next attempt, where the peer knows; `nil` leaves it to the engine.
+    public let retryAfter: Duration?
 
     /// An error; `detail` must not hold a health value.
-    public init(_ code: Code, _ detail: String) {
+    public init(_ code: Code, _ detail: String, retryAfter: Duration? = nil) {
         self.code = code
         self.detail = detail
+        self.retryAfter = retryAfter
     }
 
     public var description: String { "\(code.rawValue): \(detail)" }

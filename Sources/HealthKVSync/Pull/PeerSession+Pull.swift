@@ -45,6 +45,7 @@ extension PeerSession {
             } catch let error as PeerError {
                 // A query that was cancelled did not fail.
                 try Task.checkCancellation()
+                if peer.isInterrupted { throw error }
                 outcome.isWhole = false
                 switch error.code {
                 case .locked:
@@ -80,7 +81,8 @@ extension PeerSession {
             failure.count += 1
             switch error.code {
             case .notDetermined: (failure.count, failure.nextTry) = (1, nil)
-            case .transient, .tokenExpired: failure.nextTry = now + options.delay(afterFailures: failure.count)
+            case .transient, .tokenExpired, .badAnswer:
+                failure.nextTry = now + options.delay(afterFailures: failure.count, asked: error.retryAfter)
             default: failure.nextTry = now + options.slowDelay
             }
             state[type].failure = failure
@@ -162,7 +164,7 @@ extension PeerSession {
         }
         guard let report = applied else { return (PullReport(), false) }
         try options.atStep(.pageCommitted)
-        if let token = page.token { await peer.acknowledge(token, of: type) }
+        if let token = page.token { try await peer.acknowledge(token, of: type) }
         progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
         return (report, page.isDrained)
     }

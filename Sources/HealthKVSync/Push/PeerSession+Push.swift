@@ -103,12 +103,12 @@ extension PeerSession {
         }
         guard !items.isEmpty else { return PushReport() }
         try options.atStep(.pushMarked)
-        let outcomes = await peer.push(items.map(\.sent))
+        let answer = await peer.push(items.map(\.sent))
         try options.atStep(.pushSent)
         let recorder = OutcomeRecorder(peer: name, now: now, options: options, isCancelled: Task.isCancelled)
         let report = try await update { txn, state in
             var recorder = recorder
-            for (item, outcome) in zip(items, outcomes) {
+            for (item, outcome) in zip(items, answer.outcomes) {
                 try recorder.record(outcome, of: item.queued, item.sent, in: &txn, &state)
             }
             if try txn.pending(for: name, after: 0, limit: 1).isEmpty {
@@ -117,6 +117,8 @@ extension PeerSession {
             return recorder.report
         }
         try options.atStep(.outcomesCommitted)
+        // What was not answered is told, and nothing more is sent to a peer that does not answer.
+        if let problem = answer.problem { throw problem }
         return report
     }
 

@@ -22,6 +22,8 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case delayed
         /// A peer's feed went backwards, and it is refused until it is registered anew.
         case peerWentBackwards
+        /// The peer gave an answer that breaks the protocol, and that was ignored.
+        case badAnswer
         /// Another engine, here or in another process, syncs this store with this peer.
         case busyElsewhere
         /// The request was wrong.
@@ -67,7 +69,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case .accessNotDetermined: .requestAccess
         case .locked: .retryOnForeground
         case .unavailable: .hideOption
-        case .delayed, .busyElsewhere: .wait
+        case .delayed, .badAnswer, .busyElsewhere: .wait
         case .peerWentBackwards: .registerAgain
         case .invalid: .reportBug
         }
@@ -82,7 +84,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case .accessRevoked: "Health access was disabled"
         case .locked: "Health data unavailable"
         case .unavailable: "Health data is not available on this device"
-        case .delayed, .busyElsewhere: "Sync delayed"
+        case .delayed, .badAnswer, .busyElsewhere: "Sync delayed"
         case .peerWentBackwards: "The other device was restored from an older copy"
         case .invalid: "Sync failed"
         }
@@ -109,6 +111,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
             case .wentBackwards: .peerWentBackwards
             case .invalid: .invalid
             case .tokenExpired, .transient: .delayed
+            case .badAnswer: .badAnswer
             }
         self.init(code, error.detail, plan: plan)
     }

@@ -14,10 +14,29 @@ extension StorePeer {
         return page
     }
 
-    private func page(behind place: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
+    /// A page that has content, or is the last: what only left that store is passed over, for as long as one call may take.
+    private func page(behind start: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
+        let end = ContinuousClock.now + StorePeer.upkeepBudget
+        var page = try await onePage(behind: start, limit: limit)
+        while page.additions.isEmpty, page.deletions.isEmpty, !page.isDrained, let token = page.token,
+            let place = FeedPlace(token), place != start, ContinuousClock.now < end, !Task.isCancelled
+        {
+            do throws(PeerError) { page = try await onePage(behind: place, limit: limit) } catch {
+                // What was passed over need not be again.
+                if error.code == .transient { return page }
+                throw error
+            }
+        }
+        return page
+    }
+
+    /// How long a call may work for the other store.
+    private static let upkeepBudget: Duration = .seconds(2)
+
+    private func onePage(behind place: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
         if let place, let id = place.deleted {
             try StorePeer.wrapped { _ = try changes(since: place.token, limit: 1) }
-            return try await deletions(at: place.token, after: id, limit: limit, from: place)
+            return try await deletions(at: place.token, after: id, limit: limit)
         }
         let page = try StorePeer.wrapped { try changes(since: place?.token, limit: limit) }
         var (additions, deletions): ([PulledSample], [PulledDeletion]) = ([], [])
@@ -29,7 +48,7 @@ extension StorePeer {
             case .removedRange:
                 // What a mass operation deleted has pages of its own.
                 guard index > 0 else {
-                    return try await self.deletions(at: change.token, after: nil, limit: limit, from: place)
+                    return try await self.deletions(at: change.token, after: nil, limit: limit)
                 }
                 let before = FeedPlace(token: page.changes[index - 1].token)
                 return PullPage(additions: additions, deletions: deletions, token: before.bytes, isDrained: false)
@@ -41,30 +60,30 @@ extension StorePeer {
             isDrained: !page.hasMore)
     }
 
-    /// A page of what a mass operation deleted. Until its steps are done there is nothing to tell, and the place stays where it
-    /// is.
+    /// A page of what a mass operation deleted. Until its steps are done there is nothing to tell.
     private func deletions(
-        at token: ChangeToken, after id: SampleID?, limit: Int, from place: FeedPlace?
+        at token: ChangeToken, after id: SampleID?, limit: Int
     ) async throws(PeerError) -> PullPage {
-        guard try await carryOut(token) else { return PullPage(additions: [], token: place?.bytes, isDrained: false) }
+        try await carryOut(token)
         let page = try StorePeer.wrapped { try other.read { try $0.deletions(at: token, after: id, limit: limit) } }
         return PullPage(
             additions: [], deletions: page.deletions.map { PulledDeletion($0) },
             token: FeedPlace(token: token, deleted: page.next).bytes, isDrained: false)
     }
 
-    /// Carries a mass operation of the other store on for a while. Answers whether its steps are done.
-    private func carryOut(_ token: ChangeToken) async throws(PeerError) -> Bool {
-        let end = ContinuousClock.now + .seconds(1)
+    /// Carries out a mass operation of the other store. Throws where that takes longer than a call may.
+    private func carryOut(_ token: ChangeToken) async throws(PeerError) {
+        let end = ContinuousClock.now + StorePeer.upkeepBudget
         var goesOn = true
         while try StorePeer.wrapped({ try other.read { $0.isUnfinished(removalAt: token) } }) {
             guard goesOn else { throw PeerError(.transient, "the other store cannot carry out a mass deletion") }
-            guard ContinuousClock.now < end, !Task.isCancelled else { return false }
+            guard ContinuousClock.now < end, !Task.isCancelled else {
+                throw PeerError(.transient, "a mass deletion is being carried out", retryAfter: .seconds(1))
+            }
             goesOn = try StorePeer.wrapped { try other.maintain(budget: .milliseconds(50)) }
             // Other work waits for this thread.
             await Task.yield()
         }
-        return true
     }
 
     private func changes(
