@@ -12,6 +12,8 @@ final class BadPeer: Peer {
         var digest: (@Sendable (SyncDigest?) -> SyncDigest?)?
         var types: (@Sendable (Set<SampleType>) -> Set<SampleType>)?
         var forgotten: (@Sendable (Set<SampleID>?) -> Set<SampleID>?)?
+        var acknowledgement: PeerError?
+        var greeting: (@Sendable (PeerGreeting?) -> PeerGreeting?)?
         /// Names of calls that do not return, whatever is done to end them.
         var hanging: Set<String> = []
     }
@@ -23,9 +25,10 @@ final class BadPeer: Peer {
     }
 
     private let inner: any Peer
+    private let limited: PeerLimits
     private let state = Mutex(State())
 
-    init(_ inner: any Peer) { self.inner = inner }
+    init(_ inner: any Peer, limits: PeerLimits = PeerLimits()) { (self.inner, limited) = (inner, limits) }
 
     var name: String { inner.name }
     var traits: PeerTraits { inner.traits }
@@ -55,6 +58,13 @@ final class BadPeer: Peer {
         return script
     }
 
+    var limits: PeerLimits { limited }
+
+    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
+        let script = await begin("greet")
+        let answer = try await inner.greet(greeting)
+        return script.greeting.map { $0(answer) } ?? answer
+    }
     func availability() async -> PeerAvailability {
         _ = await begin("availability")
         return await inner.availability()
@@ -103,9 +113,10 @@ final class BadPeer: Peer {
         let forgotten = try await inner.forgotten(among: samples, since: token)
         return script.forgotten.map { $0(forgotten) } ?? forgotten
     }
-    func acknowledge(_ token: [UInt8], of type: SampleType) async {
-        _ = await begin("acknowledge")
-        await inner.acknowledge(token, of: type)
+    func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
+        let script = await begin("acknowledge")
+        if let error = script.acknowledgement { throw error }
+        try await inner.acknowledge(token, of: type)
     }
     func disconnected(from types: Set<SampleType>) async {
         _ = await begin("disconnected")

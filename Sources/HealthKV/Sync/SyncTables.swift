@@ -123,6 +123,8 @@ extension WriteTransaction {
         let links = try snapshot.records(prefix: PeerKey.peer(name, hashKey) + [0], as: PeerLink.self)
         for link in links { try removeLink(link) }
         try removeTotals(peer: name)
+        // Whoever reads under the name next is not taken for another.
+        try setSyncNote("reader:\(name)", nil)
     }
 
     /// Notes that a peer has seen our changes up to a token. One that is retired stays so: what it missed is forgotten, and

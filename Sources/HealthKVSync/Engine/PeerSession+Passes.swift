@@ -38,6 +38,7 @@ extension PeerSession {
             try await checkEpoch()
             try await followPlan()
             let isLocked = try await checkAvailability() == .locked
+            try await greet()
             let feeds = try feedsToPull(request)
             var pulls = PullOutcome(isLocked: isLocked)
             if !feeds.isEmpty, !isLocked {
@@ -82,6 +83,7 @@ extension PeerSession {
     private func standingIssue(_ isLocked: Bool) throws -> SyncIssue? {
         if isLocked { return issue(.locked, "nothing can be read while the device is locked") }
         let known = try state()
+        if let untold = known.types.values.compactMap(\.unacknowledged?.issue).first { return untold }
         let failures = plan.types.keys.sorted().compactMap { known[$0].failure?.issue }
         if let failed = failures.first(where: { $0.code != .accessNotDetermined }) { return failed }
         // Types that are asked for at a later stage are no issue, as long as something was asked for.

@@ -230,6 +230,6 @@ extension DeletedSample {
         self.init(
             id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,
             version: max(1, sample.version),
-            modified: sample.modified ?? ChangeClock(time: .distantPast, replica: 0))
+            modified: sample.modified ?? ChangeClock(time: .distantPast, replica: 0), group: sample.group)
     }
 }

@@ -21,6 +21,8 @@ actor PeerSession {
     var signals: AsyncStream<Signal>.Continuation?
     /// Whether the pass under way had to read a feed from its beginning.
     var hasBegunAnew = false
+    /// Feeds of the pass under way whose peer could not be told how far they are held.
+    var notTold: Set<SampleType> = []
     /// What a pass was asked for and could not do, where the store does not tell of it.
     let postponed = Mutex<PostponedPass?>(nil)
     /// Wake-ups that wait beside one that was told of.

@@ -224,6 +224,7 @@ extension PeerSession {
             // What failed as a whole is tried again as a whole.
             if let next = state.nextTry { return next }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
+            times += state.types.values.compactMap { $0.unacknowledged?.nextTry }
             if comparesForeign { times += plan.pulled.compactMap { state[$0].checkDue } }
             if postponed != nil { times.append(now) }
             if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }

@@ -4,7 +4,7 @@ import Synchronization
 /// Keeps a store in step with its peers.
 ///
 /// ```swift
-/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)])
+/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup"), plan: .everything)])
 /// try await sync.enable("backup")
 /// sync.start()                                         // follows changes until stop()
 /// ```

@@ -23,11 +23,16 @@ extension PullPage {
         let limit = AnswerLimits.samples(request.limit)
         try require(additions.count <= limit && deletions.count <= limit, "a page has more than \(limit) entries")
         try require(token?.count ?? 0 <= AnswerLimits.placeBytes, "a token is too long")
+        try require(isDrained || token != nil, "more is left, and there is no place")
+        try require(!isSnapshot || !isDrained && deletions.isEmpty, "a snapshot has an end or deletions of its own")
         try checkSamples(additions, of: request.type, traits)
         for deletion in deletions {
+            let texts = [deletion.syncIdentifier, deletion.group]
+            let isShort = texts.allSatisfy { $0?.utf8.count ?? 0 <= AnswerLimits.placeBytes }
+            try require(isShort, "a deletion has a text that is too long")
             guard traits.keepsRecords else { continue }
-            try require(deletion.record != nil, "a deletion has no record")
-            try require(deletion.record?.id == deletion.peerID, "a deletion has another id than its record")
+            let isSame = deletion.record.map { PulledDeletion($0) == deletion } ?? false
+            try require(isSame, "a deletion says something else than its record")
             try require(
                 request.type == .every || deletion.record?.type == request.type, "a deletion is of another type")
         }
@@ -76,6 +81,12 @@ extension DailyTotalRequest {
             guard let unit = type.canonicalUnit else { continue }
             try require((try? quantity.value(in: unit)) != nil, "a total has a unit of another dimension")
         }
+    }
+}
+
+extension PeerGreeting {
+    func check() throws(PeerError) {
+        try require(oldest > 0 && oldest <= version, "a greeting has no version of the protocol")
     }
 }
 

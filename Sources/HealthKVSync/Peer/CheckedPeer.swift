@@ -6,6 +6,7 @@ import Synchronization
 final class CheckedPeer: Sendable {
     let name: String
     let traits: PeerTraits
+    private let limits: PeerLimits
     private let inner: any Peer
     private let deadline: CallDeadline
     private let limit: Duration
@@ -14,7 +15,7 @@ final class CheckedPeer: Sendable {
 
     init(_ peer: any Peer, _ options: SyncOptions) {
         inner = peer
-        (name, traits) = (peer.name, peer.traits)
+        (name, traits, limits) = (peer.name, peer.traits, peer.limits)
         deadline = CallDeadline(options)
         (limit, authorizationLimit) = (options.callDeadline, options.authorizationDeadline)
     }
@@ -36,6 +37,15 @@ final class CheckedPeer: Sendable {
     /// Whether no call may begin, because the sync is being ended.
     var isInterrupted: Bool { deadline.isInterrupted }
     // MARK: Access
+
+    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
+        let inner = inner
+        let answer = try await deadline.run("greet", within: limit) { () throws(PeerError) in
+            try await inner.greet(greeting)
+        }
+        try answer?.check()
+        return answer
+    }
 
     func availability() async throws(PeerError) -> PeerAvailability {
         let inner = inner
@@ -63,13 +73,14 @@ final class CheckedPeer: Sendable {
 
     // MARK: Reading
 
-    func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
-        let inner = inner
+    func pull(_ asked: PullRequest) async throws(PeerError) -> PullPage {
+        var request = asked
+        request.limit = limits.page(request.limit)
+        let (inner, sent) = (inner, request)
         let page = try await deadline.run("pull", within: limit) { () throws(PeerError) in
-            try await inner.pull(request)
+            try await inner.pull(sent)
         }
         try page.check(request, traits)
-        if !page.isDrained, page.token == nil { throw PeerError(.badAnswer, "more is left, and there is no place") }
         try noteProgress(
             "\(request.type) \(request.from?.nanoseconds ?? .min)", from: request.token,
             to: page.isDrained ? nil : page.token,
@@ -77,10 +88,12 @@ final class CheckedPeer: Sendable {
         return page
     }
 
-    func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
-        let inner = inner
+    func enumerate(_ asked: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
+        var request = asked
+        request.limit = limits.page(request.limit)
+        let (inner, sent) = (inner, request)
         let page = try await deadline.run("enumerate", within: limit) { () throws(PeerError) in
-            try await inner.enumerate(request)
+            try await inner.enumerate(sent)
         }
         try page.check(request, traits)
         let window = "\(request.window.from.nanoseconds) \(request.window.to.nanoseconds)"
@@ -139,14 +152,30 @@ final class CheckedPeer: Sendable {
 
     func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
         let inner = inner
-        try await deadline.run("acknowledge", within: limit) { await inner.acknowledge(token, of: type) }
+        try await deadline.run("acknowledge", within: limit) { () throws(PeerError) in
+            try await inner.acknowledge(token, of: type)
+        }
     }
 
     // MARK: Writing
 
-    /// Sends operations. Where the peer gives no answer, or one that does not fit them, nothing is known of any of them.
+    /// Sends operations, as many at once as the peer takes.
     func push(_ operations: [PushOperation]) async -> Answer {
-        guard !operations.isEmpty else { return Answer(outcomes: []) }
+        var answer = Answer(outcomes: [])
+        for part in limits.parts(of: operations) {
+            guard answer.problem == nil else {
+                answer.outcomes += part.map { _ in .failed(reason: "what was sent before it was not answered") }
+                continue
+            }
+            let next = await pushAtOnce(Array(part))
+            answer.outcomes += next.outcomes
+            answer.problem = next.problem
+        }
+        return answer
+    }
+
+    /// Where the peer gives no answer, or one that does not fit the operations, nothing is known of any of them.
+    private func pushAtOnce(_ operations: [PushOperation]) async -> Answer {
         let inner = inner
         do throws(PeerError) {
             let outcomes = try await deadline.run("push", within: limit) { await inner.push(operations) }

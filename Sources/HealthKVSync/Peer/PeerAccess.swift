@@ -13,7 +13,7 @@ public enum PeerAvailability: String, Sendable, Hashable, Codable {
 }
 
 /// Access that the user is asked for.
-public struct AuthorizationRequest: Sendable, Hashable {
+public struct AuthorizationRequest: Sendable, Hashable, Codable {
     /// Types to read.
     public var read: Set<SampleType>
     /// Types to write.
@@ -83,7 +83,7 @@ public struct TypeAuthorization: Sendable, Hashable, Codable {
 }
 
 /// Why a peer could not answer. It never carries a health value.
-public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct PeerError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
     /// What happened, for the engine to decide by. Raw values are stable.
     public enum Code: String, Sendable, Hashable, Codable {
         /// The user was not asked for access yet.
@@ -107,6 +107,8 @@ public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
         case transient
         /// The answer breaks the protocol. The engine ignores it whole.
         case badAnswer
+        /// The name under which the store greets is another one's: each device needs a name of its own.
+        case nameTaken
     }
 
     /// What happened.

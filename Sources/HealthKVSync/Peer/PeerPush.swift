@@ -1,9 +1,9 @@
 import HealthKV
 
 /// One thing that a peer is to do.
-public struct PushOperation: Sendable, Hashable {
+public struct PushOperation: Sendable, Hashable, Codable {
     /// What to do.
-    public enum Kind: Sendable, Hashable {
+    public enum Kind: Sendable, Hashable, Codable {
         /// Hold this sample in place of any earlier version of it. Its version is the one to send, which may be above the
         /// store's own; its sync identifier is always set.
         case save(Sample)
@@ -67,7 +67,7 @@ extension PushOperation.Kind {
 }
 
 /// How an operation ended.
-public enum PushOutcome: Sendable, Hashable {
+public enum PushOutcome: Sendable, Hashable, Codable {
     /// Done, or done before. A peer that mints ids says what it calls the sample now; the engine takes that as provisional until it
     /// was pulled back.
     case done(peerID: SampleID? = nil)

@@ -23,13 +23,13 @@ extension PeerSession {
         if peer.traits.hasOneFeed {
             let isPlanned = !plan.pulled.isEmpty || plan.others != nil
             let isAsked = request.pulls && request.types?.isEmpty != true
-            return isPlanned && isAsked ? [.every] : []
+            return isPlanned && (isAsked || isDue(known[.every].unacknowledged)) ? [.every] : []
         }
         return plan.types.keys.filter { type in
             let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
             // What is only sent is read once, to adopt what an earlier installation left.
             if plan.types[type]?.pulls == false { return request.pulls && !known[type].isAdopted }
-            return request.pulls && isAsked || isDue(known[type].failure)
+            return request.pulls && isAsked || isDue(known[type].failure) || isDue(known[type].unacknowledged)
         }.sorted()
     }
 
@@ -37,6 +37,7 @@ extension PeerSession {
     func pullAll(_ feeds: [SampleType]) async throws -> PullOutcome {
         let name = name
         var outcome = PullOutcome(isWhole: true)
+        notTold = []
         hasBegunAnew = try store.read { try $0.anchors(of: name) }.isEmpty
         for type in feeds {
             do {
@@ -137,6 +138,7 @@ extension PeerSession {
         try options.atStep(.pagePulled)
         let isStill = page.isDrained && page.additions.isEmpty && page.deletions.isEmpty
         if isStill, known.isDrained, known.isAdopted, page.token == nil || page.token == anchor?.token {
+            if let token = anchor?.token, known.unacknowledged != nil { try await acknowledge(token, type) }
             return (PullReport(), true)
         }
         let applier = try applier(type, known)
@@ -164,9 +166,34 @@ extension PeerSession {
         }
         guard let report = applied else { return (PullReport(), false) }
         try options.atStep(.pageCommitted)
-        if let token = page.token { try await peer.acknowledge(token, of: type) }
+        // The tail of a snapshot begins where the snapshot does: until then nothing is seen to its end.
+        if let token = page.token, !page.isSnapshot { try await acknowledge(token, type) }
         progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
         return (report, page.isDrained)
+    }
+
+    /// Tells the peer how far its feed is held. Where that fails, the pull goes on: what is held is held, and the peer is told
+    /// later.
+    private func acknowledge(_ token: [UInt8], _ type: SampleType) async throws {
+        // One that does not hear it is not told again with each page.
+        guard !notTold.contains(type) else { return }
+        do throws(PeerError) {
+            try await peer.acknowledge(token, of: type)
+        } catch {
+            try Task.checkCancellation()
+            if peer.isInterrupted { throw error }
+            notTold.insert(type)
+            let (now, options, issue, asked) = (now, options, SyncIssue(error, plan: plan), error.retryAfter)
+            try await update { _, state in
+                var failure = state[type].unacknowledged ?? PullFailure(issue: issue)
+                (failure.issue, failure.count) = (issue, failure.count + 1)
+                failure.nextTry = now + options.delay(afterFailures: failure.count, asked: asked)
+                state[type].unacknowledged = failure
+            }
+            return
+        }
+        guard try state()[type].unacknowledged != nil else { return }
+        try await update { _, state in state[type].unacknowledged = nil }
     }
 
     func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {

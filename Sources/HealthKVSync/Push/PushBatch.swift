@@ -87,13 +87,6 @@ struct PushBatch: Sendable {
     }
 }
 
-extension DeletedSample {
-    fileprivate func raised(to version: Int64) -> DeletedSample {
-        DeletedSample(
-            id: id, type: type, source: source, syncIdentifier: syncIdentifier, version: version, modified: modified)
-    }
-}
-
 extension PushBatch.Conditions {
     fileprivate func isDue(_ operation: PendingOperation) -> Bool {
         operation.state != .quarantined && (isUrgent || operation.nextTry <= now)

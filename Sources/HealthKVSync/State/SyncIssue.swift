@@ -24,6 +24,8 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case peerWentBackwards
         /// The peer gave an answer that breaks the protocol, and that was ignored.
         case badAnswer
+        /// Another device syncs with the peer under the same name, which hides from each what the other has.
+        case nameTaken
         /// Another engine, here or in another process, syncs this store with this peer.
         case busyElsewhere
         /// The request was wrong.
@@ -71,7 +73,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case .unavailable: .hideOption
         case .delayed, .badAnswer, .busyElsewhere: .wait
         case .peerWentBackwards: .registerAgain
-        case .invalid: .reportBug
+        case .invalid, .nameTaken: .reportBug
         }
     }
 
@@ -86,6 +88,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case .unavailable: "Health data is not available on this device"
         case .delayed, .badAnswer, .busyElsewhere: "Sync delayed"
         case .peerWentBackwards: "The other device was restored from an older copy"
+        case .nameTaken: "Another device syncs under the same name"
         case .invalid: "Sync failed"
         }
     }
@@ -112,6 +115,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
             case .invalid: .invalid
             case .tokenExpired, .transient: .delayed
             case .badAnswer: .badAnswer
+            case .nameTaken: .nameTaken
             }
         self.init(code, error.detail, plan: plan)
     }

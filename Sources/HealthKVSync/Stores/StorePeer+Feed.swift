@@ -38,7 +38,7 @@ extension StorePeer {
             try StorePeer.wrapped { _ = try changes(since: place.token, limit: 1) }
             return try await deletions(at: place.token, after: id, limit: limit)
         }
-        let page = try StorePeer.wrapped { try changes(since: place?.token, limit: limit) }
+        let page = try StorePeer.wrapped { () throws in try changes(since: place?.token, limit: limit) }
         var (additions, deletions): ([PulledSample], [PulledDeletion]) = ([], [])
         for (index, change) in page.changes.enumerated() {
             switch change.kind {
@@ -93,6 +93,7 @@ extension StorePeer {
             let page = try other.read { try $0.changes(since: nil, limit: limit) }
             return (page.changes, page.next, page.hasMore)
         }
+        let ourName = try ourName()
         return try other.read { txn in
             let here = txn.currentToken
             if token.store == here.store, token.epoch == here.epoch, token.commit > here.commit {
@@ -101,10 +102,13 @@ extension StorePeer {
             guard token.store == here.store, token.epoch == here.epoch else {
                 throw PeerError(.tokenExpired, "the store was restored")
             }
-            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since.
+            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since. A
+            // token behind what we have read is that of an older copy of us, which has seen neither.
             let seen = try txn.peer(ourName)?.acknowledged ?? token
             let isOfHere = seen.store == token.store && seen.epoch == token.epoch
-            let page = try txn.changes(since: isOfHere ? max(seen, token) : token, limit: limit)
+            let read = try txn.reader(ourName).read
+            let isOlder = read.map { $0.store == token.store && $0.epoch == token.epoch && token < $0 } ?? false
+            let page = try txn.changes(since: isOfHere && !isOlder ? max(seen, token) : token, limit: limit)
             // A commit without changes is no news, and no place to keep, for whoever has seen all of those before.
             let isNews = !page.changes.isEmpty || page.hasMore || token.ordinal < .max
             return (page.changes, isNews ? page.next : token, page.hasMore)
@@ -115,38 +119,46 @@ extension StorePeer {
 // The other store keeps tombstones for us, as long as we are not silent for too long (SEMANTICS C27).
 extension StorePeer {
     /// The other store keeps tombstones until we have seen them.
-    public func acknowledge(_ token: [UInt8], of type: SampleType) async {
+    public func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
         // Midway in a mass deletion nothing is seen to its end.
         guard let place = FeedPlace(token), place.deleted == nil else { return }
-        let (ourName, token) = (ourName, place.token)
+        let (ourName, token) = (try ourName(), place.token)
         if let known = try? other.read({ try $0.peer(ourName) }), !known.isRetired, let seen = known.acknowledged,
             seen >= token, seen.store == token.store, seen.epoch == token.epoch
         {
             return
         }
-        // Where it is not kept, the next one is.
-        _ = try? await other.write { txn in
-            try txn.acknowledge(peer: ourName, token)
-            try txn.endRetirement(of: ourName)
+        try await StorePeer.wrapped {
+            try await other.write { txn in
+                try txn.acknowledge(peer: ourName, token)
+                try txn.endRetirement(of: ourName)
+                var reader = try txn.reader(ourName)
+                reader.read = token
+                try txn.setReader(reader, ourName)
+            }
         }
     }
 
     /// Whoever reads is not silent, even where nothing is new. A place that the other store still knows lacks no deletion.
     private func noteReader() async {
-        let (ourName, now) = (ourName, other.now)
-        guard let known = try? other.read({ try $0.peer(ourName) }), known.isRetired || now > known.lastSeen + .days(1)
+        let now = other.now
+        guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }), known.isRetired || now > known.lastSeen + .days(1)
         else { return }
         _ = try? await other.write { try $0.endRetirement(of: ourName) }
     }
 
     /// Whoever begins anew was installed anew or restored: what it has seen once counts no more.
     private func beginAnew() async {
-        let ourName = ourName
-        guard let known = try? other.read({ try $0.peer(ourName) }), known.acknowledged != nil else { return }
+        guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }),
+            known.acknowledged != nil
+        else { return }
         _ = try? await other.write { txn in
             guard var known = try txn.peer(ourName) else { return }
             known.acknowledged = nil
             try txn.setPeer(known)
+            var reader = try txn.reader(ourName)
+            reader.read = nil
+            try txn.setReader(reader, ourName)
         }
     }
 
