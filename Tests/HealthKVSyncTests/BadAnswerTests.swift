@@ -210,9 +210,12 @@ struct BadAnswerTests {
         #expect(throws: PeerError.self) { try progress.note("feed", from: [2], to: [1], isEmpty: false) }
     }
 
-    @Test("A page that breaks the protocol is ignored whole", arguments: [
-        "type", "owners", "token",
-    ]) func pages(kind: String) async throws {
+    @Test(
+        "A page that breaks the protocol is ignored whole",
+        arguments: [
+            "type", "owners", "token",
+        ]) func pages(kind: String) async throws
+    {
         let trial = try Trial()
         try await trial.engine.enable(trial.bench.peer)
         try await trial.sync()
@@ -238,9 +241,12 @@ struct BadAnswerTests {
         try trial.bench.finish()
     }
 
-    @Test("An enumeration that breaks the protocol is ignored whole, and told", arguments: [
-        "type", "window", "order", "cursor", "unmoved",
-    ]) func enumerations(kind: String) async throws {
+    @Test(
+        "An enumeration that breaks the protocol is ignored whole, and told",
+        arguments: [
+            "type", "window", "order", "cursor", "unmoved",
+        ]) func enumerations(kind: String) async throws
+    {
         let trial = try Trial()
         trial.bench.health.save(trial.bench.scale(80, hour: 1))
         trial.bench.health.save(trial.bench.scale(81, hour: 2))
@@ -289,9 +295,12 @@ struct BadAnswerTests {
         try trial.bench.finish()
     }
 
-    @Test("A record without a record, digests of nothing and names of no type are ignored", arguments: [
-        "deletion", "digest", "types", "two ids",
-    ]) func records(kind: String) async throws {
+    @Test(
+        "A record without a record, digests of nothing and names of no type are ignored",
+        arguments: [
+            "deletion", "digest", "types", "two ids",
+        ]) func records(kind: String) async throws
+    {
         let trial = try StoreTrial()
         try trial.save(2)
         let gone = Sample(.bodyMass, 90, .kilogram, at: trial.clock.now)
@@ -330,9 +339,12 @@ struct BadAnswerTests {
 
     // MARK: Calls that do not return
 
-    @Test("A sync comes to its end though a call never returns, and tells it", arguments: [
-        "availability", "authorization", "enumerate", "pull", "push", "acknowledge", "dailyTotals",
-    ]) func deadline(call: String) async throws {
+    @Test(
+        "A sync comes to its end though a call never returns, and tells it",
+        arguments: [
+            "availability", "authorization", "enumerate", "pull", "push", "acknowledge", "dailyTotals",
+        ]) func deadline(call: String) async throws
+    {
         let trial = try Trial(SyncPlan(types: [.bodyMass: TypePlan(.both, keepsDailyTotals: true)]))
         try await trial.engine.enable(trial.bench.peer)
         _ = try trial.bench.save(72)
@@ -391,9 +403,12 @@ struct BadAnswerTests {
         try trial.bench.finish()
     }
 
-    @Test("Disabling, disconnecting and stopping wait for no call that never returns", arguments: [
-        "disable", "disconnect", "stop", "cancel",
-    ]) func ending(how: String) async throws {
+    @Test(
+        "Disabling, disconnecting and stopping wait for no call that never returns",
+        arguments: [
+            "disable", "disconnect", "stop", "cancel",
+        ]) func ending(how: String) async throws
+    {
         let trial = try Trial()
         try await trial.engine.enable(trial.bench.peer)
         try await trial.sync()
@@ -457,7 +472,8 @@ struct BadAnswerTests {
         try trial.finish()
     }
 
-    @Test("Operations that a busy peer puts off count no attempt, and wait as long as it says") func busy() async throws {
+    @Test("Operations that a busy peer puts off count no attempt, and wait as long as it says") func busy() async throws
+    {
         let trial = try Trial()
         try await trial.engine.enable(trial.bench.peer)
         try await trial.sync()

@@ -5,6 +5,7 @@ import Synchronization
 final class BadPeer: Peer {
     /// What becomes of answers; nothing unless it is given.
     struct Script: Sendable {
+        var operations: (@Sendable ([PushOperation]) -> Void)?
         var outcomes: (@Sendable ([PushOutcome]) -> [PushOutcome])?
         var page: (@Sendable (PullPage, PullRequest) -> PullPage)?
         var enumeration: (@Sendable (EnumerationPage, EnumerationRequest) -> EnumerationPage)?
@@ -89,6 +90,7 @@ final class BadPeer: Peer {
     }
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         let script = await begin("push")
+        script.operations?(operations)
         let outcomes = await inner.push(operations)
         return script.outcomes?(outcomes) ?? outcomes
     }

@@ -3,7 +3,9 @@ import HealthKVSync
 // Enumeration, digests, totals, calls.
 extension PeerConformance {
     static let rest = [
-        PeerRule("greeting", "a greeting has the same answer each time, and a second reader is told that a name is taken", greeting),
+        PeerRule(
+            "greeting", "a greeting has the same answer each time, and a second reader is told that a name is taken",
+            greeting),
         PeerRule("enumeration", "an enumeration is whole, the latest first, within its window", enumeration),
         PeerRule("equal-starts", "samples that start at once are all enumerated, however long the pages", equalStarts),
         PeerRule("digests", "equal content has equal digests", digests),

@@ -7,7 +7,8 @@ extension PeerConformance {
         PeerRule("same-token", "the same token gives the same again, as after a crash", sameToken),
         PeerRule("acknowledged", "acknowledging a place forgets nothing that lies behind it", acknowledged),
         PeerRule(
-            "older-token", "a token older than what was acknowledged gives all that is behind it, or expires", olderToken),
+            "older-token", "a token older than what was acknowledged gives all that is behind it, or expires",
+            olderToken),
         PeerRule("meanwhile", "what happens while a feed is first read is told by its end", meanwhile),
         PeerRule("reopened", "a token holds for the peer that the next process makes", reopened),
         PeerRule("forgotten", "what the peer holds is not said to be deleted and forgotten", forgotten),

@@ -83,7 +83,7 @@ extension PeerSession {
     private func standingIssue(_ isLocked: Bool) throws -> SyncIssue? {
         if isLocked { return issue(.locked, "nothing can be read while the device is locked") }
         let known = try state()
-        if let untold = known.types.values.compactMap(\.unacknowledged?.issue).first { return untold }
+        if let untold = feeds.sorted().compactMap({ known[$0].unacknowledged?.issue }).first { return untold }
         let failures = plan.types.keys.sorted().compactMap { known[$0].failure?.issue }
         if let failed = failures.first(where: { $0.code != .accessNotDetermined }) { return failed }
         // Types that are asked for at a later stage are no issue, as long as something was asked for.
@@ -109,6 +109,9 @@ extension PeerSession {
             // Nothing tells when it is unlocked; who comes to the foreground asks at once.
             for (type, item) in state.types where item.failure?.nextTry.map({ $0 <= now }) ?? false {
                 state.types[type]?.failure?.nextTry = now + slow
+            }
+            for (type, item) in state.types where item.unacknowledged?.nextTry.map({ $0 <= now }) ?? false {
+                state.types[type]?.unacknowledged?.nextTry = now + slow
             }
         }
         var noted = known

@@ -215,7 +215,7 @@ extension PeerSession {
     /// When something is to be tried again by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
-        let (plan, slow, comparesForeign) = (plan, options.slowDelay, comparesForeign)
+        let (plan, slow, comparesForeign, feeds) = (plan, options.slowDelay, comparesForeign, feeds)
         let foreign = try foreignLease()
         let postponed = postponed.withLock { $0 }
         let due: Instant? = try store.read { txn in
@@ -224,7 +224,7 @@ extension PeerSession {
             // What failed as a whole is tried again as a whole.
             if let next = state.nextTry { return next }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
-            times += state.types.values.compactMap { $0.unacknowledged?.nextTry }
+            times += feeds.compactMap { state[$0].unacknowledged?.nextTry }
             if comparesForeign { times += plan.pulled.compactMap { state[$0].checkDue } }
             if postponed != nil { times.append(now) }
             if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }

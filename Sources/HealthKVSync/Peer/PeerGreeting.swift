@@ -46,7 +46,8 @@ extension PeerSession {
         let ours = try PeerGreeting(store)
         guard let theirs = try await peer.greet(ours) else { return }
         guard ours.speaks(with: theirs) else {
-            throw PeerError(.invalid, "the peer speaks version \(theirs.version) of the protocol, and none that is known")
+            throw PeerError(
+                .invalid, "the peer speaks version \(theirs.version) of the protocol, and none that is known")
         }
         guard !theirs.isSameStore(as: ours) else { throw PeerError(.invalid, "the peer is the store itself") }
         var known = theirs

@@ -21,16 +21,22 @@ extension PeerSession {
             return request.isUrgent || failure.nextTry.map { $0 <= now } ?? false
         }
         if peer.traits.hasOneFeed {
-            let isPlanned = !plan.pulled.isEmpty || plan.others != nil
             let isAsked = request.pulls && request.types?.isEmpty != true
-            return isPlanned && (isAsked || isDue(known[.every].unacknowledged)) ? [.every] : []
+            return feeds.filter { isAsked || isDue(known[$0].unacknowledged) }
         }
-        return plan.types.keys.filter { type in
+        return feeds.filter { type in
+            if isDue(known[type].unacknowledged) { return true }
             let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
             // What is only sent is read once, to adopt what an earlier installation left.
             if plan.types[type]?.pulls == false { return request.pulls && !known[type].isAdopted }
-            return request.pulls && isAsked || isDue(known[type].failure) || isDue(known[type].unacknowledged)
+            return request.pulls && isAsked || isDue(known[type].failure)
         }.sorted()
+    }
+
+    /// The feeds that the plan has, one for each type or one for all.
+    nonisolated var feeds: [SampleType] {
+        guard peer.traits.hasOneFeed else { return Array(plan.types.keys) }
+        return plan.pulled.isEmpty && plan.others == nil ? [] : [.every]
     }
 
     /// Pulls each feed to its end. One that cannot be read does not keep the others from being.
@@ -87,6 +93,8 @@ extension PeerSession {
             default: failure.nextTry = now + options.slowDelay
             }
             state[type].failure = failure
+            // What cannot be read cannot be acknowledged by itself.
+            state[type].unacknowledged?.nextTry = failure.nextTry
         }
     }
 

@@ -105,7 +105,8 @@ extension PeerSession {
         try options.atStep(.pushMarked)
         let answer = await peer.push(items.map(\.sent))
         try options.atStep(.pushSent)
-        let recorder = OutcomeRecorder(peer: name, now: now, options: options, isCancelled: Task.isCancelled)
+        let isCancelled = Task.isCancelled || peer.isInterrupted
+        let recorder = OutcomeRecorder(peer: name, now: now, options: options, isCancelled: isCancelled)
         let report = try await update { txn, state in
             var recorder = recorder
             for (item, outcome) in zip(items, answer.outcomes) {

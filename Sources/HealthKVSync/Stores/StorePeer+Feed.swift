@@ -142,7 +142,8 @@ extension StorePeer {
     /// Whoever reads is not silent, even where nothing is new. A place that the other store still knows lacks no deletion.
     private func noteReader() async {
         let now = other.now
-        guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }), known.isRetired || now > known.lastSeen + .days(1)
+        guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }),
+            known.isRetired || now > known.lastSeen + .days(1)
         else { return }
         _ = try? await other.write { try $0.endRetirement(of: ourName) }
     }
