@@ -35,7 +35,8 @@ public struct DeletedSample: Sendable, Hashable, Codable {
     public let version: Int64
     /// When and where it was deleted: what a peer compares with its own version.
     public let modified: ChangeClock
-    /// The group that it belonged to, such as a meal; `nil` where it had none, or nobody says so.
+    /// The group that it belonged to, such as a meal; `nil` where it had none, or nobody says so. Like the sync identifier it is
+    /// kept until every peer has heard of the deletion.
     public let group: String?
 
     /// A deletion as another store, or whoever keeps such records, tells of it.
