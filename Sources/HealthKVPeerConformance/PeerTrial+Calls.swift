@@ -45,7 +45,11 @@ extension PeerTrial {
 
     /// Pushes what is in order, one operation after another in one call, and demands that it comes to its end.
     @discardableResult
-    func push(_ kinds: PushOperation.Kind...) async throws -> [PushOutcome] {
+    func push(_ kinds: PushOperation.Kind...) async throws -> [PushOutcome] { try await push(kinds) }
+
+    /// Pushes operations in one call.
+    @discardableResult
+    func push(_ kinds: [PushOperation.Kind]) async throws -> [PushOutcome] {
         try await push(kinds.enumerated().map { PushOperation(sequence: UInt64($0), kind: $1) })
     }
 

@@ -68,7 +68,7 @@ extension PushOutcome {
     var reason: String? {
         switch self {
         case .refused(let reason), .failed(let reason), .unknown(let reason): reason
-        case .done, .superseded, .parked: nil
+        case .done, .superseded, .parked, .busy: nil
         }
     }
 }

@@ -15,7 +15,7 @@ public enum SampleOrder: String, Sendable {
 }
 
 /// A half-open range of time. An inverted one is empty.
-public struct TimeRange: Hashable, Sendable {
+public struct TimeRange: Hashable, Sendable, Codable {
     /// The first instant inside; ``Instant/distantPast`` for no bound.
     public var from: Instant
     /// The first instant behind it; ``Instant/distantFuture`` for no bound.

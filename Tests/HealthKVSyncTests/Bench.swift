@@ -71,6 +71,9 @@ struct Bench {
         var options = SyncOptions()
         options.clock = clock.sync
         options.random = { 0.5 }
+        // Time that a test lets pass is not that of a call.
+        options.callClock = ManualClock().sync
+        options.callGrace = .milliseconds(50)
         // Engines of a test stand for one app that was started anew.
         options.holder = "app"
         change(&options)

@@ -8,6 +8,7 @@ final class FaultyPeer: Peer {
         var token: [UInt8]?
         var late: [PushOperation] = []
         var acknowledged = false
+        var read: [UInt8]?
         var buried: Set<SampleID> = []
         var given: Set<[UInt8]> = []
     }
@@ -45,7 +46,20 @@ final class FaultyPeer: Peer {
     func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
         fault == .callsAllForgotten ? Set(samples.map(\.id)) : nil
     }
-    func acknowledge(_ token: [UInt8], of type: SampleType) async { memory.withLock { $0.acknowledged = true } }
+    func acknowledge(_ token: [UInt8], of type: SampleType) async {
+        memory.withLock { memory in
+            memory.acknowledged = true
+            memory.read = token
+        }
+    }
+    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
+        switch fault {
+        case .isSomebodyElseEachTime: PeerGreeting(store: SampleID(), replica: 1, epoch: 1)
+        case .welcomesAll: PeerGreeting(store: SampleID(high: 7, low: 7), replica: 1, epoch: 1)
+        default: nil
+        }
+    }
+    var limits: PeerLimits { fault == .takesLessThanItSays ? PeerLimits(operations: 300) : inner.limits }
 
     // MARK: Reading
 
@@ -54,6 +68,9 @@ final class FaultyPeer: Peer {
         switch fault {
         case .takesAnyToken where request.token == [1, 2, 3]: asked.token = nil
         case .keepsItsOwnPlace: asked.token = memory.withLock { $0.token } ?? request.token
+        case .skipsWhatWasAcknowledged:
+            // All that it has is told, up to where the reader once was.
+            if request.token != nil { asked.token = memory.withLock { $0.read } ?? request.token }
         case .ignoresTheBound: asked.from = nil
         case .forgetsTokensAtTheEnd:
             if let token = request.token, !memory.withLock({ $0.given.contains(token) }) { asked.token = nil }
@@ -77,6 +94,9 @@ final class FaultyPeer: Peer {
             page.additions = page.additions.map { spoiled($0) }
         case .endsEarly: page.isDrained = true
         case .anchorSkips: if !page.isDrained { page.token = page.token.map { skipping($0) } }
+        case .snapshotWithoutTail: if !page.isDrained { takeSnapshot(&page) }
+        case .confusesGroups:
+            for index in page.deletions.indices { page.deletions[index].group = "lunch" }
         case .doubles: page.additions += page.additions.prefix(1)
         case .reorders: page.additions.reverse()
         case .dropsDeletions: page.deletions = []
@@ -100,6 +120,13 @@ final class FaultyPeer: Peer {
         return pulled
     }
 
+    /// All that is there on one page, and the tail is said to begin where the snapshot ends, one event too late.
+    private func takeSnapshot(_ page: inout PullPage) {
+        page.additions = health.live.filter { $0.sample.type == .bodyMass }.map { PulledSample($0.sample) }
+        page.isSnapshot = true
+        page.token = Array("1:\(page.additions.count + 1)".utf8)
+    }
+
     /// The place one event further on.
     private func skipping(_ token: [UInt8]) -> [UInt8] {
         let parts = String(decoding: token, as: UTF8.self).split(separator: ":").compactMap { Int($0) }
@@ -119,6 +146,8 @@ final class FaultyPeer: Peer {
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         switch fault {
         case .inventsOutcomes where operations.isEmpty: return [.done()]
+        case .takesLessThanItSays where operations.count > 250:
+            return operations.map { _ in .failed(reason: "too many") }
         case .answersBeforeItPushes:
             let late = memory.withLock { memory in
                 let late = memory.late

@@ -67,7 +67,7 @@ struct MassDeletionTests {
         let there = try Bench.makeStore(clock)
         try await fill(there, clock)
         var token = FeedPlace(token: try there.read { $0.currentToken }).bytes
-        await StorePeer(there, name: "there", as: "here").acknowledge(token, of: .every)
+        try await StorePeer(there, name: "there", as: "here").acknowledge(token, of: .every)
         let acknowledged = try there.read { try $0.peer("here") }?.acknowledged
         _ = try await there.write { try $0.deleteRange(of: .dietaryWater) }
         let last = Sample(.bodyMass, 70, .kilogram, at: clock.now)
@@ -82,7 +82,7 @@ struct MassDeletionTests {
             added += page.additions.map(\.peerID)
             token = try #require(page.token)
             if FeedPlace(token)?.deleted != nil {
-                await peer.acknowledge(token, of: .every)
+                try await peer.acknowledge(token, of: .every)
                 #expect(try there.read { try $0.peer("here") }?.acknowledged == acknowledged)
             }
             if page.isDrained { break }

@@ -56,5 +56,8 @@ final class OutcomePeer: Peer {
     func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
         try await inner.forgotten(among: samples, since: token)
     }
-    func acknowledge(_ token: [UInt8], of type: SampleType) async { await inner.acknowledge(token, of: type) }
+    func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
+        try await inner.acknowledge(token, of: type)
+    }
+    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? { try await inner.greet(greeting) }
 }

@@ -9,6 +9,8 @@ enum PeerFault: String, CaseIterable, Sendable {
     case dropsPushedDeletions, obeysLateDeletions, buriesForGood, leavesUnnamedBehind
     case listsEarliestFirst, cutsEqualStarts, digestsNothing, deniesTypes, countsOtherDays, staysSilent
     case callsAllForgotten
+    case skipsWhatWasAcknowledged, snapshotWithoutTail, takesLessThanItSays, confusesGroups
+    case isSomebodyElseEachTime, welcomesAll
 
     var rule: String {
         switch self {
@@ -46,6 +48,11 @@ enum PeerFault: String, CaseIterable, Sendable {
         case .countsOtherDays: "totals"
         case .staysSilent: "wake-ups"
         case .callsAllForgotten: "forgotten"
+        case .skipsWhatWasAcknowledged: "older-token"
+        case .snapshotWithoutTail: "meanwhile"
+        case .takesLessThanItSays: "limits"
+        case .confusesGroups: "groups"
+        case .isSomebodyElseEachTime, .welcomesAll: "greeting"
         }
     }
 }

@@ -21,7 +21,7 @@ public struct Change: Sendable, Hashable {
 }
 
 /// What is known of a deleted sample.
-public struct DeletedSample: Sendable, Hashable {
+public struct DeletedSample: Sendable, Hashable, Codable {
     /// The id that the sample had.
     public let id: SampleID
     /// The type that it had.
@@ -35,11 +35,14 @@ public struct DeletedSample: Sendable, Hashable {
     public let version: Int64
     /// When and where it was deleted: what a peer compares with its own version.
     public let modified: ChangeClock
+    /// The group that it belonged to, such as a meal; `nil` where it had none, or nobody says so. Like the sync identifier it is
+    /// kept until every peer has heard of the deletion.
+    public let group: String?
 
     /// A deletion as another store, or whoever keeps such records, tells of it.
     public init(
         id: SampleID, type: SampleType, source: SourceIdentity, syncIdentifier: String?, version: Int64,
-        modified: ChangeClock
+        modified: ChangeClock, group: String? = nil
     ) {
         self.id = id
         self.type = type
@@ -47,6 +50,14 @@ public struct DeletedSample: Sendable, Hashable {
         self.syncIdentifier = syncIdentifier
         self.version = version
         self.modified = modified
+        self.group = group
+    }
+
+    /// The deletion of another version of the sample.
+    package func raised(to version: Int64, at clock: ChangeClock? = nil) -> DeletedSample {
+        DeletedSample(
+            id: id, type: type, source: source, syncIdentifier: syncIdentifier, version: version,
+            modified: clock ?? modified, group: group)
     }
 
     /// Whether the sample was hidden here and still exists at its source: nothing is to be deleted there.

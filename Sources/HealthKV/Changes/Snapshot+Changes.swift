@@ -129,7 +129,7 @@ extension Snapshot {
         return DeletedSample(
             id: deletion.id, type: try type(deletion.type), source: source,
             syncIdentifier: tombstone?.syncIdentifier, version: tombstone?.version ?? 0,
-            modified: tombstone?.clock ?? ChangeClock(time: .distantPast, replica: 0))
+            modified: tombstone?.clock ?? ChangeClock(time: .distantPast, replica: 0), group: tombstone?.group)
     }
 
     /// Whether the feed tells of a deletion in its own place, and not by the removal of a mass operation.
@@ -145,7 +145,7 @@ extension Snapshot {
         DeletedSample(
             id: tombstone.id, type: try type(tombstone.type), source: try source(tombstone.source),
             syncIdentifier: tombstone.syncIdentifier, version: tombstone.version,
-            modified: tombstone.clock)
+            modified: tombstone.clock, group: tombstone.group)
     }
 
     private func rangeRemoval(_ scope: Intent.Scope, _ types: Set<UInt32>?) throws -> RangeRemoval? {

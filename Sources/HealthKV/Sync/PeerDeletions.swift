@@ -75,10 +75,7 @@ extension WriteTransaction {
     public mutating func raise(_ deletion: DeletedSample, to version: Int64) throws -> Bool {
         guard deletion.version < version else { return false }
         witness(deletion.modified)
-        return try merge(
-            DeletedSample(
-                id: deletion.id, type: deletion.type, source: deletion.source,
-                syncIdentifier: deletion.syncIdentifier, version: version, modified: tick()))
+        return try merge(deletion.raised(to: version, at: tick()))
     }
 
     /// Removes a sample without a trace, as when its provider is disconnected: nothing is sent to peers, and a later pull may

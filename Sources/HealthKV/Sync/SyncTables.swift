@@ -125,6 +125,8 @@ extension WriteTransaction {
         for operation in try pending(for: name) { try removePending(operation) }
         for link in try links(of: name) { try removeLink(link) }
         try removeTotals(peer: name)
+        // Whoever reads under the name next is not taken for another.
+        try setSyncNote("reader:\(name)", nil)
     }
 
     /// Notes that a peer has seen our changes up to a token. One that is retired stays so: what it missed is forgotten, and

@@ -16,6 +16,8 @@ struct Tombstone: Sendable, Equatable {
     var ordinal: UInt32
     /// When it was deleted, by this store's clock.
     var time: Int64
+    /// The group that it belonged to.
+    var group: String?
 
     /// Two kinds of keys: by id, and by sync identity.
     static func key(_ id: SampleID) -> [UInt8] {
@@ -61,6 +63,7 @@ struct Tombstone: Sendable, Equatable {
         record.append(commit)
         record.append(ordinal)
         record.append(time)
+        if group != nil { record.append(group) }
         return record.value(table: .tombstones, key: key, commit: writing)
     }
 
@@ -78,6 +81,7 @@ struct Tombstone: Sendable, Equatable {
         self.commit = commit
         self.ordinal = ordinal
         self.time = time
+        group = row.rare?.group
     }
 
     /// A deletion that another store recorded.
@@ -92,6 +96,7 @@ struct Tombstone: Sendable, Equatable {
         self.commit = commit
         self.ordinal = ordinal
         self.time = time
+        group = deletion.group
     }
 
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
@@ -106,6 +111,7 @@ struct Tombstone: Sendable, Equatable {
         commit = try record.read(UInt64.self)
         ordinal = try record.read(UInt32.self)
         time = try record.read(Int64.self)
+        group = record.isAtEnd ? nil : try record.readOptionalText()
     }
 }
 

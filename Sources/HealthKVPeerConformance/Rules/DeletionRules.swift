@@ -4,6 +4,7 @@ import HealthKVSync
 extension PeerConformance {
     static let deleting = [
         PeerRule("delete-absent", "deleting deletes, and deleting what is not there succeeds", deleteTwice),
+        PeerRule("groups", "a deletion names the group of what it deleted, or none", groups),
         PeerRule("late-deletion", "a deletion of a lower version leaves the greater one alone", lateDeletion),
         PeerRule("born-again", "what was deleted can be saved again, at a greater version", bornAgain),
         PeerRule(
@@ -20,6 +21,18 @@ extension PeerConformance {
         try await trial.push(PeerTrial.deletion(of: PeerTrial.weight(60, hour: 9)))
         let after = try await trial.enumerateAll().count
         try demand(after == 1, "deleting what is not there leaves \(after) of 1 samples")
+    }
+
+    private static func groups(_ trial: PeerTrial) async throws {
+        var sample = PeerTrial.foreign(72, hour: 1)
+        sample.group = "breakfast"
+        try await trial.write(sample)
+        let first = try await trial.pullAll()
+        try await trial.delete(sample)
+        let deletions = try await trial.pullAll(since: first.token).deletions
+        try demand(deletions.count == 1, "\(deletions.count) deletions are told of")
+        let known = trial.peer.traits.keepsRecords ? ["breakfast"] : [nil, "breakfast"]
+        try demand(known.contains(deletions[0].group), "the group is another one, or lost")
     }
 
     private static func lateDeletion(_ trial: PeerTrial) async throws {

@@ -3,6 +3,9 @@ import HealthKVSync
 // Enumeration, digests, totals, calls.
 extension PeerConformance {
     static let rest = [
+        PeerRule(
+            "greeting", "a greeting has the same answer each time, and a second reader is told that a name is taken",
+            greeting),
         PeerRule("enumeration", "an enumeration is whole, the latest first, within its window", enumeration),
         PeerRule("equal-starts", "samples that start at once are all enumerated, however long the pages", equalStarts),
         PeerRule("digests", "equal content has equal digests", digests),
@@ -33,6 +36,26 @@ extension PeerConformance {
             let ids = Set(try await trial.enumerateAll(limit: limit).map(\.peerID))
             try demand(ids.count == 6, "pages of \(limit) have \(ids.count) of 6 samples")
         }
+    }
+
+    private static func greeting(_ trial: PeerTrial) async throws {
+        func greet(_ peer: any Peer, _ number: UInt32) async throws -> PeerGreeting? {
+            let sample = SampleID(high: 0, low: UInt64(number))
+            return try await peer.greet(PeerGreeting(store: sample, replica: number, epoch: 1))
+        }
+        guard let first = try await greet(trial.peer, 1) else { return }
+        try demand(first.oldest > 0 && first.oldest <= first.version, "it speaks no version of the protocol")
+        let again = try await greet(trial.peer, 1)
+        try demand(again == first, "the second answer is another one")
+        guard let reopen = trial.reopen else { return }
+        // A store that was restored takes the name over, and who had it before does not get it back.
+        _ = try await greet(reopen(), 2)
+        do {
+            _ = try await greet(trial.peer, 1)
+        } catch let error as PeerError {
+            return try demand(error.code == .nameTaken, "it ends as \(error.code.rawValue)")
+        }
+        throw Violation("two readers have one name")
     }
 
     private static func digests(_ trial: PeerTrial) async throws {

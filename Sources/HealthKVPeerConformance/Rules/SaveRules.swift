@@ -11,6 +11,7 @@ extension PeerConformance {
         PeerRule("versions", "a greater version replaces, a lower one is passed over", versions),
         PeerRule("types-apart", "one sync identifier of two types are two samples", typesApart),
         PeerRule("apps-apart", "another app's sync identifier is another sample", appsApart),
+        PeerRule("limits", "a peer takes as many operations at once as it says", limits),
         PeerRule("hints", "a sync identifier counts before the peer's id", hints),
     ]
 
@@ -108,6 +109,15 @@ extension PeerConformance {
         try await trial.push(PeerTrial.deletion(of: own))
         let left = try await trial.enumerateAll().map(\.sample)
         try demand(left.count == 1 && left[0].isSameTimeAndType(as: foreign), "deleting ours does not leave theirs")
+    }
+
+    private static func limits(_ trial: PeerTrial) async throws {
+        let limits = trial.peer.limits
+        try demand(limits.operations ?? 1 > 0 && limits.page ?? 1 > 0, "a limit is nothing at all")
+        let count = min(limits.operations ?? 200, 1_000)
+        try await trial.push((0..<count).map { .save(PeerTrial.weight(72, hour: $0)) })
+        let held = try await trial.enumerateAll().count
+        try demand(held == count, "\(held) of \(count) samples are there")
     }
 
     private static func hints(_ trial: PeerTrial) async throws {

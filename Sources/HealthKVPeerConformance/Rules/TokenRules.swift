@@ -6,6 +6,10 @@ extension PeerConformance {
         PeerRule("bad-token", "a token that is none expires", badToken),
         PeerRule("same-token", "the same token gives the same again, as after a crash", sameToken),
         PeerRule("acknowledged", "acknowledging a place forgets nothing that lies behind it", acknowledged),
+        PeerRule(
+            "older-token", "a token older than what was acknowledged gives all that is behind it, or expires",
+            olderToken),
+        PeerRule("meanwhile", "what happens while a feed is first read is told by its end", meanwhile),
         PeerRule("reopened", "a token holds for the peer that the next process makes", reopened),
         PeerRule("forgotten", "what the peer holds is not said to be deleted and forgotten", forgotten),
     ]
@@ -37,12 +41,50 @@ extension PeerConformance {
         let first = try await trial.pullAll()
         for sample in samples[2...] { try await trial.write(sample) }
         try await trial.delete(samples[0])
-        if let token = first.token { await trial.peer.acknowledge(token, of: trial.feed()) }
+        if let token = first.token { try await trial.peer.acknowledge(token, of: trial.feed()) }
         let second = try await trial.pullAll(since: first.token)
         try demand(second.additions.count == 2, "\(second.additions.count) of 2 additions are left")
         try demand(second.deletions.count == 1, "the deletion is forgotten")
         let anew = try await trial.pullAll().additions.count
         try demand(anew == 3, "who begins anew is given \(anew) of 3 samples")
+    }
+
+    private static func olderToken(_ trial: PeerTrial) async throws {
+        let samples = (0..<4).map { PeerTrial.foreign(60, hour: $0) }
+        for sample in samples[..<2] { try await trial.write(sample) }
+        let first = try await trial.pullAll()
+        if let token = first.token { try await trial.peer.acknowledge(token, of: trial.feed()) }
+        for sample in samples[2...] { try await trial.write(sample) }
+        try await trial.delete(samples[0])
+        let second = try await trial.pullAll(since: first.token)
+        if let token = second.token { try await trial.peer.acknowledge(token, of: trial.feed()) }
+        // The reader was put back to where it stood before.
+        let again: PeerTrial.Pulled
+        do {
+            again = try await trial.pullAll(since: first.token)
+        } catch let error as PeerError where error.code == .tokenExpired || error.code == .wentBackwards {
+            return
+        }
+        try demand(again.additions.count == 2, "\(again.additions.count) of 2 additions come again")
+        try demand(again.deletions.count == 1, "the deletion does not come again")
+    }
+
+    private static func meanwhile(_ trial: PeerTrial) async throws {
+        let samples = (0..<6).map { PeerTrial.foreign(60, hour: $0) }
+        for sample in samples[..<5] { try await trial.write(sample) }
+        let page = try await trial.peer.pull(PullRequest(type: trial.feed(), limit: 2))
+        try demand(!page.isSnapshot || !page.isDrained && page.deletions.isEmpty, "a snapshot is no whole feed")
+        try await trial.write(samples[5])
+        let told = page.additions.first?.peerID
+        if let told, let sample = page.additions.first?.sample {
+            try await trial.delete(sample)
+            let rest = try await trial.pullAll(since: page.token, limit: 2)
+            let ids = Set((page.additions + rest.additions).map(\.peerID))
+            try demand(ids.count == 6, "\(ids.count) of 6 samples come")
+            try demand(rest.deletions.contains { $0.peerID == told }, "what was told and deleted stays")
+        } else {
+            throw Violation("the first page of a feed with content has none")
+        }
     }
 
     private static func reopened(_ trial: PeerTrial) async throws {

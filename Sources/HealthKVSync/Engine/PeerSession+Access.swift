@@ -32,7 +32,7 @@ extension PeerSession {
     func refreshAuthorization(afterRequest asked: Set<SampleType> = []) async throws {
         guard peer.traits.needsAuthorization else { return }
         var found: [SampleType: TypeAuthorization] = [:]
-        for type in authorizedTypes { found[type] = await peer.authorization(of: type) }
+        for type in authorizedTypes { found[type] = try await peer.authorization(of: type) }
         // What a peer answers to whoever does not wait is no answer.
         try Task.checkCancellation()
         let known = try state()

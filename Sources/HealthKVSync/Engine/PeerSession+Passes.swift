@@ -38,6 +38,7 @@ extension PeerSession {
             try await checkEpoch()
             try await followPlan()
             let isLocked = try await checkAvailability() == .locked
+            try await greet()
             let feeds = try feedsToPull(request)
             var pulls = PullOutcome(isLocked: isLocked)
             if !isLocked, !feeds.isEmpty || request.pushes && request.isUrgent { try await refreshAuthorization() }
@@ -61,15 +62,17 @@ extension PeerSession {
             if error is CancellationError { throw error }
             let issue = SyncIssue(of: error, plan: plan)
             report.issue = issue
-            try await end(request, with: issue)
+            // Whoever ends the sync for good wants none of its failures to be kept.
+            if peer.isInterrupted { return report }
+            try await end(request, with: issue, retryAfter: (error as? PeerError)?.retryAfter)
         }
         return report
     }
 
     /// Keeps what ended a pass, or what it was asked for where nobody but this engine knows that it was not done.
-    private func end(_ request: PassRequest, with issue: SyncIssue) async throws {
+    private func end(_ request: PassRequest, with issue: SyncIssue, retryAfter: Duration?) async throws {
         if issue.code == .busyElsewhere { return postpone(request) }
-        do { try await fail(issue) } catch {
+        do { try await fail(issue, retryAfter) } catch {
             // Another engine took over meanwhile, or the store takes nothing: then the status does not tell of it either.
             let isBusy = (error as? SyncIssue)?.code == .busyElsewhere
             postpone(request, until: isBusy ? .distantPast : now + options.slowDelay)
@@ -81,6 +84,7 @@ extension PeerSession {
     private func standingIssue(_ isLocked: Bool) throws -> SyncIssue? {
         if isLocked { return issue(.locked, "nothing can be read while the device is locked") }
         let known = try state()
+        if let untold = feeds.sorted().compactMap({ known[$0].unacknowledged?.issue }).first { return untold }
         let failures = plan.types.keys.sorted().compactMap { known[$0].failure?.issue }
         if let failed = failures.first(where: { $0.code != .accessNotDetermined }) { return failed }
         // Types that are asked for at a later stage are no issue, as long as something was asked for.
@@ -110,6 +114,9 @@ extension PeerSession {
             for (type, item) in state.types where item.failure?.nextTry.map({ $0 <= now }) ?? false {
                 state.types[type]?.failure?.nextTry = now + slow
             }
+            for (type, item) in state.types where item.unacknowledged?.nextTry.map({ $0 <= now }) ?? false {
+                state.types[type]?.unacknowledged?.nextTry = now + slow
+            }
         }
         var noted = known
         note(&noted)
@@ -128,20 +135,22 @@ extension PeerSession {
 
     /// Notes a pass that failed as a whole. Every failure has a time at which it is tried again, and one that is known already and
     /// not due yet is not worth a commit.
-    private func fail(_ issue: SyncIssue) async throws {
+    private func fail(_ issue: SyncIssue, _ retryAfter: Duration?) async throws {
         let (now, options, known) = (now, options, try state())
         if known.issue == issue, let next = known.nextTry, next > now { return }
         try await update { _, state in
             state.issue = issue
             state.failures += 1
-            let delay = issue.recovery == .wait ? options.delay(afterFailures: state.failures) : options.slowDelay
+            let delay =
+                issue.recovery == .wait
+                ? options.delay(afterFailures: state.failures, asked: retryAfter) : options.slowDelay
             state.nextTry = now + delay
         }
     }
 
     /// Asks whether the peer is there, and keeps the answer. A peer that is not there ends the sync; to a locked one may be saved.
     private func checkAvailability() async throws -> PeerAvailability {
-        let availability = await peer.availability()
+        let availability = try await peer.availability()
         try await noteAvailability(availability)
         switch availability {
         case .available, .locked: return availability
@@ -195,9 +204,20 @@ extension PeerSession {
 
 extension SyncOptions {
     /// How long to wait after some failures in a row: twice as long each time, with jitter; after the last quick attempt slowly (SEMANTICS C13).
-    func delay(afterFailures failures: Int) -> Duration {
+    /// What the peer asked for comes in place of that, as long as its failures in a row are few.
+    func delay(afterFailures failures: Int, asked: Duration? = nil) -> Duration {
+        if let asked, failures <= SyncOptions.patience { return delay(asked: asked) }
         let jitter = 0.5 + random()
         guard failures < quickAttempts else { return slowDelay * jitter }
         return firstDelay * Double(1 << max(0, min(20, failures - 1))) * jitter
+    }
+
+    /// How often in a row a peer may say itself when to come again.
+    private static let patience = 32
+
+    /// How long to wait where the peer says when to come again: never less, and some longer than others, so that not all come at
+    /// once. No peer keeps itself from being asked for longer than a day.
+    func delay(asked: Duration) -> Duration {
+        min(max(asked, .seconds(1)), .days(1)) * (1 + random() / 4)
     }
 }

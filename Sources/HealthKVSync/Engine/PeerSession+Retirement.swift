@@ -59,9 +59,7 @@ extension PeerSession {
                 let operations = stale.enumerated().map { index, sample in
                     PushOperation(sequence: UInt64(index), kind: .delete(DeletedSample(of: sample)))
                 }
-                for outcome in operations.isEmpty ? [] : await peer.push(operations) {
-                    if let reason = outcome.reasonToTryAgain { throw PeerError(.transient, reason) }
-                }
+                if let error = await peer.push(operations).errorToTryAgain { throw error }
             } while cursor != nil
         }
         return true
@@ -232,6 +230,6 @@ extension DeletedSample {
         self.init(
             id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,
             version: max(1, sample.version),
-            modified: sample.modified ?? ChangeClock(time: .distantPast, replica: 0))
+            modified: sample.modified ?? ChangeClock(time: .distantPast, replica: 0), group: sample.group)
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// The sync with one peer: one thing at a time, each resumable after a crash.
 actor PeerSession {
     let store: SampleStore
-    let peer: any Peer
+    let peer: CheckedPeer
     let plan: SyncPlan
     let options: SyncOptions
     /// The engine, as leases know it.
@@ -21,6 +21,8 @@ actor PeerSession {
     var signals: AsyncStream<Signal>.Continuation?
     /// Whether the pass under way had to read a feed from its beginning.
     var hasBegunAnew = false
+    /// Feeds of the pass under way whose peer could not be told how far they are held.
+    var notTold: Set<SampleType> = []
     /// What a pass was asked for and could not do, where the store does not tell of it.
     let postponed = Mutex<PostponedPass?>(nil)
     /// Wake-ups that wait beside one that was told of.
@@ -28,7 +30,7 @@ actor PeerSession {
 
     init(store: SampleStore, peer: any Peer, plan: SyncPlan, options: SyncOptions, holder: LeaseHolder) {
         self.store = store
-        self.peer = peer
+        self.peer = CheckedPeer(peer, options)
         self.plan = plan
         self.options = options
         self.holder = holder
@@ -66,6 +68,18 @@ actor PeerSession {
             try await task.value
         } onCancel: {
             task.cancel()
+        }
+    }
+
+    /// Runs work that ends the sync. Calls of the peer that are under way are not waited for.
+    func interrupting<Result: Sendable>(
+        _ work: @escaping @Sendable (isolated PeerSession) async throws -> Result
+    ) async throws -> Result {
+        let interruption = peer.interrupt()
+        defer { interruption.end() }
+        return try await inTurn { session in
+            interruption.end()
+            return try await work(session)
         }
     }
 

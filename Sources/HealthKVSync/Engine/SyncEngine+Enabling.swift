@@ -60,7 +60,7 @@ extension SyncEngine {
     @discardableResult
     public func disconnect(_ name: String, purge: Bool? = nil) async throws -> Int {
         let session = try session(name)
-        let purged = try await session.inTurn { try await $0.disconnect(purge: purge) }
+        let purged = try await session.interrupting { try await $0.disconnect(purge: purge) }
         await session.noteChange()
         return purged
     }
@@ -174,7 +174,8 @@ extension PeerSession {
             state.notices = notices.filter { $0.code != .readingRevoked }
             return purged
         }
-        await peer.disconnected(from: Set(plan.types.keys))
+        // It is forgotten all the same: a peer that is gone need not hear of it.
+        try? await peer.disconnected(from: Set(plan.types.keys))
         try await releaseLease()
         return purged
     }

@@ -209,7 +209,7 @@ extension PeerSession {
     /// When something is to be tried again by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
-        let (plan, slow, isCompared) = (plan, options.slowDelay, isCompared)
+        let (plan, slow, isCompared, feeds) = (plan, options.slowDelay, isCompared, feeds)
         let foreign = try foreignLease()
         let postponed = postponed.withLock { $0 }
         let due: Instant? = try store.read { txn in
@@ -218,6 +218,7 @@ extension PeerSession {
             // What failed as a whole is tried again as a whole.
             if let next = state.nextTry { return next }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
+            times += feeds.compactMap { state[$0].unacknowledged?.nextTry }
             if isCompared { times += plan.pulled.compactMap { state[$0].checkDue } }
             if postponed != nil { times.append(now) }
             if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }

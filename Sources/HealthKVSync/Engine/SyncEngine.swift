@@ -4,7 +4,7 @@ import Synchronization
 /// Keeps a store in step with its peers.
 ///
 /// ```swift
-/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)])
+/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup"), plan: .everything)])
 /// try await sync.enable("backup")
 /// sync.start()                                         // follows changes until stop()
 /// ```
@@ -51,7 +51,7 @@ public final class SyncEngine: Sendable {
     /// Switches the sync with a peer off. Its queue is kept and grows, so that switching it on again misses nothing.
     public func disable(_ name: String) async throws {
         let session = try session(name)
-        try await session.inTurn { try await $0.disable() }
+        try await session.interrupting { try await $0.disable() }
         await session.noteChange()
     }
 

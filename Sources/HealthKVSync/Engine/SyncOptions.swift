@@ -43,6 +43,10 @@ public struct SyncOptions: Sendable {
     public var firstDelay: Duration = .seconds(2)
     /// The delay of slow retries.
     public var slowDelay: Duration = .seconds(3_600)
+    /// How long a call of a peer may take. One that takes longer is given up: its answer, should it ever come, is ignored.
+    public var callDeadline: Duration = .seconds(60)
+    /// How long the user may take to grant access.
+    public var authorizationDeadline: Duration = .seconds(900)
     /// How long a lease holds without being renewed.
     public var leaseTime: Duration = .seconds(60)
     /// Names the engine among those that share the store; `nil` gives each a name that no other has. Only one engine at a time may use a name that is
@@ -68,6 +72,11 @@ public struct SyncOptions: Sendable {
     package var deferredBlock = 1_000
     /// For how long a push carries on a mass deletion before it goes without what that leaves.
     package var upkeepBudget: Duration = .seconds(5)
+    /// The clock of deadlines; `nil` for ``clock``.
+    package var callClock: SyncClock?
+    /// How long, in real time, a call that is cancelled or overdue may still take to return: the answer of a device that
+    /// slept meanwhile comes together with the deadline.
+    package var callGrace: Duration = .milliseconds(500)
 }
 
 /// Places between which a crash may fall.

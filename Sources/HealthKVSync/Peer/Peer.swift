@@ -12,6 +12,13 @@ public protocol Peer: Sendable {
     /// What kind of peer it is.
     var traits: PeerTraits { get }
 
+    /// How much it takes at once.
+    var limits: PeerLimits { get }
+
+    /// Tells a peer that keeps records who syncs with it, before each pass, and asks who it is. A peer that knows its readers by
+    /// a name refuses a second one of that name with ``PeerError/Code/nameTaken``. `nil` where it cannot tell.
+    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting?
+
     /// Whether the peer can be used now. Asked before anything else, and cheap.
     func availability() async -> PeerAvailability
 
@@ -27,7 +34,7 @@ public protocol Peer: Sendable {
     /// A page of the live samples of a type that start in a window, the latest first.
     func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage
 
-    /// Carries out operations, and answers one outcome for each, in their order. What holds for all of them, such as a lock, is
+    /// Carries out operations, and gives exactly one outcome for each, in their order. What holds for all of them, such as a lock, is
     /// an outcome too and not an error.
     ///
     /// Saving what the peer holds already at this version, and deleting what it does not hold, is success.
@@ -55,8 +62,10 @@ public protocol Peer: Sendable {
     /// is given again what it lacks.
     func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>?
 
-    /// Told once the store holds everything up to a token durably. A peer that keeps deletions for others may forget them then.
-    func acknowledge(_ token: [UInt8], of type: SampleType) async
+    /// Told once the store holds everything up to a token durably. A peer that keeps deletions for others may forget them then,
+    /// and nothing else: an older token still gives all that stands behind it, or expires. Where it throws, the engine
+    /// tells it, and tries again.
+    func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError)
 
     /// Told when the app has disconnected the peer: it need not wake the app any more for the types of the plan.
     func disconnected(from types: Set<SampleType>) async
@@ -65,6 +74,10 @@ public protocol Peer: Sendable {
 extension Peer {
     /// The peer gives every sample back as it went.
     public func stored(_ sample: Sample) -> Sample { sample }
+    /// As much as the engine sends by itself.
+    public var limits: PeerLimits { PeerLimits() }
+    /// Nobody to tell.
+    public func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? { nil }
     /// No totals.
     public func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] { [] }
     /// No digests: the peer is enumerated.
@@ -76,13 +89,13 @@ extension Peer {
         nil
     }
     /// Nothing to forget.
-    public func acknowledge(_ token: [UInt8], of type: SampleType) async {}
+    public func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {}
     /// Nobody to tell.
     public func disconnected(from types: Set<SampleType>) async {}
 }
 
 /// What kind of peer it is; the engine decides by these and never by the peer's class.
-public struct PeerTraits: Sendable, Hashable {
+public struct PeerTraits: Sendable, Hashable, Codable {
     /// Whether the peer keeps samples unchanged with version, clock and origin, as another store does. Otherwise the engine
     /// resolves what comes back by sync identifier and version alone.
     public var keepsRecords: Bool

@@ -13,7 +13,7 @@ public enum PeerAvailability: String, Sendable, Hashable, Codable {
 }
 
 /// Access that the user is asked for.
-public struct AuthorizationRequest: Sendable, Hashable {
+public struct AuthorizationRequest: Sendable, Hashable, Codable {
     /// Types to read.
     public var read: Set<SampleType>
     /// Types to write.
@@ -83,7 +83,7 @@ public struct TypeAuthorization: Sendable, Hashable, Codable {
 }
 
 /// Why a peer could not answer. It never carries a health value.
-public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct PeerError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
     /// What happened, for the engine to decide by. Raw values are stable.
     public enum Code: String, Sendable, Hashable, Codable {
         /// The user was not asked for access yet.
@@ -105,17 +105,24 @@ public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
         case invalid
         /// It may work later: a time-out, a network, a busy database.
         case transient
+        /// The answer breaks the protocol. The engine ignores it whole.
+        case badAnswer
+        /// The name under which the store greets is another one's: each device needs a name of its own.
+        case nameTaken
     }
 
     /// What happened.
     public let code: Code
     /// What exactly, for people to read, without any health value.
     public let detail: String
+    /// How long to wait before the next attempt, where the peer knows; `nil` leaves it to the engine.
+    public let retryAfter: Duration?
 
     /// An error; `detail` must not hold a health value.
-    public init(_ code: Code, _ detail: String) {
+    public init(_ code: Code, _ detail: String, retryAfter: Duration? = nil) {
         self.code = code
         self.detail = detail
+        self.retryAfter = retryAfter
     }
 
     public var description: String { "\(code.rawValue): \(detail)" }

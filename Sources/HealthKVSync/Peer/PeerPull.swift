@@ -1,7 +1,7 @@
 import HealthKV
 
 /// Asks for a page of a peer's feed.
-public struct PullRequest: Sendable, Hashable {
+public struct PullRequest: Sendable, Hashable, Codable {
     /// The type to follow; ``SampleType/every`` where the peer has one feed.
     public var type: SampleType
     /// The place behind which to go on; `nil` for the beginning.
@@ -22,27 +22,35 @@ public struct PullRequest: Sendable, Hashable {
 }
 
 /// A page of a peer's feed. Additions are applied before deletions, however they came (SEMANTICS C22).
-public struct PullPage: Sendable {
+public struct PullPage: Sendable, Hashable, Codable {
     /// What was saved behind the token.
     public var additions: [PulledSample]
     /// What was deleted behind the token.
     public var deletions: [PulledDeletion]
     /// The place behind this page. `nil` only where the peer has none to give: then the old one stays.
     public var token: [UInt8]?
-    /// Whether nothing was left when the page was made. A page may be empty and not the last.
+    /// Whether nothing was left when the page was made. A page may be empty and not the last, as long as its token is another one.
     public var isDrained: Bool
+    /// Whether the page belongs to a snapshot: live samples alone, as they are when they are read, in any order. The token behind the
+    /// last page of a snapshot is a place in the feed where the snapshot was begun, or before: the tail, which has
+    /// all that changed meanwhile.
+    public var isSnapshot: Bool
 
     /// A page.
-    public init(additions: [PulledSample], deletions: [PulledDeletion] = [], token: [UInt8]?, isDrained: Bool) {
+    public init(
+        additions: [PulledSample], deletions: [PulledDeletion] = [], token: [UInt8]?, isDrained: Bool,
+        isSnapshot: Bool = false
+    ) {
         self.additions = additions
         self.deletions = deletions
         self.token = token
         self.isDrained = isDrained
+        self.isSnapshot = isSnapshot
     }
 }
 
 /// A sample as a peer holds it.
-public struct PulledSample: Sendable, Hashable {
+public struct PulledSample: Sendable, Hashable, Codable {
     /// The sample. Where the peer keeps records it is as the other store has it; elsewhere its id is the peer's UUID, its origin
     /// imported, its version and sync identifier those that the peer shows (0 and `nil` for none), and a value that the peer
     /// has no original unit for is in the type's canonical unit (SEMANTICS A24).
@@ -61,32 +69,38 @@ public struct PulledSample: Sendable, Hashable {
 }
 
 /// A deletion as a peer tells of it. It names one version of a sample, not the sample.
-public struct PulledDeletion: Sendable, Hashable {
+public struct PulledDeletion: Sendable, Hashable, Codable {
     /// What the peer called the version that went.
     public var peerID: SampleID
     /// The sync identifier that it had, where the peer says so.
     public var syncIdentifier: String?
     /// The version that it had; `nil` where the peer does not say.
     public var version: Int64?
+    /// The group that it belonged to, where the peer says so.
+    public var group: String?
     /// The whole record of the deletion, from a peer that keeps records.
     public var record: DeletedSample?
 
     /// A deletion of one version.
-    public init(peerID: SampleID, syncIdentifier: String? = nil, version: Int64? = nil) {
+    public init(
+        peerID: SampleID, syncIdentifier: String? = nil, version: Int64? = nil, group: String? = nil
+    ) {
         self.peerID = peerID
         self.syncIdentifier = syncIdentifier
         self.version = version
+        self.group = group
     }
 
     /// A deletion that another store recorded.
     public init(_ record: DeletedSample) {
-        self.init(peerID: record.id, syncIdentifier: record.syncIdentifier, version: record.version)
+        self.init(
+            peerID: record.id, syncIdentifier: record.syncIdentifier, version: record.version, group: record.group)
         self.record = record
     }
 }
 
 /// Asks for the live samples of a type in a window, the latest first.
-public struct EnumerationRequest: Sendable, Hashable {
+public struct EnumerationRequest: Sendable, Hashable, Codable {
     /// The type; never ``SampleType/every``.
     public var type: SampleType
     /// Samples that start in the window.
@@ -106,7 +120,7 @@ public struct EnumerationRequest: Sendable, Hashable {
 }
 
 /// A page of the live samples in a window, the latest first.
-public struct EnumerationPage: Sendable {
+public struct EnumerationPage: Sendable, Hashable, Codable {
     /// The samples. One may come again on the next page, never be left out.
     public var samples: [PulledSample]
     /// Where the next page begins; `nil` at the end.
@@ -120,7 +134,7 @@ public struct EnumerationPage: Sendable {
 }
 
 /// Asks for a peer's own totals of days.
-public struct DailyTotalRequest: Sendable, Hashable {
+public struct DailyTotalRequest: Sendable, Hashable, Codable {
     /// The type to sum up.
     public var type: SampleType
     /// Local days, `YYYY-MM-DD`, in order.
@@ -137,7 +151,7 @@ public struct DailyTotalRequest: Sendable, Hashable {
 }
 
 /// What a peer says of one day.
-public struct DayReading: Sendable, Hashable {
+public struct DayReading: Sendable, Hashable, Codable {
     /// The local day, `YYYY-MM-DD`.
     public var day: String
     /// The total; `nil` when the peer has no data.
@@ -151,7 +165,7 @@ public struct DayReading: Sendable, Hashable {
 }
 
 /// What two sides compare before they enumerate: it depends on the samples alone, in any order, and on no layout.
-public struct SyncDigest: Sendable, Hashable {
+public struct SyncDigest: Sendable, Hashable, Codable {
     /// How many live samples there are.
     public var count: Int
     /// A sum over one word a sample.

@@ -1,9 +1,9 @@
 import HealthKV
 
 /// One thing that a peer is to do.
-public struct PushOperation: Sendable, Hashable {
+public struct PushOperation: Sendable, Hashable, Codable {
     /// What to do.
-    public enum Kind: Sendable, Hashable {
+    public enum Kind: Sendable, Hashable, Codable {
         /// Hold this sample in place of any earlier version of it. Its version is the one to send, which may be above the
         /// store's own; its sync identifier is always set.
         case save(Sample)
@@ -67,7 +67,7 @@ extension PushOperation.Kind {
 }
 
 /// How an operation ended.
-public enum PushOutcome: Sendable, Hashable {
+public enum PushOutcome: Sendable, Hashable, Codable {
     /// Done, or done before. A peer that mints ids says what it calls the sample now; the engine takes that as provisional until it
     /// was pulled back.
     case done(peerID: SampleID? = nil)
@@ -81,17 +81,23 @@ public enum PushOutcome: Sendable, Hashable {
     case failed(reason: String)
     /// It may have happened or not: a crash, a time-out.
     case unknown(reason: String)
+    /// Nothing was tried: the peer is busy, and says when to come again. It counts as no attempt.
+    case busy(retryAfter: Duration)
 }
 
 extension PushOutcome {
     /// Why an operation may not have come to its end; `nil` when it has.
-    var reasonToTryAgain: String? {
+    var errorToTryAgain: PeerError? {
         switch self {
         case .done, .superseded, .refused: nil
-        case .parked(let reason): reason.rawValue
-        case .failed(let reason), .unknown(let reason): reason
+        case .parked(let reason): PeerError(.transient, reason.rawValue)
+        case .failed(let reason), .unknown(let reason): PeerError(.transient, reason)
+        case .busy(let time): PeerError(.transient, PushOutcome.busyReason, retryAfter: time)
         }
     }
+
+    /// What is told of an operation that waits since the peer is busy.
+    static let busyReason = "the peer is busy"
 }
 
 /// Why an operation waits without being tried.

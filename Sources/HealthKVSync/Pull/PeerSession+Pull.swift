@@ -21,11 +21,11 @@ extension PeerSession {
             return request.isUrgent || failure.nextTry.map { $0 <= now } ?? false
         }
         if peer.traits.hasOneFeed {
-            let isPlanned = !plan.pulled.isEmpty || plan.others != nil
             let isAsked = request.pulls && request.types?.isEmpty != true
-            return isPlanned && isAsked ? [.every] : []
+            return feeds.filter { isAsked || isDue(known[$0].unacknowledged) }
         }
-        return plan.types.keys.filter { type in
+        return feeds.filter { type in
+            if isDue(known[type].unacknowledged) { return true }
             let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
             // What is only sent is read once, to adopt what an earlier installation left.
             if plan.types[type]?.pulls == false { return request.pulls && !known[type].isAdopted }
@@ -33,10 +33,17 @@ extension PeerSession {
         }.sorted()
     }
 
+    /// The feeds that the plan has, one for each type or one for all.
+    nonisolated var feeds: [SampleType] {
+        guard peer.traits.hasOneFeed else { return Array(plan.types.keys) }
+        return plan.pulled.isEmpty && plan.others == nil ? [] : [.every]
+    }
+
     /// Pulls each feed to its end. One that cannot be read does not keep the others from being.
     func pullAll(_ feeds: [SampleType]) async throws -> PullOutcome {
         let name = name
         var outcome = PullOutcome(isWhole: true)
+        notTold = []
         hasBegunAnew = try store.read { try $0.anchors(of: name) }.isEmpty
         for type in feeds {
             do {
@@ -45,6 +52,7 @@ extension PeerSession {
             } catch let error as PeerError {
                 // A query that was cancelled did not fail.
                 try Task.checkCancellation()
+                if peer.isInterrupted { throw error }
                 outcome.isWhole = false
                 switch error.code {
                 case .locked:
@@ -80,10 +88,13 @@ extension PeerSession {
             failure.count += 1
             switch error.code {
             case .notDetermined: (failure.count, failure.nextTry) = (1, nil)
-            case .transient, .tokenExpired: failure.nextTry = now + options.delay(afterFailures: failure.count)
+            case .transient, .tokenExpired, .badAnswer:
+                failure.nextTry = now + options.delay(afterFailures: failure.count, asked: error.retryAfter)
             default: failure.nextTry = now + options.slowDelay
             }
             state[type].failure = failure
+            // What cannot be read cannot be acknowledged by itself.
+            state[type].unacknowledged?.nextTry = failure.nextTry
         }
     }
 
@@ -139,6 +150,7 @@ extension PeerSession {
         try options.atStep(.pagePulled)
         let isStill = page.isDrained && page.additions.isEmpty && page.deletions.isEmpty
         if isStill, known.isDrained, known.isAdopted, page.token == nil || page.token == anchor?.token {
+            if let token = anchor?.token, known.unacknowledged != nil { try await acknowledge(token, type) }
             return (PullReport(), true)
         }
         let applier = try applier(type, known)
@@ -166,9 +178,34 @@ extension PeerSession {
         }
         guard let report = applied else { return (PullReport(), false) }
         try options.atStep(.pageCommitted)
-        if let token = page.token { await peer.acknowledge(token, of: type) }
+        // The tail of a snapshot begins where the snapshot does: until then nothing is seen to its end.
+        if let token = page.token, !page.isSnapshot { try await acknowledge(token, type) }
         progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
         return (report, page.isDrained)
+    }
+
+    /// Tells the peer how far its feed is held. Where that fails, the pull goes on: what is held is held, and the peer is told
+    /// later.
+    private func acknowledge(_ token: [UInt8], _ type: SampleType) async throws {
+        // One that does not hear it is not told again with each page.
+        guard !notTold.contains(type) else { return }
+        do throws(PeerError) {
+            try await peer.acknowledge(token, of: type)
+        } catch {
+            try Task.checkCancellation()
+            if peer.isInterrupted { throw error }
+            notTold.insert(type)
+            let (now, options, issue, asked) = (now, options, SyncIssue(error, plan: plan), error.retryAfter)
+            try await update { _, state in
+                var failure = state[type].unacknowledged ?? PullFailure(issue: issue)
+                (failure.issue, failure.count) = (issue, failure.count + 1)
+                failure.nextTry = now + options.delay(afterFailures: failure.count, asked: asked)
+                state[type].unacknowledged = failure
+            }
+            return
+        }
+        guard try state()[type].unacknowledged != nil else { return }
+        try await update { _, state in state[type].unacknowledged = nil }
     }
 
     func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {

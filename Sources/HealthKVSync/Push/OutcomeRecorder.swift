@@ -37,6 +37,12 @@ struct OutcomeRecorder: Sendable {
                 operation.nextTry = now + options.slowDelay
                 if reason == .unauthorized { operation.accessType = sent.type }
             }
+        case .busy(let time):
+            report.parked += 1
+            try keep(current, queued, in: &txn) { operation in
+                operation.reason = PushOutcome.busyReason
+                operation.nextTry = now + options.delay(asked: time)
+            }
         case .failed(let reason):
             report.failed += 1
             try keep(current, queued, in: &txn) { if !isCancelled { delay(&$0, reason) } }

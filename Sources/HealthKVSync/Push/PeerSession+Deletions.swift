@@ -15,8 +15,7 @@ extension PeerSession {
             let wanted = page.deletions.filter { isPushed($0.type) }
             let free = wanted.filter { !held.holds($0.type) }
             if free.count < wanted.count { isWhole = false }
-            let outcomes = free.isEmpty ? [] : await peer.push(operations(free))
-            if let reason = outcomes.lazy.compactMap(\.reasonToTryAgain).first { throw PeerError(.transient, reason) }
+            if let error = await peer.push(operations(free)).errorToTryAgain { throw error }
             place = page.next
         } while place != nil
         return isWhole
@@ -39,13 +38,13 @@ extension PeerSession {
             if deletions.contains(where: { held.holds($0.type) }) { return (report, false) }
             let delivery = try await deliver(operations(deletions))
             place = page.next
-            let hasArrived = delivery.reason == nil
+            let hasArrived = delivery.error == nil
             try await settle(
                 delivery.refused, delivery.settled, hasArrived && place == nil ? end : nil,
                 removal: hasArrived ? place.map { FeedPlace(token: token, deleted: $0) } : nil)
             try options.atStep(.outcomesCommitted)
             report += delivery.report
-            if let reason = delivery.reason { throw issue(.delayed, reason) }
+            if let error = delivery.error { throw error }
         } while place != nil
         return (report, true)
     }

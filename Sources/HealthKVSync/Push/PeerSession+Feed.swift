@@ -74,7 +74,7 @@ extension PeerSession {
         let seen = delivery.stop.map { $0 > 0 ? places[$0 - 1] : nil } ?? whole
         try await settle(delivery.refused, delivery.settled, seen)
         try options.atStep(.outcomesCommitted)
-        if let reason = delivery.reason { throw issue(.delayed, reason) }
+        if let error = delivery.error { throw error }
         return (delivery.report, end == nil)
     }
 
@@ -85,14 +85,14 @@ extension PeerSession {
         var settled: [SampleID] = []
         /// The first that is to be tried again, and why.
         var stop: Int?
-        var reason: String?
+        var error: PeerError?
     }
 
     func deliver(_ operations: [PushOperation]) async throws -> Delivery {
-        let outcomes = operations.isEmpty ? [] : await peer.push(operations)
+        let answer = await peer.push(operations)
         try options.atStep(.pushSent)
         var delivery = Delivery()
-        for (index, outcome) in outcomes.enumerated() {
+        for (index, outcome) in answer.outcomes.enumerated() {
             switch outcome {
             case .done, .superseded:
                 delivery.report.done += 1
@@ -100,11 +100,11 @@ extension PeerSession {
             case .refused(let reason):
                 delivery.report.quarantined += 1
                 delivery.refused.append((operations[index], reason))
-            case .parked: delivery.report.parked += 1
+            case .parked, .busy: delivery.report.parked += 1
             case .failed, .unknown: delivery.report.failed += 1
             }
-            guard delivery.stop == nil, let reason = outcome.reasonToTryAgain else { continue }
-            (delivery.stop, delivery.reason) = (index, reason)
+            guard delivery.stop == nil, let error = outcome.errorToTryAgain else { continue }
+            (delivery.stop, delivery.error) = (index, answer.problem ?? error)
         }
         return delivery
     }

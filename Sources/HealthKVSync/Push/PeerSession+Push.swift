@@ -135,12 +135,13 @@ extension PeerSession {
         report.parked = batch.blocked.count
         guard !items.isEmpty else { return report }
         try options.atStep(.pushMarked)
-        let outcomes = await peer.push(items.map(\.sent))
+        let answer = await peer.push(items.map(\.sent))
         try options.atStep(.pushSent)
-        let recorder = OutcomeRecorder(peer: name, now: now, options: options, isCancelled: Task.isCancelled)
+        let isCancelled = Task.isCancelled || peer.isInterrupted
+        let recorder = OutcomeRecorder(peer: name, now: now, options: options, isCancelled: isCancelled)
         report += try await update { txn, state in
             var recorder = recorder
-            for (item, outcome) in zip(items, outcomes) {
+            for (item, outcome) in zip(items, answer.outcomes) {
                 try recorder.record(outcome, of: item.queued, item.sent, in: &txn, &state)
             }
             if try txn.pending(for: name, after: 0, limit: 1).isEmpty {
@@ -149,8 +150,10 @@ extension PeerSession {
             return recorder.report
         }
         try options.atStep(.outcomesCommitted)
+        // What was not answered is told, and nothing more is sent to a peer that does not answer.
+        if let problem = answer.problem { throw problem }
         // Access was withdrawn since it was asked for last: what stands behind is not tried in vain.
-        if outcomes.contains(.parked(.unauthorized)) { try await refreshAuthorization() }
+        if answer.outcomes.contains(.parked(.unauthorized)) { try await refreshAuthorization() }
         return report
     }
 

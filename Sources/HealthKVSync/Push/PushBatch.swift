@@ -131,13 +131,6 @@ extension PendingOperation {
     }
 }
 
-extension DeletedSample {
-    fileprivate func raised(to version: Int64) -> DeletedSample {
-        DeletedSample(
-            id: id, type: type, source: source, syncIdentifier: syncIdentifier, version: version, modified: modified)
-    }
-}
-
 extension PendingGroup {
     /// Whether any of it may be due: what was refused for good never is.
     func isDue(at now: Instant) -> Bool { state != .quarantined && earliest <= now }

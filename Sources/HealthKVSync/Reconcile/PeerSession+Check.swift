@@ -24,11 +24,12 @@ extension PeerSession {
                     report.imported += found.imported
                     report.deleted += found.deleted
                 }
-            } catch is PeerError {
+            } catch let error as PeerError {
                 try Task.checkCancellation()
                 // A comparison is in no hurry, and says nothing of the pass.
                 let later = now + options.slowDelay
                 try await update { _, state in state[type].checkDue = later }
+                if error.code == .badAnswer { throw error }
             }
         }
         return report

@@ -25,6 +25,7 @@ extension SyncEngine {
             do {
                 try await session.holdLease()
                 if session.peer.traits.keepsRecords {
+                    try await session.greet()
                     try await session.reconcileRecords(session.heldTypes())
                     return ReconcileReport()
                 }

@@ -40,6 +40,8 @@ struct PeerState: Codable, Sendable, Equatable {
     var isDoubted: Bool?
     /// When it was last noted how far a peer with a queue has seen the changes; `nil` when it never was.
     var lastAcknowledged: Instant?
+    /// Who the peer said that it is.
+    var greeting: PeerGreeting?
 
     subscript(_ type: SampleType) -> TypeState {
         get { types[type.identifier] ?? TypeState() }
@@ -112,6 +114,8 @@ struct TypeState: Codable, Sendable, Equatable {
     var isSeenAgain: Bool?
     /// Where the deletions before ``deferred`` wait; `nil` while they are few.
     var blocks: DeferredBlocks?
+    /// Why the peer could not be told how far its feed is held, and when it is told again; `nil` once it was.
+    var unacknowledged: PullFailure?
 
     /// Names the feed of the type: its predicate belongs to the anchor (SEMANTICS A13).
     var scope: String { horizon.map { "from:\($0.nanoseconds)" } ?? "" }

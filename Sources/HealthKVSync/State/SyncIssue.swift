@@ -22,6 +22,10 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case delayed
         /// A peer's feed went backwards, and it is refused until it is registered anew.
         case peerWentBackwards
+        /// The peer gave an answer that breaks the protocol, and that was ignored.
+        case badAnswer
+        /// Another device syncs with the peer under the same name, which hides from each what the other has.
+        case nameTaken
         /// Another engine, here or in another process, syncs this store with this peer.
         case busyElsewhere
         /// The request was wrong.
@@ -67,9 +71,9 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case .accessNotDetermined: .requestAccess
         case .locked: .retryOnForeground
         case .unavailable: .hideOption
-        case .delayed, .busyElsewhere: .wait
+        case .delayed, .badAnswer, .busyElsewhere: .wait
         case .peerWentBackwards: .registerAgain
-        case .invalid: .reportBug
+        case .invalid, .nameTaken: .reportBug
         }
     }
 
@@ -82,8 +86,9 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case .accessRevoked: "Health access was disabled"
         case .locked: "Health data unavailable"
         case .unavailable: "Health data is not available on this device"
-        case .delayed, .busyElsewhere: "Sync delayed"
+        case .delayed, .badAnswer, .busyElsewhere: "Sync delayed"
         case .peerWentBackwards: "The other device was restored from an older copy"
+        case .nameTaken: "Another device syncs under the same name"
         case .invalid: "Sync failed"
         }
     }
@@ -109,6 +114,8 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
             case .wentBackwards: .peerWentBackwards
             case .invalid: .invalid
             case .tokenExpired, .transient: .delayed
+            case .badAnswer: .badAnswer
+            case .nameTaken: .nameTaken
             }
         self.init(code, error.detail, plan: plan)
     }

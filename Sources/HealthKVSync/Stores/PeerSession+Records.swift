@@ -138,14 +138,14 @@ extension PeerSession {
                 }
             }
             let operations = kinds.enumerated().map { PushOperation(sequence: UInt64($0), kind: $1) }
-            let outcomes = operations.isEmpty ? [] : await peer.push(operations)
+            let answer = await peer.push(operations)
             var refused: [(PushOperation, String)] = []
-            for (operation, outcome) in zip(operations, outcomes) {
+            for (operation, outcome) in zip(operations, answer.outcomes) {
                 if case .refused(let reason) = outcome { refused.append((operation, reason)) }
             }
             try await settle(refused)
             // What may not have come to its end is not to be acknowledged.
-            if let reason = outcomes.lazy.compactMap(\.reasonToTryAgain).first { throw PeerError(.transient, reason) }
+            if let error = answer.errorToTryAgain { throw error }
         }
     }
 }

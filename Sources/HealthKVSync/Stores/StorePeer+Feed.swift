@@ -14,12 +14,31 @@ extension StorePeer {
         return page
     }
 
-    private func page(behind place: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
+    /// A page that has content, or is the last: what only left that store is passed over, for as long as one call may take.
+    private func page(behind start: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
+        let end = ContinuousClock.now + StorePeer.upkeepBudget
+        var page = try await onePage(behind: start, limit: limit)
+        while page.additions.isEmpty, page.deletions.isEmpty, !page.isDrained, let token = page.token,
+            let place = FeedPlace(token), place != start, ContinuousClock.now < end, !Task.isCancelled
+        {
+            do throws(PeerError) { page = try await onePage(behind: place, limit: limit) } catch {
+                // What was passed over need not be again.
+                if error.code == .transient { return page }
+                throw error
+            }
+        }
+        return page
+    }
+
+    /// How long a call may work for the other store.
+    private static let upkeepBudget: Duration = .seconds(2)
+
+    private func onePage(behind place: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
         if let place, let id = place.deleted {
             try StorePeer.wrapped { _ = try changes(since: place.token, limit: 1) }
-            return try await deletions(at: place.token, after: id, limit: limit, from: place)
+            return try await deletions(at: place.token, after: id, limit: limit)
         }
-        let page = try StorePeer.wrapped { try changes(since: place?.token, limit: limit) }
+        let page = try StorePeer.wrapped { () throws in try changes(since: place?.token, limit: limit) }
         var (additions, deletions): ([PulledSample], [PulledDeletion]) = ([], [])
         for (index, change) in page.changes.enumerated() {
             switch change.kind {
@@ -29,7 +48,7 @@ extension StorePeer {
             case .removedRange:
                 // What a mass operation deleted has pages of its own.
                 guard index > 0 else {
-                    return try await self.deletions(at: change.token, after: nil, limit: limit, from: place)
+                    return try await self.deletions(at: change.token, after: nil, limit: limit)
                 }
                 let before = FeedPlace(token: page.changes[index - 1].token)
                 return PullPage(additions: additions, deletions: deletions, token: before.bytes, isDrained: false)
@@ -41,30 +60,30 @@ extension StorePeer {
             isDrained: !page.hasMore)
     }
 
-    /// A page of what a mass operation deleted. Until its steps are done there is nothing to tell, and the place stays where it
-    /// is.
+    /// A page of what a mass operation deleted. Until its steps are done there is nothing to tell.
     private func deletions(
-        at token: ChangeToken, after id: SampleID?, limit: Int, from place: FeedPlace?
+        at token: ChangeToken, after id: SampleID?, limit: Int
     ) async throws(PeerError) -> PullPage {
-        guard try await carryOut(token) else { return PullPage(additions: [], token: place?.bytes, isDrained: false) }
+        try await carryOut(token)
         let page = try StorePeer.wrapped { try other.read { try $0.deletions(at: token, after: id, limit: limit) } }
         return PullPage(
             additions: [], deletions: page.deletions.map { PulledDeletion($0) },
             token: FeedPlace(token: token, deleted: page.next).bytes, isDrained: false)
     }
 
-    /// Carries a mass operation of the other store on for a while. Answers whether its steps are done.
-    private func carryOut(_ token: ChangeToken) async throws(PeerError) -> Bool {
-        let end = ContinuousClock.now + .seconds(1)
+    /// Carries out a mass operation of the other store. Throws where that takes longer than a call may.
+    private func carryOut(_ token: ChangeToken) async throws(PeerError) {
+        let end = ContinuousClock.now + StorePeer.upkeepBudget
         var goesOn = true
         while try StorePeer.wrapped({ try other.read { $0.isUnfinished(removalAt: token) } }) {
             guard goesOn else { throw PeerError(.transient, "the other store cannot carry out a mass deletion") }
-            guard ContinuousClock.now < end, !Task.isCancelled else { return false }
+            guard ContinuousClock.now < end, !Task.isCancelled else {
+                throw PeerError(.transient, "a mass deletion is being carried out", retryAfter: .seconds(1))
+            }
             goesOn = try StorePeer.wrapped { try other.maintain(budget: .milliseconds(50)) }
             // Other work waits for this thread.
             await Task.yield()
         }
-        return true
     }
 
     private func changes(
@@ -74,6 +93,7 @@ extension StorePeer {
             let page = try other.read { try $0.changes(since: nil, limit: limit) }
             return (page.changes, page.next, page.hasMore)
         }
+        let ourName = try ourName()
         return try other.read { txn in
             let here = txn.currentToken
             if token.store == here.store, token.epoch == here.epoch, token.commit > here.commit {
@@ -82,10 +102,13 @@ extension StorePeer {
             guard token.store == here.store, token.epoch == here.epoch else {
                 throw PeerError(.tokenExpired, "the store was restored")
             }
-            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since.
+            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since. A
+            // token behind what we have read is that of an older copy of us, which has seen neither.
             let seen = try txn.peer(ourName)?.acknowledged ?? token
             let isOfHere = seen.store == token.store && seen.epoch == token.epoch
-            let page = try txn.changes(since: isOfHere ? max(seen, token) : token, limit: limit)
+            let read = try txn.reader(ourName).read
+            let isOlder = read.map { $0.store == token.store && $0.epoch == token.epoch && token < $0 } ?? false
+            let page = try txn.changes(since: isOfHere && !isOlder ? max(seen, token) : token, limit: limit)
             // A commit without changes is no news, and no place to keep, for whoever has seen all of those before.
             let isNews = !page.changes.isEmpty || page.hasMore || token.ordinal < .max
             return (page.changes, isNews ? page.next : token, page.hasMore)
@@ -96,38 +119,47 @@ extension StorePeer {
 // The other store keeps tombstones for us, as long as we are not silent for too long (SEMANTICS C27).
 extension StorePeer {
     /// The other store keeps tombstones until we have seen them.
-    public func acknowledge(_ token: [UInt8], of type: SampleType) async {
+    public func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
         // Midway in a mass deletion nothing is seen to its end.
         guard let place = FeedPlace(token), place.deleted == nil else { return }
-        let (ourName, token) = (ourName, place.token)
+        let (ourName, token) = (try ourName(), place.token)
         if let known = try? other.read({ try $0.peer(ourName) }), !known.isRetired, let seen = known.acknowledged,
             seen >= token, seen.store == token.store, seen.epoch == token.epoch
         {
             return
         }
-        // Where it is not kept, the next one is.
-        _ = try? await other.write { txn in
-            try txn.acknowledge(peer: ourName, token)
-            try txn.endRetirement(of: ourName)
+        try await StorePeer.wrapped {
+            try await other.write { txn in
+                try txn.acknowledge(peer: ourName, token)
+                try txn.endRetirement(of: ourName)
+                var reader = try txn.reader(ourName)
+                reader.read = token
+                try txn.setReader(reader, ourName)
+            }
         }
     }
 
     /// Whoever reads is not silent, even where nothing is new. A place that the other store still knows lacks no deletion.
     private func noteReader() async {
-        let (ourName, now) = (ourName, other.now)
-        guard let known = try? other.read({ try $0.peer(ourName) }), known.isRetired || now > known.lastSeen + .days(1)
+        let now = other.now
+        guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }),
+            known.isRetired || now > known.lastSeen + .days(1)
         else { return }
         _ = try? await other.write { try $0.endRetirement(of: ourName) }
     }
 
     /// Whoever begins anew was installed anew or restored: what it has seen once counts no more.
     private func beginAnew() async {
-        let ourName = ourName
-        guard let known = try? other.read({ try $0.peer(ourName) }), known.acknowledged != nil else { return }
+        guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }),
+            known.acknowledged != nil
+        else { return }
         _ = try? await other.write { txn in
             guard var known = try txn.peer(ourName) else { return }
             known.acknowledged = nil
             try txn.setPeer(known)
+            var reader = try txn.reader(ourName)
+            reader.read = nil
+            try txn.setReader(reader, ourName)
         }
     }
 

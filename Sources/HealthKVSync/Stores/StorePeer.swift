@@ -4,23 +4,57 @@ import HealthKV
 ///
 /// ```swift
 /// let backup = try SampleStore.open(at: folder)
-/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)])
+/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup"), plan: .everything)])
 /// ```
+///
+/// The other store knows each of its readers by a name, and keeps under it how far that one has read. It refuses a reader whose name another
+/// has taken (`docs/decisions/0021-a-name-belongs-to-the-last-replica.md`).
 public struct StorePeer: Peer {
     /// The name that our store knows it by.
     public let name: String
-    /// Under this name the other store knows ours.
-    let ourName: String
+    private let givenName: String?
+    private let reader = StoreReader()
     let other: SampleStore
 
     /// It keeps records, and takes imports too.
     public var traits: PeerTraits { .store }
 
-    /// A store under the name that ours knows it by; `ourName` is the name under which it knows ours.
-    public init(_ other: SampleStore, name: String, as ourName: String) {
+    /// A store under the name that ours knows it by; `ourName` is the name under which it knows ours. Without one that is a name which
+    /// no other copy of a store has. Give one only where the other store syncs with ours under that name too, and to one device
+    /// alone.
+    public init(_ other: SampleStore, name: String, as ourName: String? = nil) {
         self.other = other
         self.name = name
-        self.ourName = ourName
+        givenName = ourName
+    }
+
+    /// Under this name the other store knows ours.
+    func ourName() throws(PeerError) -> String {
+        if let name = givenName ?? reader.greeting?.defaultName { return name }
+        throw PeerError(.invalid, "a reader without a name must greet first")
+    }
+
+    /// Keeps which store reads under the name, and refuses one that has lost it to another.
+    public func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
+        reader.greeting = greeting
+        let name = try ourName()
+        let known = try StorePeer.wrapped { try other.read { try $0.reader(name) } }
+        var answer = try StorePeer.wrapped { try PeerGreeting(other) }
+        guard try known.welcoming(greeting, as: name) != known else { return answer }
+        answer.isNameTakenOver = try await StorePeer.wrapped {
+            try await other.write { txn in
+                let known = try txn.reader(name)
+                try txn.setReader(known.welcoming(greeting, as: name), name)
+                guard known.isTakenOver(by: greeting) else { return false }
+                // What another one has read is nothing to this one.
+                if var peer = try txn.peer(name) {
+                    peer.acknowledged = nil
+                    try txn.setPeer(peer)
+                }
+                return true
+            }
+        }
+        return answer
     }
 
     /// Whether the store can be read.
@@ -64,8 +98,8 @@ public struct StorePeer: Peer {
 
     /// Merges records into the other store, all in one commit.
     public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
-        let ourName = ourName
         do {
+            let ourName = try ourName()
             return try await other.write { txn in
                 var (deletedUnseen, unknown): ([Sample], [Sample]) = ([], [])
                 let outcomes: [PushOutcome] = try txn.receiving(from: ourName) { txn in
@@ -96,8 +130,8 @@ public struct StorePeer: Peer {
         } catch let error as StoreError where error.code == .outcomeUnknown {
             return operations.map { _ in .unknown(reason: error.code.rawValue) }
         } catch {
-            let reason = (error as? StoreError)?.code.rawValue ?? "the other store failed"
-            return operations.map { _ in .failed(reason: reason) }
+            let reason = (error as? StoreError)?.code.rawValue ?? (error as? PeerError)?.detail
+            return operations.map { _ in .failed(reason: reason ?? "the other store failed") }
         }
     }
 
@@ -129,18 +163,23 @@ public struct StorePeer: Peer {
     }
 
     static func wrapped<Result>(_ body: () throws -> Result) throws(PeerError) -> Result {
-        do {
-            return try body()
-        } catch let error as PeerError {
-            throw error
-        } catch let error as StoreError {
+        do { return try body() } catch { throw peerError(error) }
+    }
+
+    static func wrapped<Result>(_ body: () async throws -> Result) async throws(PeerError) -> Result {
+        do { return try await body() } catch { throw peerError(error) }
+    }
+
+    private static func peerError(_ error: any Error) -> PeerError {
+        switch error {
+        case let error as PeerError: return error
+        case let error as StoreError:
             switch error.code {
-            case .tokenExpired: throw PeerError(.tokenExpired, error.detail)
-            case .closed, .noStore, .replaced: throw PeerError(.unavailable, error.detail)
-            default: throw PeerError(.transient, error.code.rawValue)
+            case .tokenExpired: return PeerError(.tokenExpired, error.detail)
+            case .closed, .noStore, .replaced: return PeerError(.unavailable, error.detail)
+            default: return PeerError(.transient, error.code.rawValue)
             }
-        } catch {
-            throw PeerError(.transient, "the other store failed")
+        default: return PeerError(.transient, "the other store failed")
         }
     }
 }

@@ -21,7 +21,7 @@ import TestSupport
         let canary = "canary-7f3a9c-of-a-sample"
         var sample = Sample(.bodyMass, 70, .kilogram, at: .day(0))
         sample.metadata["note"] = .string(canary)
-        sample.group = canary
+        sample.timeZone = canary
         let saved = sample
         try store.write { _ = try $0.save(saved) }
         try store.add(2_000, day: 1)

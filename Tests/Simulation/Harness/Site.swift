@@ -58,6 +58,8 @@ final class Site {
         var options = SyncOptions()
         let (skew, clock, wire, health) = (skew, clock, wire, health)
         options.clock = SyncClock(now: { skew.time(clock) }, sleep: { _ in try await Task.sleep(for: .seconds(3_600)) })
+        options.callClock = SyncClock(now: { skew.time(clock) }, sleep: { _ in try await wire.waitForDeadline() })
+        options.callGrace = .milliseconds(5)
         options.random = { 0.5 }
         options.holder = "app"
         (options.pageSize, options.pushSize) = (5, 4)

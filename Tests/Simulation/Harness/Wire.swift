@@ -15,6 +15,16 @@ enum WireFault: String, CaseIterable, Sendable {
     case crashAfter
     /// The device is locked after it was asked whether it is there.
     case lockedBetween
+    /// An operation is carried out, and its outcome is missing.
+    case outcomeMissing
+    /// There are more outcomes than operations.
+    case outcomesTooMany
+    /// A page has nothing, leads nowhere, and says that more is left.
+    case standsStill
+    /// A page has samples of a type that nobody asked for, or deletions without what belongs to them.
+    case wrongPage
+    /// It is carried out, and never returns.
+    case neverReturns
 }
 
 /// Mistakes of an engine, made where its calls cross the wire. The simulation must find each.
@@ -34,6 +44,8 @@ final class Wire: Sendable {
         var crash: (step: SyncStep, left: Int)?
         var hasCrashed = false
         var met: [String: Int] = [:]
+        var hung: [CheckedContinuation<Void, Never>] = []
+        var isOverdue = false
     }
 
     private let state = Mutex(State())
@@ -49,9 +61,34 @@ final class Wire: Sendable {
 
     /// The process runs again; with `whole`, nothing is planned any more.
     func restart(whole: Bool = false) {
-        state.withLock { state in
+        let hung = state.withLock { state in
             state.hasCrashed = false
             if whole { (state.fault, state.crash) = (nil, nil) }
+            defer { (state.hung, state.isOverdue) = ([], false) }
+            return state.hung
+        }
+        for call in hung { call.resume() }
+    }
+
+    /// Returns when the process that made the call is gone, and lets the call's deadline come.
+    func hang() async {
+        await withCheckedContinuation { call in
+            state.withLock { state in
+                state.hung.append(call)
+                state.isOverdue = true
+            }
+        }
+    }
+
+    /// Waits for a call to be overdue: time passes for no other.
+    func waitForDeadline() async throws {
+        while !takeOverdue() { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    private func takeOverdue() -> Bool {
+        state.withLock { state in
+            defer { state.isOverdue = false }
+            return state.isOverdue
         }
     }
 
@@ -109,8 +146,19 @@ struct WirePeer: Peer {
     func authorization(of type: SampleType) async -> TypeAuthorization { await inner.authorization(of: type) }
 
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
-        switch wire.next([.lost, .answerLost, .doubled]) {
+        switch wire.next([.lost, .answerLost, .doubled, .standsStill, .wrongPage, .neverReturns]) {
         case .lost: throw PeerError(.transient, "the wire lost the call")
+        case .standsStill: return PullPage(additions: [], token: request.token, isDrained: false)
+        case .wrongPage:
+            var page = try await inner.pull(request)
+            page.deletions.append(PulledDeletion(peerID: SampleID()))
+            for index in page.additions.indices { page.additions[index].sample.type = .heartRate }
+            // What has neither is wrong in another way.
+            if page.additions.isEmpty, !traits.keepsRecords { page.token = Array(repeating: 0, count: 1 << 20) }
+            return page
+        case .neverReturns:
+            await wire.hang()
+            throw PeerError(.transient, "the wire gave up")
         case .answerLost:
             _ = try await inner.pull(request)
             throw PeerError(.transient, "the wire lost the answer")
@@ -122,18 +170,30 @@ struct WirePeer: Peer {
     }
 
     func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
-        if wire.next([.lost]) != nil { throw PeerError(.transient, "the wire lost the call") }
-        return try await inner.enumerate(request)
+        switch wire.next([.lost, .standsStill]) {
+        case .lost: throw PeerError(.transient, "the wire lost the call")
+        case .standsStill: return EnumerationPage(samples: [], cursor: request.cursor ?? Array("0".utf8))
+        default: return try await inner.enumerate(request)
+        }
     }
 
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         await plant?.beforePush(operations, name)
-        switch wire.next([.lost, .answerLost, .doubled, .crashBefore, .crashAfter]) {
+        let possible: Set<WireFault> = [
+            .lost, .answerLost, .doubled, .crashBefore, .crashAfter, .outcomeMissing, .outcomesTooMany, .neverReturns,
+        ]
+        switch wire.next(possible) {
         case .lost: return operations.map { _ in .failed(reason: "the wire lost the call") }
         case .answerLost:
             _ = await inner.push(operations)
             return operations.map { _ in .unknown(reason: "the wire lost the answer") }
         case .doubled: _ = await inner.push(operations)
+        case .outcomeMissing: return await inner.push(operations).dropLast()
+        case .outcomesTooMany: return await inner.push(operations) + [.done()]
+        case .neverReturns:
+            let outcomes = await inner.push(operations)
+            await wire.hang()
+            return outcomes
         case .crashBefore:
             wire.crash()
             return operations.map { _ in .failed(reason: "the process has ended") }
@@ -155,7 +215,14 @@ struct WirePeer: Peer {
         try await inner.digest(of: type, in: window)
     }
     func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }
-    func acknowledge(_ token: [UInt8], of type: SampleType) async { await inner.acknowledge(token, of: type) }
+    func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
+        if wire.next([.lost]) != nil { throw PeerError(.transient, "the wire lost the call") }
+        try await inner.acknowledge(token, of: type)
+    }
+    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? { try await inner.greet(greeting) }
+    func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
+        try await inner.forgotten(among: samples, since: token)
+    }
 }
 
 /// Makes one mistake again and again, as a wrong engine would.

@@ -1,0 +1,105 @@
+import HealthKV
+
+// What an answer must hold to, whoever gives it. An answer that does not is ignored whole.
+
+/// Bounds of answers.
+enum AnswerLimits {
+    /// The most bytes of a token or cursor.
+    static let placeBytes = 65_536
+    /// A page may be larger than was asked for, since what belongs together stays together.
+    static func samples(_ limit: Int) -> Int { max(1_000_000, 16 * max(0, limit)) }
+    /// The most types that a peer may have.
+    static let types = 65_536
+    /// Peers keep times less exactly than the store does.
+    static let rounding: Int64 = 1_000_000
+}
+
+private func require(_ isSo: Bool, _ detail: @autoclosure () -> String) throws(PeerError) {
+    if !isSo { throw PeerError(.badAnswer, detail()) }
+}
+
+extension PullPage {
+    func check(_ request: PullRequest, _ traits: PeerTraits) throws(PeerError) {
+        let limit = AnswerLimits.samples(request.limit)
+        try require(additions.count <= limit && deletions.count <= limit, "a page has more than \(limit) entries")
+        try require(token?.count ?? 0 <= AnswerLimits.placeBytes, "a token is too long")
+        try require(isDrained || token != nil, "more is left, and there is no place")
+        try require(!isSnapshot || !isDrained && deletions.isEmpty, "a snapshot has an end or deletions of its own")
+        try checkSamples(additions, of: request.type, traits)
+        for deletion in deletions {
+            let texts = [deletion.syncIdentifier, deletion.group]
+            let isShort = texts.allSatisfy { $0?.utf8.count ?? 0 <= AnswerLimits.placeBytes }
+            try require(isShort, "a deletion has a text that is too long")
+            guard traits.keepsRecords else { continue }
+            let isSame = deletion.record.map { PulledDeletion($0) == deletion } ?? false
+            try require(isSame, "a deletion says something else than its record")
+            try require(
+                request.type == .every || deletion.record?.type == request.type, "a deletion is of another type")
+        }
+    }
+}
+
+extension EnumerationPage {
+    func check(_ request: EnumerationRequest, _ traits: PeerTraits) throws(PeerError) {
+        let limit = AnswerLimits.samples(request.limit)
+        try require(samples.count <= limit, "a page has more than \(limit) samples")
+        try require(cursor?.count ?? 0 <= AnswerLimits.placeBytes, "a cursor is too long")
+        try checkSamples(samples, of: request.type, traits)
+        let (window, rounding) = (request.window, AnswerLimits.rounding)
+        var last = Instant.distantFuture
+        for start in samples.lazy.map(\.sample.start) {
+            let isInside = start + rounding >= window.from && start <= window.to + rounding
+            try require(isInside, "a sample starts outside of the window")
+            try require(start <= last + rounding, "an earlier sample comes before a later one")
+            last = start
+        }
+    }
+}
+
+private func checkSamples(
+    _ samples: [PulledSample], of type: SampleType, _ traits: PeerTraits
+) throws(PeerError) {
+    var owners: [SampleID: Bool] = [:]
+    for pulled in samples {
+        try require(type == .every || pulled.sample.type == type, "a sample is of another type")
+        if traits.keepsRecords {
+            try require(pulled.peerID == pulled.sample.id, "a record has two ids")
+        } else {
+            let isOwn = owners.updateValue(pulled.isOwn, forKey: pulled.peerID) ?? pulled.isOwn
+            try require(isOwn == pulled.isOwn, "a sample is this app's and another's")
+        }
+    }
+}
+
+extension DailyTotalRequest {
+    func check(_ readings: [DayReading]) throws(PeerError) {
+        var left = Set(days)
+        for reading in readings {
+            try require(left.remove(reading.day) != nil, "a day was not asked for, or comes twice")
+            guard let quantity = reading.quantity else { continue }
+            try require(quantity.value.isFinite, "a total is not finite")
+            guard let unit = type.canonicalUnit else { continue }
+            try require((try? quantity.value(in: unit)) != nil, "a total has a unit of another dimension")
+        }
+    }
+}
+
+extension PeerGreeting {
+    func check() throws(PeerError) {
+        try require(oldest > 0 && oldest <= version, "a greeting has no version of the protocol")
+    }
+}
+
+extension SyncDigest {
+    func check() throws(PeerError) {
+        try require(count > 0 || count == 0 && sum == 0, "a digest is of no possible samples")
+    }
+}
+
+extension Set<SampleType> {
+    func checkTypes() throws(PeerError) {
+        try require(count <= AnswerLimits.types, "a peer has more than \(AnswerLimits.types) types")
+        let isNamed = allSatisfy { !$0.identifier.isEmpty && $0 != .every }
+        try require(isNamed, "a type has no name of its own")
+    }
+}

@@ -1,0 +1,65 @@
+import HealthKV
+import Synchronization
+
+/// The store that reads through a peer, as it greeted.
+final class StoreReader: Sendable {
+    private let last = Mutex<PeerGreeting?>(nil)
+
+    var greeting: PeerGreeting? {
+        get { last.withLock { $0 } }
+        set { last.withLock { $0 = newValue } }
+    }
+}
+
+/// What another store keeps of who reads it under a name, in a note of its own.
+struct KnownReader: Codable, Sendable, Equatable {
+    /// One copy of a store.
+    struct Replica: Codable, Sendable, Equatable {
+        var store: SampleID
+        var replica: UInt32
+
+        init(_ greeting: PeerGreeting) { (store, replica) = (greeting.store, greeting.replica) }
+    }
+
+    private static let formerLimit = 64
+
+    /// Who has the name; `nil` where nobody greeted yet.
+    var current: Replica?
+    /// Those who had it before, and do not get it back.
+    var former: [Replica] = []
+    /// The farthest place that was acknowledged by reading.
+    var read: ChangeToken?
+
+    func isTakenOver(by greeting: PeerGreeting) -> Bool { current.map { $0 != Replica(greeting) } ?? false }
+
+    /// A store that was restored or installed anew takes the place of the one that it was, which is no more. Should that one be
+    /// there all the same, two devices have one name, and it is refused.
+    func welcoming(_ greeting: PeerGreeting, as name: String) throws(PeerError) -> KnownReader {
+        let new = Replica(greeting)
+        guard !former.contains(new) else {
+            throw PeerError(
+                .nameTaken, "another device reads under the name \(name): give each device a name of its own, or none")
+        }
+        guard current != new else { return self }
+        var next = KnownReader(current: new, former: former)
+        if let current { next.former.append(current) }
+        next.former = next.former.suffix(KnownReader.formerLimit)
+        return next
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    func reader(_ name: String) throws -> KnownReader {
+        try EngineNotes.decode(syncNote(EngineNotes.reader(name)), as: KnownReader.self) ?? KnownReader()
+    }
+}
+
+extension WriteTransaction {
+    mutating func setReader(_ reader: KnownReader, _ name: String) throws {
+        try setSyncNote(EngineNotes.reader(name), try EngineNotes.encode(reader))
+    }
+}
+
+extension EngineNotes {
+    static func reader(_ name: String) -> String { "reader:\(name)" }
+}

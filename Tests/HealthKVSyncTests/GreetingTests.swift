@@ -1,0 +1,176 @@
+import SyncSupport
+import Testing
+
+@testable import HealthKVSync
+
+@Suite("Who reads a store says who it is")
+struct GreetingTests {
+    /// A device with an engine that syncs with a hub.
+    private struct Device {
+        let store: SampleStore
+        let peer: BadPeer
+        let engine: SyncEngine
+
+        init(_ hub: SampleStore, _ clock: ManualClock, as name: String? = nil, store: SampleStore? = nil) throws {
+            self.store = try store ?? Bench.makeStore(clock)
+            peer = BadPeer(StorePeer(hub, name: "hub", as: name))
+            engine = Bench.makeEngine(self.store, [SyncPeer(peer, plan: .everything)], clock)
+        }
+
+        @discardableResult
+        func sync() async throws -> SyncReport { try await engine.sync()["hub"]! }
+
+        func save(_ value: Double, _ clock: ManualClock) throws -> Sample {
+            let sample = Sample(.bodyMass, value, .kilogram, at: clock.now - .seconds(Int(value)))
+            try store.write { _ = try $0.save(sample) }
+            return sample
+        }
+
+        var notices: [SyncNotice.Code] { get throws { try engine.status().peers["hub"]!.notices.map(\.code) } }
+    }
+
+    @Test("Two devices without names at a hub have names of their own, and each has what the other wrote")
+    func unnamed()
+        async throws
+    {
+        let clock = ManualClock()
+        let hub = try Bench.makeStore(clock)
+        let devices = [try Device(hub, clock), try Device(hub, clock)]
+        for device in devices { try await device.engine.enable("hub") }
+        for round in 0..<3 {
+            for (index, device) in devices.enumerated() {
+                _ = try device.save(Double(70 + 2 * round + index), clock)
+                #expect(try await device.sync().issue == nil)
+            }
+        }
+        for device in devices { try await device.sync() }
+        for store in devices.map(\.store) + [hub] { #expect(try store.read { try $0.count(of: .bodyMass) } == 6) }
+        #expect(Set(try hub.read { try $0.peers() }.map(\.name)).count == 2)
+        for device in devices { #expect(try device.notices == []) }
+    }
+
+    @Test("Of two devices with one name at a hub one is refused and told, and with a name of its own it has all")
+    func oneName() async throws {
+        let clock = ManualClock()
+        let hub = try Bench.makeStore(clock)
+        let (first, second) = (try Device(hub, clock, as: "phone"), try Device(hub, clock, as: "phone"))
+        for device in [first, second] { try await device.engine.enable("hub") }
+        _ = try first.save(70, clock)
+        #expect(try await first.sync().issue == nil)
+        _ = try second.save(71, clock)
+        // It may be the first one, installed anew: it is told, and reads from the beginning.
+        #expect(try await second.sync().issue == nil)
+        #expect(try second.notices == [.nameTakenOver])
+        #expect(try second.store.read { try $0.count(of: .bodyMass) } == 2)
+        // It is not, for that one is still there.
+        let issue = try #require(try await first.sync().issue)
+        #expect(issue.code == .nameTaken && issue.recovery == .reportBug)
+        #expect(issue.detail.contains("name of its own"))
+        #expect(try first.engine.status().peers["hub"]?.issue?.code == .nameTaken)
+        #expect(try await second.sync().issue == nil)
+        #expect(try await first.sync().issue?.code == .nameTaken)
+        let renamed = try Device(hub, clock, as: "other phone", store: first.store)
+        _ = try renamed.save(72, clock)
+        #expect(try await renamed.sync().issue == nil)
+        try await second.sync()
+        try await renamed.sync()
+        for store in [renamed.store, second.store, hub] { #expect(try store.read { try $0.count(of: .bodyMass) } == 3) }
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("A device that is installed anew gets its name, and its samples, as often as that happens") func reinstalled()
+        async throws
+    {
+        let clock = ManualClock()
+        let hub = try Bench.makeStore(clock)
+        for number in 1...5 {
+            let device = try Device(hub, clock, as: "phone")
+            try await device.engine.enable("hub")
+            _ = try device.save(Double(70 + number), clock)
+            #expect(try await device.sync().issue == nil)
+            #expect(try device.store.read { try $0.count(of: .bodyMass) } == number)
+            #expect(try await device.sync().issue == nil)
+        }
+        #expect(try hub.read { try $0.peers() }.map(\.name) == ["phone"])
+        // Whose registration the app has removed is known no more.
+        try await hub.write { try $0.removePeer("phone") }
+        #expect(try hub.read { try $0.reader("phone") } == KnownReader())
+    }
+
+    @Test("A store is no peer of itself") func itself() async throws {
+        let clock = ManualClock()
+        let store = try Bench.makeStore(clock)
+        let device = try Device(store, clock, store: store)
+        try await device.engine.enable("hub")
+        #expect(try await device.sync().issue?.code == .invalid)
+    }
+
+    @Test("A peer that speaks another protocol is not synced with, and a greeting that is none is ignored")
+    func versions() async throws {
+        let clock = ManualClock()
+        let hub = try Bench.makeStore(clock)
+        let device = try Device(hub, clock)
+        try await device.engine.enable("hub")
+        device.peer.set {
+            $0.greeting = { answer in
+                var answer = answer
+                answer?.version = 9
+                answer?.oldest = 7
+                return answer
+            }
+        }
+        #expect(try await device.sync().issue?.code == .invalid)
+        #expect(device.peer.count("pull") == 0)
+        device.peer.set {
+            $0.greeting = { answer in
+                var answer = answer
+                answer?.oldest = 0
+                return answer
+            }
+        }
+        #expect(try await device.sync().issue?.code == .badAnswer)
+        // A newer one that still speaks ours is fine.
+        device.peer.set {
+            $0.greeting = { answer in
+                var answer = answer
+                answer?.version = 9
+                return answer
+            }
+        }
+        #expect(try await device.sync().issue == nil)
+    }
+
+    @Test("Another store in the place of a peer's is told") func replaced() async throws {
+        let clock = ManualClock()
+        let store = try Bench.makeStore(clock)
+        for number in 0..<2 {
+            let device = try Device(try Bench.makeStore(clock), clock, store: store)
+            if number == 0 { try await device.engine.enable("hub") }
+            #expect(try await device.sync().issue == nil)
+            #expect(try device.notices == (number == 0 ? [] : [.peerReplaced]))
+            let commit = try store.info().commit
+            try await device.sync()
+            #expect(try store.info().commit == commit + Bench.commitsOfLease)
+        }
+    }
+
+    @Test("A reader that was put back to an older copy is given again what it has read since") func olderToken()
+        async throws
+    {
+        let clock = ManualClock()
+        let hub = try Bench.makeStore(clock)
+        let peer = StorePeer(hub, name: "hub", as: "phone")
+        func save(_ value: Double) async throws {
+            let sample = Sample(.bodyMass, value, .kilogram, at: clock.now - .seconds(Int(value)))
+            try await hub.write { _ = try $0.save(sample) }
+        }
+        try await save(70)
+        let first = try #require(try await peer.pull(PullRequest(type: .every)).token)
+        try await peer.acknowledge(first, of: .every)
+        try await save(71)
+        let second = try #require(try await peer.pull(PullRequest(type: .every, token: first)).token)
+        try await peer.acknowledge(second, of: .every)
+        let again = try await peer.pull(PullRequest(type: .every, token: first))
+        #expect(again.additions.map(\.sample.quantity.value) == [71])
+    }
+}
