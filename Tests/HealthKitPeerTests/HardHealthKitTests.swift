@@ -51,9 +51,10 @@ import Testing
         phone.device.lock()
         try phone.edit(sample.id, to: 71)
         try await phone.settle()
+        let number = PeerNumber.next(version: 5, ChangeClock(time: sample.start, replica: 1), above: 0)
         try there.record(
             "BodyMass", 75, "kg", from: sample.start.date,
-            metadata: [HKMetadataKeySyncIdentifier: sample.id.description, HKMetadataKeySyncVersion: 5])
+            metadata: [HKMetadataKeySyncIdentifier: sample.id.description, HKMetadataKeySyncVersion: number])
         cloud.sync()
         phone.device.unlock()
         try await phone.settle()

@@ -84,9 +84,10 @@ import Testing
         try await phone.begin()
         let sample = try run(on: phone, lasting: 1_800)
         try await phone.settle()
-        // Another device sends what it holds again, as version 2.
+        // Another device sends what it holds again, under the number of a second version.
         var again = try #require(try held(sample.id, on: phone))
-        (again.version, again.syncIdentifier) = (2, sample.id.description)
+        again.version = PeerNumber.next(version: 2, ChangeClock(time: sample.start, replica: 1), above: 0)
+        again.syncIdentifier = sample.id.description
         let outcomes = await PeerBench.peer(of: phone.app).push([PushOperation(sequence: 1, kind: .save(again))])
         #expect(outcomes.map(\.isDone) == [true])
         try await phone.settle()
