@@ -47,6 +47,8 @@ final class ReadContext {
 }
 
 extension ReadContext {
+    var isOfWriter: Bool { verified == nil }
+
     /// Throws when the read has lasted longer than it may.
     func checkTime() throws(StoreError) {
         guard let ticket, ticket.isExpired else { return }

@@ -81,7 +81,7 @@ extension SampleReading where Self: ~Copyable {
             place = last.sequence
         }
         guard seen < token.commit else { return token }
-        return ChangeToken(store: token.store, epoch: token.epoch, commit: seen, ordinal: .max)
+        return try snapshot.token(behind: seen)
     }
 }
 
@@ -106,11 +106,13 @@ extension WriteTransaction {
         state.isNewsToSender = false
         defer { state.isNewsToSender = outerNews }
         let result = try body(&self)
-        if let follower, state.ordinal > before, !state.isNewsToSender {
+        // Without a change there is nothing to have seen, and the commit may get no mark.
+        if let follower, state.ordinal > before, state.hasChanges, !state.isNewsToSender {
             try acknowledge(
                 peer: follower,
                 ChangeToken(
-                    store: state.header.storeID, epoch: state.header.epoch, commit: commit, ordinal: state.ordinal - 1))
+                    store: state.header.storeID, epoch: state.header.epoch, commit: commit,
+                    ordinal: state.ordinal - 1, mark: state.mark))
         }
         return result
     }
@@ -121,8 +123,7 @@ extension WriteTransaction {
         else { return nil }
         // What others have changed in this commit stands in no record yet.
         let seenHere = seen.commit == commit ? seen.ordinal : 0
-        let hasChanged = !state.spans.isEmpty || !state.deletions.isEmpty || !state.removals.isEmpty
-        if hasChanged, seenHere < state.ordinal - 1 { return nil }
+        if state.hasChanges, seenHere < state.ordinal - 1 { return nil }
         let unseen = try? changes(since: seen, limit: 1).changes
         let isBehind = unseen?.isEmpty != true
         return isBehind ? nil : name

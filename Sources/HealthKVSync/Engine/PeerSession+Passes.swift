@@ -38,6 +38,11 @@ extension PeerSession {
             try await checkEpoch()
             try await followPlan()
             let isLocked = try await checkAvailability() == .locked
+            if try await meetPeer() {
+                try await checkEpoch()
+                // What the peer holds is adopted before anything is sent.
+                request = PassRequest(isUrgent: request.isUrgent)
+            }
             let feeds = try feedsToPull(request)
             var pulls = PullOutcome(isLocked: isLocked)
             if !feeds.isEmpty, !isLocked {
@@ -165,7 +170,7 @@ extension PeerSession {
     }
 
     /// A store that is a copy or was restored adopts what its peers hold before it sends anything (SEMANTICS C28).
-    private func checkEpoch() async throws {
+    func checkEpoch() async throws {
         let epoch = try store.read { $0.epoch }
         guard try state().epoch != epoch else { return }
         let (name, now) = (name, now)
@@ -173,7 +178,7 @@ extension PeerSession {
             if state.epoch != 0 {
                 state.note(.restored, "the store is a copy or was restored", at: now)
             }
-            state.epoch = epoch
+            (state.epoch, state.told, state.removal) = (epoch, nil, nil)
             for key in state.types.keys {
                 state.types[key]!.isAdopted = false
                 state.types[key]!.isDrained = false

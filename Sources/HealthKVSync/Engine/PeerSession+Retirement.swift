@@ -24,6 +24,11 @@ extension PeerSession {
         if own.isRetired {
             guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return report }
             // Who reads the feed from its beginning is told of all that the peer holds, and no longer of what was deleted.
+            if pulls.isContinuous, !agreesWithPeer, peer.traits.keepsRecords {
+                // What is unknown here may be what was lost here: it is taken in.
+                try await update { txn, state in try PeerSession.readAllAnew(name, &state, &txn) }
+                return report
+            }
             if pulls.isContinuous, try await !welcomeBack(&report) { return report }
         }
         guard own.isRetired || now > own.lastSeen + .days(1) else { return report }
@@ -89,7 +94,8 @@ extension PeerSession {
         let (place, seen) = try store.read { txn in
             (try txn.anchor(peer: name, type: feed, scope: scope)?.token, try txn.acknowledged(by: name))
         }
-        guard peer.traits.keepsRecords, let place, let seen, try await peer.forgotten(among: [], since: place) != nil
+        guard peer.traits.keepsRecords, agreesWithPeer, let place, let seen,
+            try await peer.forgotten(among: [], since: place) != nil
         else { return nil }
         var dropped = 0
         let held = try store.read { try $0.typesWithSamples() }

@@ -21,6 +21,10 @@ actor PeerSession {
     var signals: AsyncStream<Signal>.Continuation?
     /// Whether the pass under way had to read a feed from its beginning.
     var hasBegunAnew = false
+    /// Whether both sides were found to remember the same of each other in this pass: nothing of either was lost.
+    var agreesWithPeer = false
+    /// The last place of our feed that the peer has taken, where the store does not say so yet.
+    var told: ChangeToken?
     /// What a pass was asked for and could not do, where the store does not tell of it.
     let postponed = Mutex<PostponedPass?>(nil)
     /// Wake-ups that wait beside one that was told of.

@@ -91,6 +91,14 @@ extension PeerSession {
     private func pull(_ type: SampleType) async throws -> PullReport {
         do {
             return try await pullPages(type)
+        } catch let error as ReaderWentBackwards {
+            hasBegunAnew = true
+            try await becomeRestored(type, readFrom: error.token)
+            return try await pullPages(type)
+        } catch let error as PeerError where error.code == .wentBackwards {
+            hasBegunAnew = true
+            try await beginAgain()
+            return try await pullPages(type)
         } catch let error as PeerError where error.code == .tokenExpired {
             hasBegunAnew = true
         }
@@ -100,10 +108,10 @@ extension PeerSession {
         try await update { txn, state in
             try PeerSession.forgetPlace(name, type, &state, &txn)
             // Another store in its place, or an older state of it: what it had seen of ours counts no more.
-            guard dropped == nil, var known = try txn.peer(name), known.queue == nil, known.acknowledged != nil
-            else { return }
-            known.acknowledged = nil
-            try txn.setPeer(known)
+            if dropped == nil {
+                state.told = nil
+                try PeerSession.forgetAcknowledged(name, &txn)
+            }
         }
         var report = try await pullPages(type)
         report.deleted += dropped ?? 0
@@ -130,7 +138,7 @@ extension PeerSession {
     private func pullPage(_ type: SampleType) async throws -> (report: PullReport, isDrained: Bool) {
         let (name, known) = (name, try state()[type])
         let anchor = try store.read { try $0.anchor(peer: name, type: type, scope: known.scope) }
-        let page = try await peer.pull(
+        let page = try await page(
             PullRequest(type: type, token: anchor?.token, from: known.horizon, limit: options.pageSize))
         try options.atStep(.pagePulled)
         let isStill = page.isDrained && page.additions.isEmpty && page.deletions.isEmpty
@@ -165,6 +173,14 @@ extension PeerSession {
         if let token = page.token { await peer.acknowledge(token, of: type) }
         progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
         return (report, page.isDrained)
+    }
+
+    private func page(_ request: PullRequest) async throws -> PullPage {
+        do {
+            return try await peer.pull(request)
+        } catch  where error.code == .readerWentBackwards {
+            throw ReaderWentBackwards(token: request.token)
+        }
     }
 
     func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {
@@ -208,6 +224,11 @@ extension PeerSession {
             if state[type].lastForeign != nil { state[type].lastForeign = now }
         }
     }
+}
+
+/// A peer knows that more of its feed was read than up to a place.
+private struct ReaderWentBackwards: Error {
+    let token: [UInt8]?
 }
 
 /// How far an import has come.

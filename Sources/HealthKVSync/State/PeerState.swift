@@ -37,6 +37,8 @@ struct PeerState: Codable, Sendable, Equatable {
     var removal: FeedPlace?
     /// When it was last noted how far a peer with a queue has seen the changes; `nil` when it never was.
     var lastAcknowledged: Instant?
+    /// The last place of our feed that a peer that keeps records has taken with what it was given.
+    var told: ChangeToken?
 
     subscript(_ type: SampleType) -> TypeState {
         get { types[type.identifier] ?? TypeState() }
@@ -141,6 +143,7 @@ enum EngineNotes {
     static func state(_ peer: String) -> String { "peer:\(peer)" }
     static func lease(_ peer: String) -> String { "lease:\(peer)" }
     static let purged = "purged"
+    static func memory(_ peer: String) -> String { "memory:\(peer)" }
 
     static func encode(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()

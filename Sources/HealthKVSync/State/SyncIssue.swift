@@ -20,7 +20,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case unavailable
         /// A time-out, a network, a busy database.
         case delayed
-        /// A peer's feed went backwards, and it is refused until it is registered anew.
+        /// A peer's feed went backwards, and it cannot be read from its beginning either.
         case peerWentBackwards
         /// Another engine, here or in another process, syncs this store with this peer.
         case busyElsewhere
@@ -108,7 +108,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
             case .unavailable, .restricted: .unavailable
             case .wentBackwards: .peerWentBackwards
             case .invalid: .invalid
-            case .tokenExpired, .transient: .delayed
+            case .tokenExpired, .readerWentBackwards, .transient: .delayed
             }
         self.init(code, error.detail, plan: plan)
     }

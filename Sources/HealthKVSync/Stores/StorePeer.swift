@@ -67,7 +67,8 @@ public struct StorePeer: Peer {
         let ourName = ourName
         do {
             return try await other.write { txn in
-                try txn.receiving(from: ourName) { txn in
+                if let place = operations.compactMap(\.place).max() { try txn.remember(place, of: ourName) }
+                return try txn.receiving(from: ourName) { txn in
                     try operations.map { operation in
                         switch operation.kind {
                         case .save(let sample):
