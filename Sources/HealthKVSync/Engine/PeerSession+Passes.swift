@@ -97,7 +97,7 @@ extension PeerSession {
 
     /// Notes a pass that came to its end. One that pulled nothing says nothing of what is to be pulled.
     private func succeed(_ report: SyncReport, _ request: PassRequest, _ pulls: PullOutcome) async throws {
-        let (now, slow, known) = (now, options.slowDelay, try state())
+        let (now, slow, longest, known) = (now, options.slowDelay, options.longestDelay, try state())
         let hourly = plan.types(with: .hourly)
         let asksHourly = request.pulls && (request.types.map { $0.isSuperset(of: hourly) } ?? true)
         let note: @Sendable (inout PeerState) -> Void = { state in
@@ -108,7 +108,8 @@ extension PeerSession {
             }
             guard pulls.isLocked else { return }
             // Nothing tells when it is unlocked; who comes to the foreground asks at once.
-            for (type, item) in state.types where item.failure?.nextTry.map({ $0 <= now }) ?? false {
+            for (type, item) in state.types {
+                guard item.failure?.nextTry?.isDue(at: now, longest: longest) ?? false else { continue }
                 state.types[type]?.failure?.nextTry = now + slow
             }
         }
@@ -116,7 +117,7 @@ extension PeerSession {
         note(&noted)
         let isNews = report.pulled != PullReport() || report.pushed != PushReport() || noted != known
         // A sync that found nothing is worth a commit only now and then.
-        func isDue(_ last: Instant?) -> Bool { last.map { isNews || now >= $0 + .seconds(60) || now < $0 } ?? true }
+        func isDue(_ last: Instant?) -> Bool { last.map { isNews || $0.hasPassed(.seconds(60), at: now) } ?? true }
         let isHour = asksHourly && isDue(known.lastHourly)
         let isSync = pulls.isWhole && isDue(known.lastSync)
         guard isNews || isHour || isSync else { return }
@@ -131,7 +132,9 @@ extension PeerSession {
     /// not due yet is not worth a commit.
     private func fail(_ issue: SyncIssue) async throws {
         let (now, options, known) = (now, options, try state())
-        if known.issue == issue, let next = known.nextTry, next > now { return }
+        if known.issue == issue, let next = known.nextTry, !next.isDue(at: now, longest: options.longestDelay) {
+            return
+        }
         try await update { _, state in
             state.issue = issue
             state.failures += 1
@@ -154,7 +157,7 @@ extension PeerSession {
     private func noteAvailability(_ availability: PeerAvailability) async throws {
         let (now, known) = (now, try state())
         let isLocked = availability == .locked
-        let since = isLocked ? known.lockedSince ?? now : nil
+        let since = isLocked ? min(known.lockedSince ?? now, now) : nil
         let isLong = since.map { now >= $0 + .days(1) } ?? false
         if availability != known.availability || since != known.lockedSince || isLong {
             let name = name

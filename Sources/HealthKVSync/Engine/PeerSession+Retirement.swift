@@ -8,9 +8,16 @@ extension PeerSession {
         var report = PullReport()
         let (name, now, limit) = (name, now, options.retirementDays)
         let peers = try store.read { try $0.peers() }
-        let silent = peers.filter { $0.name != name && !$0.isRetired && now > $0.lastSeen + .days(limit) }
-        if !silent.isEmpty {
+        let others = peers.filter { $0.name != name && !$0.isRetired }
+        // Seen by a clock that was wrong: it counts from now on.
+        let unclear = others.filter { $0.lastSeen.isAhead(of: now) }
+        let silent = others.filter { now > $0.lastSeen + .days(limit) }
+        if !silent.isEmpty || !unclear.isEmpty {
             try await store.write { txn in
+                for var other in unclear {
+                    other.lastSeen = now
+                    try txn.setPeer(other)
+                }
                 for var other in silent {
                     other.isRetired = true
                     try txn.setPeer(other)
@@ -31,7 +38,7 @@ extension PeerSession {
             }
             if pulls.isContinuous, try await !welcomeBack(&report) { return report }
         }
-        guard own.isRetired || now > own.lastSeen + .days(1) else { return report }
+        guard own.isRetired || own.lastSeen.hasPassed(.days(1), at: now) else { return report }
         try await update { txn, _ in
             guard var known = try txn.peer(name) else { return }
             known.lastSeen = now

@@ -192,15 +192,19 @@ extension PeerSession {
     /// Whether a commit brought anything for this peer.
     private nonisolated func isPushDue() throws -> Bool {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
+        let longest = options.longestDelay
         guard plan.pushesOnChange, try foreignLease() == nil else { return false }
         return try store.read { txn in
             let state = try txn.state(of: name)
-            guard state.isEnabled, state.nextTry.map({ $0 <= now }) ?? true else { return false }
+            guard state.isEnabled, state.nextTry.map({ $0.isDue(at: now, longest: longest) }) ?? true
+            else { return false }
             if followsFeed, try txn.hasUnseenChanges(of: name) { return true }
             var place: UInt64 = 0
             while true {
                 let page = try txn.pending(for: name, after: place, limit: 64)
-                if page.contains(where: { $0.state != .quarantined && $0.nextTry <= now }) { return true }
+                if page.contains(where: { $0.state != .quarantined && $0.nextTry.isDue(at: now, longest: longest) }) {
+                    return true
+                }
                 guard page.count == 64, let last = page.last else { return false }
                 place = last.sequence
             }
@@ -209,26 +213,31 @@ extension PeerSession {
 
     private nonisolated func isHourDue() throws -> Bool {
         guard let last = try state().lastHourly else { return true }
-        return now >= last + .seconds(3_600) || now < last
+        return last.hasPassed(.seconds(3_600), at: now)
     }
 
     /// When something is to be tried again by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
         let (plan, slow, comparesForeign) = (plan, options.slowDelay, comparesForeign)
+        let longest = options.longestDelay
         let foreign = try foreignLease()
         let postponed = postponed.withLock { $0 }
         let due: Instant? = try store.read { txn in
             let state = try txn.state(of: name)
             guard state.isEnabled else { return nil }
             // What failed as a whole is tried again as a whole.
-            if let next = state.nextTry { return next }
+            if let next = state.nextTry { return next.due(at: now, longest: longest) }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
             if comparesForeign { times += plan.pulled.compactMap { state[$0].checkDue } }
+            times = times.map { $0.due(at: now, longest: longest) }
             if postponed != nil { times.append(now) }
-            if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }
+            if !plan.types(with: .hourly).isEmpty {
+                let last = state.lastHourly ?? now
+                times.append(last.hasPassed(.seconds(3_600), at: now) ? now : last + .seconds(3_600))
+            }
             let queued = try txn.pending(for: name, after: 0, limit: PeerSession.lookedAt)
-            let waiting = queued.filter { $0.state != .quarantined }.map(\.nextTry)
+            let waiting = queued.filter { $0.state != .quarantined }.map { $0.nextTry.due(at: now, longest: longest) }
             // What could go and did not is held back, and waits for no time.
             times += waiting.filter { $0 > now }
             if queued.count == PeerSession.lookedAt { times.append(now + slow) }
@@ -239,7 +248,7 @@ extension PeerSession {
             }
             return times.min()
         }
-        return due.map { max($0, foreign ?? $0, postponed?.until ?? $0) }
+        return due.map { max($0, foreign ?? $0, postponed?.until.due(at: now, longest: longest) ?? $0) }
     }
 }
 

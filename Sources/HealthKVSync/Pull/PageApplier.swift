@@ -120,7 +120,9 @@ struct PageApplier: Sendable {
         let imported = try txn.importBatch(batch)
         try markReceived(unknown, in: &txn)
         report.count(imported)
-        if state.isAdopted, state.lastForeign.map({ now > $0 + .days(30) }) ?? true { state.needsRescan = true }
+        if state.isAdopted, state.lastForeign.map({ $0.hasPassed(.days(30), at: now) }) ?? true {
+            state.needsRescan = true
+        }
         state.lastForeign = now
         noteDays(foreign.map(\.sample))
         // Of several versions in one page the latest has the last word.

@@ -18,7 +18,7 @@ extension PeerSession {
         let (known, now) = (try state(), now)
         func isDue(_ failure: PullFailure?) -> Bool {
             guard let failure else { return false }
-            return request.isUrgent || failure.nextTry.map { $0 <= now } ?? false
+            return request.isUrgent || failure.nextTry.map { $0.isDue(at: now, longest: options.longestDelay) } ?? false
         }
         if peer.traits.hasOneFeed {
             let isPlanned = !plan.pulled.isEmpty || plan.others != nil
@@ -214,7 +214,7 @@ extension PeerSession {
         guard let last = known.lastRescan else {
             return try await update { _, state in state[type].lastRescan = now }
         }
-        guard now >= last + .days(days) else { return }
+        guard last.hasPassed(.days(days), at: now) else { return }
         try await update { txn, state in
             try PeerSession.readAnew(name, type, &state, &txn)
             state[type].lastRescan = now

@@ -24,7 +24,7 @@ extension PeerSession {
         let (name, plan) = (name, plan)
         let conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
-            isBlind: isBlind, limit: options.pushSize)
+            isBlind: isBlind, limit: options.pushSize, longestDelay: options.longestDelay)
         var batch = PushBatch(after: place)
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
         guard batch.idle.contains(where: { $0.kind == .delete }) else { return batch }
@@ -44,7 +44,7 @@ extension PeerSession {
         let (name, now) = (name, now)
         let isDue = try store.read { txn in
             guard let known = try txn.peer(name), known.queue != nil else { return false }
-            let isOld = try txn.state(of: name).lastAcknowledged.map { now > $0 + .days(1) || now < $0 } ?? true
+            let isOld = try txn.state(of: name).lastAcknowledged.map { $0.hasPassed(.days(1), at: now) } ?? true
             return known.acknowledged == nil || isOld
         }
         guard isDue else { return }
@@ -74,7 +74,9 @@ extension PeerSession {
                 let state = try txn.state(of: other.name)
                 for (type, known) in state.types where known.isMidway && state.isEnabled {
                     // One that cannot be read on, or that nobody reads any more, does not hold the others for good.
-                    guard let since = known.midwaySince, now <= since + .days(PeerSession.holdDays) else { continue }
+                    guard let since = known.midwaySince, !since.hasPassed(.days(PeerSession.holdDays), at: now) else {
+                        continue
+                    }
                     held.insert(SampleType(type))
                 }
             }

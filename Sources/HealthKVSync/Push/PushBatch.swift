@@ -27,6 +27,8 @@ struct PushBatch: Sendable {
         /// the feed will tell.
         var isBlind: Bool
         var limit: Int
+        /// An operation that is put off for longer was so by a wrong clock.
+        var longestDelay: Duration
     }
 
     /// Collects what is due behind ``last``.
@@ -96,7 +98,7 @@ extension DeletedSample {
 
 extension PushBatch.Conditions {
     fileprivate func isDue(_ operation: PendingOperation) -> Bool {
-        operation.state != .quarantined && (isUrgent || operation.nextTry <= now)
+        operation.state != .quarantined && (isUrgent || operation.nextTry.isDue(at: now, longest: longestDelay))
     }
 
     fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }

@@ -95,6 +95,10 @@ struct TypeState: Codable, Sendable, Equatable {
     var isRefused: Bool?
     /// What the plan said of the horizon when it was set; `nil` when it never was.
     var planned: TypePlan.Horizon?
+    /// What was asked for in place of what the plan says; `nil` where nothing was.
+    var wanted: TypePlan.Horizon?
+    /// By which time the horizon was set, to be set again should the clock have been wrong.
+    var horizonSet: Instant?
     /// Whether what the app wrote before the horizon is adopted.
     var isEarlierAdopted: Bool?
     /// When the last page came of a feed that was not read to its end.

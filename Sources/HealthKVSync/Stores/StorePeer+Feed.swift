@@ -111,7 +111,8 @@ extension StorePeer {
     /// Whoever reads is not silent, even where nothing is new. A place that the other store still knows lacks no deletion.
     private func noteReader() async {
         let (ourName, now) = (ourName, other.now)
-        guard let known = try? other.read({ try $0.peer(ourName) }), known.isRetired || now > known.lastSeen + .days(1)
+        guard let known = try? other.read({ try $0.peer(ourName) }),
+            known.isRetired || known.lastSeen.hasPassed(.days(1), at: now)
         else { return }
         _ = try? await other.write { try $0.endRetirement(of: ourName) }
     }
