@@ -51,6 +51,7 @@ extension PeerSession {
                 report.pulled += pulls.report
                 // It was locked meanwhile: reading waits, saving goes on (SEMANTICS C19).
                 if pulls.isLocked { try await noteAvailability(.locked) }
+                if request.isUrgent, pulls.isWhole { report.pulled += try await probe(feeds) }
             }
             report.pulled += try await settleRetirement(after: pulls)
             if request.pushes { report.pushed += try await push(request, isBlind: isLocked || pulls.isLocked) }
