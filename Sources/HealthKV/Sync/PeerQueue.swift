@@ -164,8 +164,8 @@ extension WriteTransaction {
 
     /// What another app wrote, and another store brought, is that app's to send.
     private func isOfOwnSource(_ row: StoredRow) throws -> Bool {
-        let source = try snapshot.revision(row.revision).sourceNumber
-        return try snapshot.number(of: environment.source.identity) == source
+        let source = try snapshot.revision(row.revision).source.identity
+        return source.isSameApp(as: environment.source.identity)
     }
 
     /// Whether any change may have to be queued.

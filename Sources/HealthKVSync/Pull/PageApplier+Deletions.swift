@@ -74,7 +74,7 @@ extension PageApplier {
         // Two apps may use one identifier, and one app may use it for two types (SEMANTICS A4): whose UUID is not known, is ours.
         guard let text = deletion.syncIdentifier, let version = deletion.version else { return nil }
         return try txn.samples(syncIdentifier: text).first { sample in
-            guard sample.type == feed, sample.origin == .authored, sample.source.identity == ownSource,
+            guard sample.type == feed, sample.origin == .authored, sample.source.identity.isSameApp(as: ownSource),
                 version >= sample.version
             else { return false }
             // What it called an older version before does not matter: it went on without our knowing.
@@ -88,7 +88,9 @@ extension PageApplier {
     /// anew: what has the form of our identifiers was ours, or does no harm.
     private func raise(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let text = deletion.syncIdentifier, let version = deletion.version,
-            try txn.samples(syncIdentifier: text).allSatisfy({ $0.type != feed || $0.source.identity != ownSource })
+            try txn.samples(syncIdentifier: text).allSatisfy({
+                $0.type != feed || !$0.source.identity.isSameApp(as: ownSource)
+            })
         else { return }
         if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
             return _ = try txn.raise(known, to: version)

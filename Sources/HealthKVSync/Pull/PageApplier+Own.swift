@@ -25,7 +25,7 @@ extension PageApplier {
         let pulled = addition.sample
         if let text = pulled.syncIdentifier {
             return try txn.samples(syncIdentifier: text).first {
-                $0.type == pulled.type && $0.origin == .authored && $0.source.identity == ownSource
+                $0.type == pulled.type && $0.origin == .authored && $0.source.identity.isSameApp(as: ownSource)
             }
         }
         if let sample = try txn.sample(id: addition.peerID), sample.origin == .authored { return sample }

@@ -142,7 +142,7 @@ extension PeerSession {
                 }
                 try await update { txn, state in
                     for sample in samples where sample.origin == .authored {
-                        guard takesAll || sample.source.identity == own else { continue }
+                        guard takesAll || sample.source.identity.isSameApp(as: own) else { continue }
                         guard try txn.link(peer: name, sample: sample.id) == nil,
                             try txn.pending(peer: name, sample: sample.id) == nil
                         else { continue }
