@@ -10,7 +10,7 @@ import Synchronization
 /// or the file system keeps no attributes, a rollback is found by peers only (docs/decisions/0027).
 final class WrittenPlace: Sendable {
     static let attribute = "user.healthkv.written"
-    /// Setting the attribute takes some microseconds, a commit some hundred.
+    /// In nanoseconds. Setting the attribute takes some system calls, which not every commit is to pay.
     private static let interval: Int64 = 1_000_000_000
 
     private struct State {
