@@ -31,9 +31,11 @@ struct RenamedAppTests {
         let (edited, deleted) = (try bench.save(70), try bench.save(71, hour: 1))
         try await bench.sync()
         let other = try handle(bench, source)
-        let start = bench.time(0)
         try await other.write { txn in
-            try txn.save(Sample(.bodyMass, 72, .kilogram, at: start, id: edited.id))
+            // As an app edits what it shows: the entry keeps the source that it was written under.
+            guard var sample = try txn.sample(id: edited.id) else { return }
+            sample.quantity.value = 72
+            try txn.save(sample)
             try txn.delete(id: deleted.id)
         }
         #expect(try bench.pending.count == 2)
