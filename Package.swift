@@ -96,7 +96,9 @@ let package = Package(
             swiftSettings: shared),
         .testTarget(
             name: "HealthKVSyncTests",
-            dependencies: ["HealthKVSync", "HealthKV", "HealthKVPeerConformance", "SyncSupport", "TestSupport"],
+            dependencies: [
+                "HealthKVSync", "HealthKV", "HealthKVPeerConformance", "LMDB", "SyncSupport", "TestSupport",
+            ],
             swiftSettings: shared),
         .testTarget(
             name: "SeedAppTests",

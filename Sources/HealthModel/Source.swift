@@ -1,6 +1,7 @@
 /// Who wrote a sample: an app or device, by bundle identifier and name, with the revision that wrote it.
 ///
-/// Two sources are the same when bundle and name are; version, product and system are a revision of it.
+/// Two sources with a bundle are the same when their bundles are: the name, which may change with the language, is part of the revision as
+/// version, product and system are. Without a bundle the name decides. ``identity`` tells it.
 public struct Source: Hashable, Sendable {
     /// The bundle identifier; empty where none is known (an export gives names only).
     public var bundle: String
@@ -26,22 +27,23 @@ public struct Source: Hashable, Sendable {
 
     /// Texts are compared byte by byte, as on disk: composed and decomposed letters differ.
     public static func == (left: Source, right: Source) -> Bool {
-        left.identity == right.identity && isSameText(left.version, right.version)
-            && isSameText(left.product, right.product) && isSameText(left.system, right.system)
+        isSameText(left.bundle, right.bundle) && isSameText(left.name, right.name)
+            && isSameText(left.version, right.version) && isSameText(left.product, right.product)
+            && isSameText(left.system, right.system)
     }
 
     /// Stands for the app that links the store: saving replaces it with the source that the store was opened with.
     public static let thisApp = Source(bundle: "", name: "")
 
-    /// Bundle and name without the revision.
+    /// What stays the same in all revisions.
     public var identity: SourceIdentity { SourceIdentity(bundle: bundle, name: name) }
 }
 
-/// What tells one source from another.
+/// What tells one source from another: the bundle, or the name where there is none.
 public struct SourceIdentity: Hashable, Sendable, Codable, Comparable {
     /// The bundle identifier; empty where none is known.
     public var bundle: String
-    /// The name that people see.
+    /// The name that people see. Where there is a bundle it is one that the source had.
     public var name: String
 
     /// The identity of a source.
@@ -50,15 +52,30 @@ public struct SourceIdentity: Hashable, Sendable, Codable, Comparable {
         self.name = name
     }
 
+    /// The text that decides.
+    private var text: String { bundle.isEmpty ? name : bundle }
+
     /// Byte by byte, as on disk: composed and decomposed letters differ.
     public static func == (left: SourceIdentity, right: SourceIdentity) -> Bool {
-        isSameText(left.name, right.name) && isSameText(left.bundle, right.bundle)
+        left.bundle.isEmpty == right.bundle.isEmpty && isSameText(left.text, right.text)
     }
 
-    /// By name, then by bundle, in the order of their bytes.
+    public func hash(into hasher: inout Hasher) { hasher.combine(text) }
+
+    /// By bundle, or by name where there is none, in the order of their bytes.
     public static func < (left: SourceIdentity, right: SourceIdentity) -> Bool {
-        if !isSameText(left.name, right.name) { return left.name.utf8.lexicographicallyPrecedes(right.name.utf8) }
-        return left.bundle.utf8.lexicographicallyPrecedes(right.bundle.utf8)
+        if !isSameText(left.text, right.text) { return left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
+        return left.bundle.isEmpty && !right.bundle.isEmpty
+    }
+
+    /// Whether both are one app, or an app and an extension of it: the bundle of an extension begins with that of its app.
+    public func isSameApp(as other: SourceIdentity) -> Bool {
+        self == other || isExtension(of: other) || other.isExtension(of: self)
+    }
+
+    /// Whether this is an extension of an app.
+    public func isExtension(of app: SourceIdentity) -> Bool {
+        !app.bundle.isEmpty && bundle.hasPrefix(app.bundle + ".")
     }
 }
 

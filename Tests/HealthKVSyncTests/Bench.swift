@@ -55,7 +55,7 @@ struct Bench {
     ) throws -> SampleStore {
         var options = SampleStore.Options()
         options.clock = { clock.now }
-        options.source = Source(bundle: "app", name: app)
+        options.source = Source(bundle: app, name: app)
         // What is tried here is the order of commits, not what a disk does.
         options.limits.skipsSync = true
         // Upkeep is done where a test asks for it, and not whenever this machine is slow: it commits, too.

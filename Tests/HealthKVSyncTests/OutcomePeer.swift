@@ -9,7 +9,9 @@ final class OutcomePeer: Peer {
     private let sizes = Mutex<[Int]>([])
     private let atEnumeration = Mutex<(@Sendable () throws -> Void)?>(nil)
 
-    init(_ inner: StorePeer) { self.inner = inner }
+    private let remembers: Bool
+
+    init(_ inner: StorePeer, remembers: Bool = true) { (self.inner, self.remembers) = (inner, remembers) }
 
     /// How many deletions each push held, where it held any.
     var deletions: [Int] { sizes.withLock { $0 } }
@@ -55,6 +57,9 @@ final class OutcomePeer: Peer {
     }
     func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
         try await inner.forgotten(among: samples, since: token)
+    }
+    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
+        remembers ? try await inner.meet(told: told) : nil
     }
     func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
         try await inner.acknowledge(token, of: type)

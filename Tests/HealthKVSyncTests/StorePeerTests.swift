@@ -205,20 +205,27 @@ struct StorePeerTests {
         try ring.finish()
     }
 
-    @Test("C28: a peer whose feed went backwards is refused and says so") func backwards() async throws {
+    @Test("C28: a peer whose feed went backwards is read from its beginning and begins a new epoch") func backwards()
+        async throws
+    {
         let ring = try Ring(2, links: [(0, 1)])
         try await ring.enable()
         try save(ring.stores[1], weight(70, 1))
         try await ring.settle()
+        let epoch = try ring.stores[1].info().epoch
         let session = try ring.engines[0].session("store1")
         let token = try ring.stores[1].read { $0.currentToken }.description.split(separator: ":")
-        let ahead = (token[0..<3] + ["999999", "1"]).joined(separator: ":")
+        let ahead = (token[0..<3] + ["999999", "1", "1"]).joined(separator: ":")
         try await session.update { txn, _ in
             try txn.setAnchor(
                 Anchor(peer: "store1", type: .every, token: Array(ahead.utf8), time: .distantPast))
         }
+        try save(ring.stores[1], weight(71, 2))
         let report = try #require(try await ring.engines[0].sync()["store1"])
-        #expect(report.issue?.code == .peerWentBackwards && report.issue?.recovery == .registerAgain)
+        #expect(report.issue == nil)
+        #expect(try ring.engines[0].status().peers["store1"]?.notices.map(\.code) == [.peerRestored])
+        #expect(try ring.stores[1].info().epoch != epoch)
+        #expect(try ring.digests().count == 1)
         try ring.finish()
     }
 

@@ -89,6 +89,9 @@ package final class MemoryHealth: Sendable {
     /// Called when a push is done and before it is answered.
     package func set(afterPush: (@Sendable () -> Void)?) { state.withLock { $0.afterPush = afterPush } }
     /// All anchors that were given become invalid.
+    /// The system makes the database anew: it is empty, and counts its changes from the beginning. Anchors stay valid, and are ahead.
+    package func rebuild() { state.withLock { ($0.live, $0.events) = ([:], []) } }
+
     package func invalidateAnchors() { state.withLock { $0.epoch += 1 } }
 
     private func wake(_ types: Set<SampleType>) {

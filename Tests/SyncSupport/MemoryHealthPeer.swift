@@ -70,14 +70,14 @@ package struct MemoryHealthPeer: Peer {
             place += 1
         }
         page.token = Array("\(state.epoch):\(place)".utf8)
-        page.isDrained = place == state.events.count
+        page.isDrained = place >= state.events.count
         return page
     }
 
     private func pulled(_ entry: MemoryHealth.Entry) -> PulledSample {
         var sample = entry.sample
         sample.origin = .imported
-        if entry.app == app { sample.source = Source(bundle: "app", name: app) }
+        if entry.app == app { sample.source = Source(bundle: app, name: app) }
         if let unit = sample.type.canonicalUnit, let value = try? sample.quantity.value(in: unit) {
             sample.quantity = Quantity(value, unit)
         }

@@ -60,7 +60,7 @@ public struct ChangeSequence: AsyncSequence, Sendable {
                 } catch {
                     hasEnded = true
                     // Without a place there is none to go on from: this token is of no store, so none accepts it.
-                    let nowhere = ChangeToken(store: .zero, epoch: 0, commit: 0, ordinal: 0)
+                    let nowhere = ChangeToken(store: .zero, epoch: 0, commit: 0, ordinal: 0, mark: 0)
                     return Change(kind: .interrupted("\(error)"), token: (try? place.get()) ?? nowhere)
                 }
                 guard await store.core.waitForCommit(after: generation, seen: seen) else { return nil }

@@ -4,20 +4,36 @@ import LMDB
 
 extension Snapshot {
     /// The last commit that is whole: a writer's own may still grow, by the work of others too.
-    var currentToken: ChangeToken { token(context.lastCommit, .max, origin: 0) }
+    var currentToken: ChangeToken { token(context.lastCommit, .max, mark: header.mark, origin: 0) }
 
-    private func token(_ commit: UInt64, _ ordinal: UInt32, origin: UInt64) -> ChangeToken {
-        ChangeToken(store: header.storeID, epoch: header.epoch, commit: commit, ordinal: ordinal, origin: origin)
+    private func token(_ commit: UInt64, _ ordinal: UInt32, mark: UInt64, origin: UInt64) -> ChangeToken {
+        ChangeToken(
+            store: header.storeID, epoch: header.epoch, commit: commit, ordinal: ordinal, mark: mark, origin: origin)
+    }
+
+    /// The place behind a commit that is on the disk.
+    func token(behind commit: UInt64) throws -> ChangeToken {
+        token(commit, .max, mark: try History.mark(upTo: commit, view, tables), origin: 0)
+    }
+
+    /// How a token relates to what this file holds.
+    func fit(of token: ChangeToken) throws -> TokenFit {
+        // What a writer has changed so far stands in no record yet, and nobody else knows of it.
+        let isUnderWay = context.isOfWriter && token.commit == context.lastCommit + 1
+        if isUnderWay, token.store == header.storeID, token.epoch == header.epoch { return .fits }
+        return try History.fit(of: token, header, view, tables)
     }
 
     /// Throws when a token cannot be continued from.
     private func check(_ token: ChangeToken) throws {
         func expired(_ why: String) -> StoreError { StoreError(.tokenExpired, path: context.path, why) }
-        guard token.store == header.storeID else { throw expired("The change token belongs to another store") }
-        guard token.epoch == header.epoch else {
-            throw expired("The change token is from before the store was restored")
+        switch try fit(of: token) {
+        case .fits: break
+        case .otherStore: throw expired("The change token belongs to another store")
+        case .otherEpoch: throw expired("The change token is from before the store was restored")
+        case .ahead: throw expired("The change token is newer than the store")
+        case .forked: throw expired("The change token is of another copy of the store")
         }
-        guard token.commit <= header.commit else { throw expired("The change token is newer than the store") }
         let pruned = header.prunedCommit
         guard pruned == 0 || (token.commit, token.ordinal) >= (pruned, .max) || token.origin >= pruned else {
             throw expired("The change token has expired")
@@ -39,7 +55,8 @@ extension Snapshot {
             while ordinal < .max {
                 guard changes.count < max(1, limit) else {
                     return ChangePage(
-                        changes: changes, next: token(record.commit, ordinal, origin: origin), hasMore: true)
+                        changes: changes, next: token(record.commit, ordinal, mark: record.mark, origin: origin),
+                        hasMore: true)
                 }
                 let part = try self.part(
                     of: record, after: ordinal, limit: max(1, limit) - changes.count, origin: origin, types)
@@ -70,7 +87,8 @@ extension Snapshot {
         var changes: [Change] = []
         for candidate in candidates {
             if let kind = try kind(candidate, rows, record, departures, types) {
-                changes.append(Change(kind: kind, token: token(record.commit, candidate.ordinal, origin: origin)))
+                let token = token(record.commit, candidate.ordinal, mark: record.mark, origin: origin)
+                changes.append(Change(kind: kind, token: token))
             }
         }
         return (changes, isLast ? .max : candidates.last!.ordinal)
@@ -181,6 +199,9 @@ extension SampleReading where Self: ~Copyable {
         }
         return try snapshot.changes(since: token, limit: limit, types: numbers)
     }
+
+    /// How a place in the feed relates to what this file holds.
+    package func fit(of token: ChangeToken) throws -> TokenFit { try snapshot.fit(of: token) }
 
     /// What is known of a deleted sample; `nil` when it lives, never was, or was deleted too long ago.
     public func deletedSample(id: SampleID) throws -> DeletedSample? {

@@ -83,6 +83,21 @@ enum NameLookup {
         return entry.0
     }
 
+    /// The number of a source.
+    static func number(
+        of source: SourceIdentity, _ hashKey: KeyedHash, _ view: View, _ tables: Tables
+    ) throws -> UInt32? {
+        // A store that was written before bundles alone decided has its sources under bundle and name.
+        for bytes in [NameCoding.key(of: source), NameCoding.encode(source: source)] {
+            let key = NameTable.reverseKey(.source, bytes, hashKey)
+            guard let span = try view.get(tables[.namesReverse], key) else { continue }
+            let entry = try NameTable.read(span, .namesReverse, key: key)
+            guard try NameCoding.source(entry.1) == source else { throw FormatError(.invalid, "name") }
+            return entry.0
+        }
+        return nil
+    }
+
     /// The numbers of a kind, ascending.
     static func numbers(_ kind: NameKind, _ view: View, _ tables: Tables) throws -> [UInt32] {
         var numbers: [UInt32] = []

@@ -27,6 +27,11 @@ enum NameCoding {
         return record.bytes
     }
 
+    /// What the number of a source is found by: its name counts only where it has no bundle.
+    static func key(of source: SourceIdentity) -> [UInt8] {
+        encode(source: SourceIdentity(bundle: source.bundle, name: source.bundle.isEmpty ? source.name : ""))
+    }
+
     static func encode(source: SourceIdentity) -> [UInt8] {
         var record = RecordWriter()
         record.append(source.bundle)
@@ -40,6 +45,7 @@ enum NameCoding {
         record.append(source.version)
         record.append(source.product)
         record.append(source.system)
+        if !source.bundle.isEmpty { record.append(source.name) }
         return record.bytes
     }
 
@@ -74,11 +80,11 @@ enum NameCoding {
 
     static func revision(
         _ bytes: [UInt8]
-    ) throws(FormatError) -> (source: UInt32, version: String?, product: String?, system: String?) {
+    ) throws(FormatError) -> (source: UInt32, version: String?, product: String?, system: String?, name: String?) {
         var record = RecordReader(fields: bytes.rawBytes)
         return (
             try record.read(UInt32.self), try record.readOptionalText(), try record.readOptionalText(),
-            try record.readOptionalText()
+            try record.readOptionalText(), record.isAtEnd ? nil : try record.readText()
         )
     }
 

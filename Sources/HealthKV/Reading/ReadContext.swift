@@ -49,6 +49,8 @@ final class ReadContext {
 }
 
 extension ReadContext {
+    var isOfWriter: Bool { verified == nil }
+
     /// Throws when the read has lasted longer than it may.
     func checkTime() throws(StoreError) {
         guard let ticket, ticket.isExpired else { return }
@@ -142,17 +144,21 @@ extension Snapshot {
 
     func number(of source: SourceIdentity) throws -> UInt32? {
         if let number = context.names.sourceNumbers[source] { return number }
-        let bytes = NameCoding.encode(source: source)
-        guard let number = try NameLookup.number(.source, bytes, header.hashKey, view, tables) else { return nil }
+        guard let number = try NameLookup.number(of: source, header.hashKey, view, tables) else { return nil }
         context.names.add(source: source, number)
         return number
     }
 
-    /// The numbers of the sources that a filter means: without a bundle all that have the name.
+    /// The numbers of the sources that a filter means: without a bundle all that have the name, or had it.
     func numbers(meantBy source: SourceIdentity) throws -> Set<UInt32> {
         guard source.bundle.isEmpty else { return Set(try number(of: source).map { [$0] } ?? []) }
-        return Set(
+        var numbers = Set(
             try NameLookup.numbers(.source, view, tables).filter { isSameText(try self.source($0).name, source.name) })
+        for number in try NameLookup.numbers(.revision, view, tables) {
+            let revision = try revision(number)
+            if isSameText(revision.source.name, source.name) { numbers.insert(revision.sourceNumber) }
+        }
+        return numbers
     }
 
     func revision(_ number: UInt32) throws -> RevisionName {
@@ -165,8 +171,8 @@ extension Snapshot {
         let name = RevisionName(
             sourceNumber: fields.source,
             source: Source(
-                bundle: identity.bundle, name: identity.name, version: fields.version, product: fields.product,
-                system: fields.system))
+                bundle: identity.bundle, name: fields.name ?? identity.name, version: fields.version,
+                product: fields.product, system: fields.system))
         context.names.add(revision: name, number)
         return name
     }

@@ -97,9 +97,7 @@ extension Snapshot {
     /// Whether commits since a token may have changed the samples that a query asks for.
     func touches(_ query: StatisticsQuery, since token: ChangeToken) throws -> Bool {
         guard let type = try number(of: query.type) else { return true }
-        guard token.store == header.storeID, token.epoch == header.epoch, token.commit >= header.prunedCommit else {
-            return true
-        }
+        guard try fit(of: token) == .fits, token.commit >= header.prunedCommit else { return true }
         // A sample that counts whole where it starts wins or loses time also behind the range.
         let reachesBeyond = (query.options as? CumulativeOptions)?.borders == .strictStart
         let to = reachesBeyond ? Int64.max : query.to.nanoseconds

@@ -23,6 +23,8 @@ final class OpenFile: Sendable {
     let data: FileIdentity
     let lock: FileIdentity?
     let storeID: SampleID
+    /// How far this process has written the file.
+    let written = WrittenPlace()
     /// When the names were last looked at, so that quick readers need not look each time.
     private let looked = Atomic<Int64>(0)
     /// Up to where the disk has space for the file.
@@ -59,6 +61,15 @@ final class OpenFile: Sendable {
     func vouches(for state: FileState) -> Bool {
         state.identity == data && state.modified <= knownUntil.load(ordering: .acquiring)
             && !isForeign.load(ordering: .relaxed)
+    }
+
+    /// Whether the file holds all that an earlier header stood for. Its epoch may be another: another process has found meanwhile that the
+    /// store was restored before.
+    func goesOn(from before: StoreHeader) throws -> Bool {
+        let transaction = try environment.beginRead()
+        var after = try StoreHeader.read(transaction.view, tables)
+        after.epoch = before.epoch
+        return try History.fit(of: before.token, after, transaction.view, tables) == .fits
     }
 
     private func noteForeign(_ state: FileState) {
@@ -153,6 +164,7 @@ struct FileOpener {
                     try StorePlace.settle(file.environment, file.tables, folder, options, notices)
                 }
                 try FileReplacement(folder: folder).removeLeftover(file.environment, file.tables)
+                try file.written.begin(folder, at: StoreCore.header(file).token)
             }
         } catch {
             file.environment.close()

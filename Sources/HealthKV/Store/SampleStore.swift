@@ -20,7 +20,7 @@ public final class SampleStore: Sendable {
 
     private let isReadOnly: Bool
     /// Each handle has its own: a second opening may stand for another source.
-    private let source: Source
+    let source: Source
 
     init(core: StoreCore, options: Options) {
         self.core = core
@@ -32,8 +32,9 @@ public final class SampleStore: Sendable {
 
     /// What a store is opened with. Every field has a usable default.
     public struct Options: Sendable {
-        /// The source of samples that are saved with ``Source/thisApp``.
-        public var source = Source(bundle: "", name: "HealthKV")
+        /// The source of samples that are saved with ``Source/thisApp``. An app gives its bundle and name. What is opened without,
+        /// such as an extension of the app, writes under the source of the app that keeps the store.
+        public var source = Source.thisApp
         /// Opens for reading only; no byte of the data file is ever changed. Where a process was killed while it replaced the file
         /// (``SampleStore/compactInPlace()``) and the folder may be written to, opening gives the compacted file its name, as any
         /// opening does: the content is the same, and without that the store could not be read.
@@ -95,9 +96,6 @@ public final class SampleStore: Sendable {
 
     /// The folder of the store.
     public var path: String { core.path }
-
-    /// The source of samples that are saved with ``Source/thisApp`` through this handle.
-    public var ownSource: Source { source }
 
     /// Closes the store: waits for writes under way and for readers, then gives the file back. Further calls throw.
     public func close() throws {

@@ -56,12 +56,14 @@ extension StoreCore {
         let addedRuns = transaction.state.addedRuns
         let madeStale = !context.stale.isEmpty
         let number = transaction.lmdb.id
+        let place = transaction.state.header.token
         do {
             try transaction.commitToDisk()
         } catch {
             throw failedCommit(error, file)
         }
         filters.committed(number)
+        if !options.limits.ignoresPlace { file.written.note(place, file.data, path) }
         isFollowed = true
         learn(context.names)
         if madeStale { backlog.withLock { $0.note() } }

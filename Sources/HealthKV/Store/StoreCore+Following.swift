@@ -78,8 +78,8 @@ extension StoreCore {
         guard new.storeID == old.storeID else {
             throw StoreError(.replaced, path: path, "The folder holds another store now")
         }
-        if let before, let after = try? FileOpener.catchingUp(new.environment, { try StoreCore.header(new) }),
-            after.epoch != before.epoch || after.commit < before.commit
+        if let before, let goesOn = try? FileOpener.catchingUp(new.environment, { try new.goesOn(from: before) }),
+            !goesOn
         {
             new.environment.close()
             throw StoreError(.replaced, path: path, "The folder holds an earlier state or a copy of the store now")
@@ -135,6 +135,7 @@ extension StoreCore {
             guard ContinuousClock.now < deadline else { throw giveUpSuspension("Readers have") }
             pause(milliseconds: 1)
         }
+        file.written.write(file.data, path)
         state.withLock { $0.phase = .suspended }
     }
 

@@ -55,8 +55,9 @@ extension StoreCore {
         try enqueue(
             WriteMember(
                 run: { transaction in
-                    transaction.environment.source = source
+                    transaction.environment.source = try transaction.ownSource(ofHandle: source)
                     let result = try body(&transaction)
+                    try transaction.noteOwnSource()
                     box.value.withLock { $0 = result }
                 }, finish: { box.finish($0) }))
         return try box.wait()
@@ -72,8 +73,9 @@ extension StoreCore {
                 try enqueue(
                     WriteMember(
                         run: { transaction in
-                            transaction.environment.source = source
+                            transaction.environment.source = try transaction.ownSource(ofHandle: source)
                             let result = try body(&transaction)
+                            try transaction.noteOwnSource()
                             box.value.withLock { $0 = result }
                         },
                         finish: { error in

@@ -173,6 +173,8 @@ final class StoreCore: Sendable {
         // Readers end by themselves; none can begin, since every handle is closed.
         readers.wait { $0.isEmpty }
         while !environment.close() { pause(milliseconds: 1) }
+        // Before the stamp, which tells when the file's attributes last changed.
+        file.written.write(file.data, path)
         if mayStamp { CloseStamp.write(folder: path, file, options.limits) }
         if removesFolder.load(ordering: .relaxed) {
             FileSystem.remove(path + "/data.mdb")

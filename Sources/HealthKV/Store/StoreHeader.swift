@@ -37,6 +37,8 @@ struct StoreHeader: Sendable, Equatable {
     var shadowing: [UInt32: Bool] = [:]
     /// The sum over the short records; `nil` in a store that was written before there was one, until it is rebuilt.
     var recordSum: UInt64? = 0
+    /// The mark of the newest change record; 0 while there is none.
+    var mark: UInt64 = 0
 
     var value: [UInt8] {
         var record = RecordWriter()
@@ -58,9 +60,14 @@ struct StoreHeader: Sendable, Equatable {
             record.append(type)
             record.append(shadows ? 1 : 0 as UInt8)
         }
-        if let recordSum { record.append(recordSum) }
+        record.append(recordSum ?? 0)
+        record.append(recordSum == nil ? 0 : 1 as UInt8)
+        record.append(mark)
         return record.value(table: .meta, key: StoreHeader.key, commit: commit)
     }
+
+    /// The place behind the last commit.
+    var token: ChangeToken { ChangeToken(store: storeID, epoch: epoch, commit: commit, ordinal: .max, mark: mark) }
 
     init(drawing draw: @escaping () -> UInt64 = { .random(in: 0 ... .max) }) {
         var generator = Draw(draw: draw)
@@ -70,7 +77,7 @@ struct StoreHeader: Sendable, Equatable {
     }
 
     /// A replica that no other copy of the store has.
-    static func replica(_ draw: () -> UInt64) -> UInt32 { max(1, UInt32(truncatingIfNeeded: draw())) }
+    private static func replica(_ draw: () -> UInt64) -> UInt32 { max(1, UInt32(truncatingIfNeeded: draw())) }
 
     init(_ span: RawSpan) throws(FormatError) {
         var record = try RecordReader(span, table: .meta, key: StoreHeader.key)
@@ -92,7 +99,20 @@ struct StoreHeader: Sendable, Equatable {
             let type = try record.read(UInt32.self)
             shadowing[type] = try record.read(UInt8.self) != 0
         }
+        // A header from before there was a sum, or a mark, ends here.
         recordSum = record.isAtEnd ? nil : try record.read(UInt64.self)
+        guard !record.isAtEnd else { return }
+        if try record.read(UInt8.self) == 0 { recordSum = nil }
+        mark = try record.read(UInt64.self)
+    }
+
+    /// Makes the file another replica, which begins another epoch: what it writes is not taken for what the original, or what
+    /// this file held before it was restored, has written.
+    mutating func beginEpoch(at now: Instant, drawing draw: () -> UInt64) {
+        replica = StoreHeader.replica(draw)
+        // Not the next number: two copies of one file would take the same.
+        epoch &+= 1 + UInt32(truncatingIfNeeded: draw()) >> 12
+        clock = max(clock &+ 1, now.nanoseconds)
     }
 
     /// A header that says that the file is no longer the store's: whoever still has it open must look for the new one.

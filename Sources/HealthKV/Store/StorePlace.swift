@@ -9,7 +9,7 @@ import LMDB
 /// a copy takes a new replica and a new epoch, and drops its anchors: what peers told the original is asked for again. A
 /// file that is moved within its file system stays what it is; its device's number may change from start to start of the
 /// system, so it does not count. What the store's own copies hold fits no file; a file that others copied and later wrote over
-/// itself fits, and is not known again.
+/// itself fits, and is known by ``WrittenPlace``.
 struct StorePlace: Equatable {
     static let key: [UInt8] = Array("place".utf8)
 
@@ -61,20 +61,21 @@ struct StorePlace: Equatable {
         _ notices: NoticeBoard
     ) throws {
         guard let place = StorePlace(of: folder + "/data.mdb") else { return }
-        if let known = try recorded(environment, tables), known.isSame(as: place) { return }
+        let written = WrittenPlace.token(of: folder)
+        if try isSettled(place, written, environment, tables) { return }
         var transaction = try environment.beginWrite()
         // Another process may have done it meanwhile, or put another file in the place of this one.
         let isRetired = try StoreHeader.isRetired(transaction.view, tables)
         let known = try read(transaction.view, tables)
-        if isRetired || known.map({ $0.isSame(as: place) }) ?? false { return }
+        if isRetired { return }
         var header = try StoreHeader.read(transaction.view, tables)
+        let isMoved = known.map { !$0.isSame(as: place) } ?? true
+        let isRolledBack = try WrittenPlace.isRolledBack(written, header, transaction.view, tables)
+        guard isMoved || isRolledBack else { return }
         header.commit += 1
         header.transaction = UInt64(transaction.id)
         if known != nil {
-            header.replica = StoreHeader.replica(options.limits.draw)
-            // Not the next number: two copies of one file would take the same.
-            header.epoch &+= 1 + UInt32(truncatingIfNeeded: options.limits.draw()) >> 12
-            header.clock = max(header.clock &+ 1, options.clock().nanoseconds)
+            header.beginEpoch(at: options.clock(), drawing: options.limits.draw)
             header.recordSum = try header.recordSum.map { try $0 &- sumOfAnchors(transaction.view, tables) }
             try transaction.clear(tables[.anchors])
         }
@@ -82,8 +83,8 @@ struct StorePlace: Equatable {
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         try transaction.commit()
         if known != nil {
-            notices.post(
-                .restored, folder, "The file is a copy or was restored: the store goes on as another replica")
+            let what = isMoved ? "is a copy or was restored" : "was rolled back to an older state"
+            notices.post(.restored, folder, "The file \(what): the store goes on as another replica")
         }
     }
 
@@ -95,8 +96,15 @@ struct StorePlace: Equatable {
         return sum
     }
 
-    private static func recorded(_ environment: Environment, _ tables: Tables) throws -> StorePlace? {
+    /// Whether the file is where it was last written, and has come as far.
+    private static func isSettled(
+        _ place: StorePlace, _ written: ChangeToken?, _ environment: Environment, _ tables: Tables
+    ) throws -> Bool {
         let transaction = try environment.beginRead()
-        return try read(transaction.view, tables)
+        guard let known = try read(transaction.view, tables), known.isSame(as: place) else { return false }
+        // The successor of a retired file is looked at when it is opened.
+        if try StoreHeader.isRetired(transaction.view, tables) { return true }
+        let header = try StoreHeader.read(transaction.view, tables)
+        return try !WrittenPlace.isRolledBack(written, header, transaction.view, tables)
     }
 }

@@ -31,7 +31,7 @@ extension SampleReading where Self: ~Copyable {
         let oldest = try snapshot.operations(of: peer, in: sections.map(\.number), limit: 1).first
         let seen = oldest.map { max(1, $0.sequence >> 32) - 1 } ?? .max
         guard seen < token.commit else { return token }
-        return ChangeToken(store: token.store, epoch: token.epoch, commit: seen, ordinal: .max)
+        return try snapshot.token(behind: seen)
     }
 }
 
@@ -53,11 +53,13 @@ extension WriteTransaction {
         let follower = try followerThatHasSeenAll(peer)
         let before = state.ordinal
         let result = try body(&self)
-        if let follower, state.ordinal > before {
+        // Without a change there is nothing to have seen, and the commit may get no mark.
+        if let follower, state.ordinal > before, state.hasChanges {
             try acknowledge(
                 peer: follower,
                 ChangeToken(
-                    store: state.header.storeID, epoch: state.header.epoch, commit: commit, ordinal: state.ordinal - 1))
+                    store: state.header.storeID, epoch: state.header.epoch, commit: commit,
+                    ordinal: state.ordinal - 1, mark: state.mark))
         }
         return result
     }
@@ -68,8 +70,7 @@ extension WriteTransaction {
         else { return nil }
         // What others have changed in this commit stands in no record yet.
         let seenHere = seen.commit == commit ? seen.ordinal : 0
-        let hasChanged = !state.spans.isEmpty || !state.deletions.isEmpty || !state.removals.isEmpty
-        if hasChanged, seenHere < state.ordinal - 1 { return nil }
+        if state.hasChanges, seenHere < state.ordinal - 1 { return nil }
         let unseen = try? changes(since: seen, limit: 1).changes
         let isBehind = unseen?.isEmpty != true
         return isBehind ? nil : name
@@ -98,8 +99,8 @@ extension WriteTransaction {
 
     /// What another app wrote, and another store brought, is that app's to send.
     private func isOfOwnSource(_ row: StoredRow) throws -> Bool {
-        let source = try snapshot.revision(row.revision).sourceNumber
-        return try snapshot.number(of: environment.source.identity) == source
+        let source = try snapshot.revision(row.revision).source.identity
+        return source.isSameApp(as: environment.source.identity)
     }
 
     /// Whether any change may have to be queued.

@@ -35,6 +35,15 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
+    /// Makes the store another replica in a new epoch, because it was found to be an older state of itself that has gone on, or a copy.
+    /// Change tokens from before are refused, and peers are asked for everything again (SEMANTICS C28).
+    package mutating func beginEpoch() throws {
+        for anchor in try anchors() { try removeAnchor(peer: anchor.peer, type: anchor.type, scope: anchor.scope) }
+        state.header.beginEpoch(at: environment.now(), drawing: environment.limits.draw)
+        state.isChanged = true
+        syncHeader()
+    }
+
     /// Keeps a note under a name; `nil` removes it.
     public mutating func setSyncNote(_ name: String, _ bytes: [UInt8]?) throws {
         let key = SyncNote.key(name)

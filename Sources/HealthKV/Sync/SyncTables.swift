@@ -132,14 +132,14 @@ extension WriteTransaction {
     /// Notes that a peer has seen our changes up to a token. One that is retired stays so: what it missed is forgotten, and
     /// whoever syncs with it brings it in line before ``endRetirement(of:)``.
     public mutating func acknowledge(peer name: String, _ token: ChangeToken) throws {
-        guard token.store == state.header.storeID, token.epoch == state.header.epoch, token.commit <= commit else {
+        guard try snapshot.fit(of: token) == .fits else {
             throw StoreError(
                 .tokenExpired, path: environment.path, "The acknowledged token is none that this store has given")
         }
         let now = environment.now()
         var peer = try peer(name) ?? RegisteredPeer(name: name, registered: now, lastSeen: now)
         peer.lastSeen = now
-        peer.acknowledged = peer.acknowledged.map { max($0, token) } ?? token
+        peer.acknowledged = token.greatest(with: peer.acknowledged)
         try setPeer(peer)
     }
 

@@ -51,6 +51,7 @@ extension WriteTransaction {
     /// next record that stays.
     fileprivate mutating func condenseFeed(before end: UInt64, count: Int) throws -> UInt64? {
         let (records, next) = try snapshot.changeRecords(before: end, count: count)
+        let checkpoints = try checkpoints()
         var departures: Set<Departure> = []
         var carrier: ChangeRecord?
         for record in records {
@@ -69,7 +70,8 @@ extension WriteTransaction {
             departures.formUnion(record.deletions.map { Departure(id: $0.id, type: $0.type) })
             let isEmpty = kept.deletions.isEmpty && kept.removals.isEmpty
             // The newest record tells when the store changed last, and has somewhere to carry what others leave.
-            guard isEmpty, let place = carrier, try !snapshot.holdsRows(of: record) else {
+            let isCheckpoint = checkpoints.contains { record.commit <= $0 && carrier.map { $0.commit } ?? .max > $0 }
+            guard isEmpty, !isCheckpoint, let place = carrier, try !snapshot.holdsRows(of: record) else {
                 try replace(carrier)
                 carrier = kept
                 if kept.deletions.count + kept.removals.count < record.deletions.count + record.removals.count {
@@ -95,10 +97,16 @@ extension WriteTransaction {
         return next
     }
 
-    /// Stores a record whose spans have grown.
+    /// The commits that registered peers have seen: the marks of the last records up to them tell whether the file was rolled back.
+    private func checkpoints() throws -> Set<UInt64> {
+        Set(try peers().compactMap(\.acknowledged).filter { $0.epoch == state.header.epoch }.map(\.commit))
+    }
+
+    /// Stores a record that has taken over another.
     private mutating func replace(_ record: ChangeRecord?) throws {
         guard let record, let stored = try snapshot.changeRecord(record.commit) else { return }
-        if stored.spans.count != record.spans.count || !stored.covers(record.spans) { try putChanges(record) }
+        let isWider = stored.spans.count != record.spans.count || !stored.covers(record.spans)
+        if isWider || stored.since != record.since { try putChanges(record) }
     }
 
     private mutating func putChanges(_ record: ChangeRecord) throws {
@@ -126,10 +134,12 @@ extension ChangeRecord {
 
     /// With the spans of an earlier record; `nil` where that makes too many.
     fileprivate func joined(with earlier: ChangeRecord) -> ChangeRecord? {
-        if covers(earlier.spans) { return self }
+        var joined = self
+        // The mark of the earlier one goes with it: what it told of histories is not known any more.
+        joined.since = earlier.since > 0 ? earlier.since : earlier.commit
+        if covers(earlier.spans) { return joined }
         var touched = TouchedSpans()
         for span in spans + earlier.spans { touched.add(span.lane, span.starts) }
-        var joined = self
         joined.spans = touched.sorted
         return joined.spans.count <= ChangeRecord.mostSpans ? joined : nil
     }

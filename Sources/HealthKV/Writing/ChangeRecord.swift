@@ -19,6 +19,10 @@ struct ChangeRecord: Sendable {
     var commit: UInt64
     /// When it was committed.
     var time: Int64
+    /// A random number that tells this commit from any other of the same number, which a copy of the file may have made.
+    var mark: UInt64
+    /// The first commit of those whose records were forgotten and whose spans this one took over; 0 where there is none.
+    var since: UInt64 = 0
     var spans: [(lane: Lane, starts: ClosedRange<Int64>)] = []
     var deletions: [Deletion] = []
     var removals: [Removal] = []
@@ -61,18 +65,22 @@ struct ChangeRecord: Sendable {
                 record.append(number)
             }
         }
+        record.append(mark)
+        record.append(since)
         return record.value(table: .changes, key: ChangeRecord.key(commit), commit: writer ?? commit)
     }
 
-    init(commit: UInt64, time: Int64) {
+    init(commit: UInt64, time: Int64, mark: UInt64) {
         self.commit = commit
         self.time = time
+        self.mark = mark
     }
 
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
         var record = try RecordReader(span, table: .changes, key: key)
         commit = try record.read(UInt64.self)
         time = try record.read(Int64.self)
+        mark = 0
         for _ in 0..<(try record.read(UInt32.self)) {
             let type = try record.read(UInt32.self)
             guard let duration = DurationClass(rawValue: try record.read(UInt8.self)) else {
@@ -102,5 +110,9 @@ struct ChangeRecord: Sendable {
                 throw FormatError(.unknown, "removal")
             }
         }
+        // A record from before there were marks ends here.
+        if record.isAtEnd { return }
+        mark = try record.read(UInt64.self)
+        if !record.isAtEnd { since = try record.read(UInt64.self) }
     }
 }

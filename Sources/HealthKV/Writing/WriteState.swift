@@ -5,6 +5,8 @@ import HealthModel
 struct WriteState {
     /// The header as this commit will write it.
     var header: StoreHeader
+    /// The mark of this commit, if it changes samples.
+    let mark = UInt64.random(in: 1 ... .max)
     /// Whether the sum over the records is to be counted anew.
     var recountsRecords = false
     /// The next place in this commit.
@@ -31,6 +33,9 @@ struct WriteState {
     /// An operation failed when it had changed a part of what belongs together: none of it may be committed, even if the
     /// closure caught the error.
     var isBroken = false
+
+    /// Whether the commit has anything for the feed.
+    var hasChanges: Bool { !spans.isEmpty || !deletions.isEmpty || !removals.isEmpty }
 
     mutating func takeOrdinal() -> UInt32 {
         defer { ordinal += 1 }

@@ -6,8 +6,9 @@ extension WriteTransaction {
     /// Writes what the commit as a whole adds: the change record, counts, stale marks and, last, the header.
     mutating func finish() throws {
         for type in state.reranked.sorted() { try rebuildShadows(of: type) }
-        if !state.spans.isEmpty || !state.deletions.isEmpty || !state.removals.isEmpty {
-            var record = ChangeRecord(commit: commit, time: environment.now().nanoseconds)
+        if state.hasChanges {
+            var record = ChangeRecord(commit: commit, time: environment.now().nanoseconds, mark: state.mark)
+            state.header.mark = state.mark
             record.spans = state.spans.sorted
             record.deletions = state.deletions
             record.removals = state.removals

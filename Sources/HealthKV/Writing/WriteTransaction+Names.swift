@@ -12,7 +12,7 @@ extension WriteTransaction {
 
     mutating func number(of source: SourceIdentity) throws -> UInt32 {
         if let number = try snapshot.number(of: source) { return number }
-        let number = try addName(.source, NameCoding.encode(source: source))
+        let number = try addName(.source, NameCoding.encode(source: source), key: NameCoding.key(of: source))
         context.names.add(source: source, number)
         return number
     }
@@ -46,12 +46,12 @@ extension WriteTransaction {
         return number
     }
 
-    /// Stores a name in both tables under the next number of its kind.
-    mutating func addName(_ kind: NameKind, _ bytes: [UInt8]) throws -> UInt32 {
+    /// Stores a name in both tables under the next number of its kind, to be found by the name itself or what counts of it.
+    mutating func addName(_ kind: NameKind, _ bytes: [UInt8], key name: [UInt8]? = nil) throws -> UInt32 {
         let number = try NameLookup.nextNumber(kind, snapshot.view, context.tables)
         let key = NameTable.key(kind, number)
         try put(.names, key, NameTable.value(.names, key: key, number, bytes, commit: commit))
-        let reverse = NameTable.reverseKey(kind, bytes, state.header.hashKey)
+        let reverse = NameTable.reverseKey(kind, name ?? bytes, state.header.hashKey)
         try put(.namesReverse, reverse, NameTable.value(.namesReverse, key: reverse, number, bytes, commit: commit))
         return number
     }

@@ -39,6 +39,13 @@ extension PeerSession {
             try await followPlan()
             let isLocked = try await checkAvailability() == .locked
             try await greet()
+            if try await meetPeer() {
+                // Ours was restored, and is another replica now.
+                try await checkEpoch()
+                try await greet()
+                // What the peer holds is adopted before anything is sent.
+                request = PassRequest(isUrgent: request.isUrgent)
+            }
             let feeds = try feedsToPull(request)
             var pulls = PullOutcome(isLocked: isLocked)
             if !isLocked, !feeds.isEmpty || request.pushes && request.isUrgent { try await refreshAuthorization() }
@@ -48,6 +55,7 @@ extension PeerSession {
                 try await settleDoubt()
                 // It was locked meanwhile: reading waits, saving goes on (SEMANTICS C19).
                 if pulls.isLocked { try await noteAvailability(.locked) }
+                if request.isUrgent, pulls.isWhole { report.pulled += try await probe(feeds) }
             }
             report.pulled += try await settleRetirement(after: pulls)
             if request.pushes { report.pushed += try await push(request, isBlind: isLocked || pulls.isLocked) }
@@ -100,7 +108,7 @@ extension PeerSession {
 
     /// Notes a pass that came to its end. One that pulled nothing says nothing of what is to be pulled.
     private func succeed(_ report: SyncReport, _ request: PassRequest, _ pulls: PullOutcome) async throws {
-        let (now, slow, known) = (now, options.slowDelay, try state())
+        let (now, slow, longest, known) = (now, options.slowDelay, options.longestDelay, try state())
         let hourly = plan.types(with: .hourly)
         let asksHourly = request.pulls && (request.types.map { $0.isSuperset(of: hourly) } ?? true)
         let note: @Sendable (inout PeerState) -> Void = { state in
@@ -111,7 +119,8 @@ extension PeerSession {
             }
             guard pulls.isLocked else { return }
             // Nothing tells when it is unlocked; who comes to the foreground asks at once.
-            for (type, item) in state.types where item.failure?.nextTry.map({ $0 <= now }) ?? false {
+            for (type, item) in state.types {
+                guard item.failure?.nextTry?.isDue(at: now, longest: longest) ?? false else { continue }
                 state.types[type]?.failure?.nextTry = now + slow
             }
             for (type, item) in state.types where item.unacknowledged?.nextTry.map({ $0 <= now }) ?? false {
@@ -122,7 +131,7 @@ extension PeerSession {
         note(&noted)
         let isNews = report.pulled != PullReport() || report.pushed != PushReport() || noted != known
         // A sync that found nothing is worth a commit only now and then.
-        func isDue(_ last: Instant?) -> Bool { last.map { isNews || now >= $0 + .seconds(60) || now < $0 } ?? true }
+        func isDue(_ last: Instant?) -> Bool { last.map { isNews || $0.hasPassed(.seconds(60), at: now) } ?? true }
         let isHour = asksHourly && isDue(known.lastHourly)
         let isSync = pulls.isWhole && isDue(known.lastSync)
         guard isNews || isHour || isSync else { return }
@@ -137,7 +146,9 @@ extension PeerSession {
     /// not due yet is not worth a commit.
     private func fail(_ issue: SyncIssue, _ retryAfter: Duration?) async throws {
         let (now, options, known) = (now, options, try state())
-        if known.issue == issue, let next = known.nextTry, next > now { return }
+        if known.issue == issue, let next = known.nextTry, !next.isDue(at: now, longest: options.longestDelay) {
+            return
+        }
         try await update { _, state in
             state.issue = issue
             state.failures += 1
@@ -162,7 +173,7 @@ extension PeerSession {
     private func noteAvailability(_ availability: PeerAvailability) async throws {
         let (now, known) = (now, try state())
         let isLocked = availability == .locked
-        let since = isLocked ? known.lockedSince ?? now : nil
+        let since = isLocked ? min(known.lockedSince ?? now, now) : nil
         let isLong = since.map { now >= $0 + .days(1) } ?? false
         if availability != known.availability || since != known.lockedSince || isLong {
             let name = name
@@ -178,7 +189,7 @@ extension PeerSession {
     }
 
     /// A store that is a copy or was restored adopts what its peers hold before it sends anything (SEMANTICS C28).
-    private func checkEpoch() async throws {
+    func checkEpoch() async throws {
         let epoch = try store.read { $0.epoch }
         guard try state().epoch != epoch else { return }
         let (name, now) = (name, now)
@@ -187,7 +198,7 @@ extension PeerSession {
                 state.note(.restored, "the store is a copy or was restored", at: now)
                 try PeerSession.doubtLinks(name, &state, at: now, &txn)
             }
-            state.epoch = epoch
+            (state.epoch, state.told, state.removal) = (epoch, nil, nil)
             for key in state.types.keys {
                 state.types[key]!.isAdopted = false
                 state.types[key]!.isDrained = false

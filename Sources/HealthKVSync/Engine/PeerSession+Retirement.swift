@@ -8,9 +8,16 @@ extension PeerSession {
         var report = PullReport()
         let (name, now, limit) = (name, now, options.retirementDays)
         let peers = try store.read { try $0.peers() }
-        let silent = peers.filter { $0.name != name && !$0.isRetired && now > $0.lastSeen + .days(limit) }
-        if !silent.isEmpty {
+        let others = peers.filter { $0.name != name && !$0.isRetired }
+        // Seen by a clock that was wrong: it counts from now on.
+        let unclear = others.filter { $0.lastSeen.isAhead(of: now) }
+        let silent = others.filter { now > $0.lastSeen + .days(limit) }
+        if !silent.isEmpty || !unclear.isEmpty {
             try await store.write { txn in
+                for var other in unclear {
+                    other.lastSeen = now
+                    try txn.setPeer(other)
+                }
                 for var other in silent {
                     other.isRetired = true
                     try txn.setPeer(other)
@@ -24,9 +31,14 @@ extension PeerSession {
         if own.isRetired {
             guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return report }
             // Who reads the feed from its beginning is told of all that the peer holds, and no longer of what was deleted.
+            if pulls.isContinuous, !agreesWithPeer, peer.traits.keepsRecords {
+                // What is unknown here may be what was lost here: it is taken in.
+                try await update { txn, state in try PeerSession.readAllAnew(name, &state, &txn) }
+                return report
+            }
             if pulls.isContinuous, try await !welcomeBack(&report) { return report }
         }
-        guard own.isRetired || now > own.lastSeen + .days(1) else { return report }
+        guard own.isRetired || own.lastSeen.hasPassed(.days(1), at: now) else { return report }
         try await update { txn, _ in
             guard var known = try txn.peer(name) else { return }
             known.lastSeen = now
@@ -87,7 +99,8 @@ extension PeerSession {
         let (place, seen) = try store.read { txn in
             (try txn.anchor(peer: name, type: feed, scope: scope)?.token, try txn.acknowledged(by: name))
         }
-        guard peer.traits.keepsRecords, let place, let seen, try await peer.forgotten(among: [], since: place) != nil
+        guard peer.traits.keepsRecords, agreesWithPeer, let place, let seen,
+            try await peer.forgotten(among: [], since: place) != nil
         else { return nil }
         var dropped = 0
         let held = try store.read { try $0.typesWithSamples() }

@@ -23,6 +23,13 @@ actor PeerSession {
     var hasBegunAnew = false
     /// Feeds of the pass under way whose peer could not be told how far they are held.
     var notTold: Set<SampleType> = []
+    /// Whether both sides were found to remember the same of each other in this pass: nothing of either was lost.
+    var agreesWithPeer = false
+    /// The last place of our feed that the peer has taken, where the store does not say so yet.
+    var told: ChangeToken?
+    /// When the latest samples of a feed were last looked at, and which of them are left out whatever is read.
+    var probes: [SampleType: Instant] = [:]
+    var leftOut: [SampleType: Set<SampleID>] = [:]
     /// What a pass was asked for and could not do, where the store does not tell of it.
     let postponed = Mutex<PostponedPass?>(nil)
     /// Wake-ups that wait beside one that was told of.

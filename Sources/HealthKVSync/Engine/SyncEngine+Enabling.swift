@@ -112,7 +112,7 @@ extension PeerSession {
         let (name, now, plan, traits) = (name, now, plan, peer.traits)
         try settleShadowing()
         let isFollowed = try store.read { txn in
-            try plan.isSettled(try txn.state(of: name), try txn.peer(name)?.queue, traits)
+            try plan.isSettled(try txn.state(of: name), try txn.peer(name)?.queue, traits, at: now)
         }
         guard !isFollowed else { return }
         try await update { txn, state in try plan.settle(name, traits, nil, at: now, &state, &txn) }
@@ -223,10 +223,14 @@ extension SyncPlan {
     private func isCache(_ item: TypePlan) -> Bool? { item.pulls && item.retention == .cache ? true : nil }
 
     /// Whether what stands in the store is what the plan says.
-    fileprivate func isSettled(_ state: PeerState, _ queue: QueueRule?, _ traits: PeerTraits) throws -> Bool {
+    fileprivate func isSettled(
+        _ state: PeerState, _ queue: QueueRule?, _ traits: PeerTraits, at now: Instant
+    ) throws -> Bool {
         queue == rule(traits) && state.sent == sent && forgotten(state, traits).isEmpty
             && types.allSatisfy { type, item in
-                state[type].isCache == isCache(item) && (!item.pulls || state[type].planned == item.horizon)
+                state[type].isCache == isCache(item)
+                    && (!item.pulls
+                        || state[type].planned == item.horizon && !state[type].isHorizonDoubtful(at: now))
             }
     }
 
@@ -262,11 +266,14 @@ extension SyncPlan {
         }
         for (type, item) in types {
             state[type].isCache = isCache(item)
-            guard item.pulls, horizon != nil || state[type].planned != item.horizon else { continue }
-            let wanted = horizon ?? item.horizon
-            let (start, skipped) = (wanted.start(now), wanted == .fromNowOn ? now : nil)
+            let isDoubtful = state[type].isHorizonDoubtful(at: now)
+            guard item.pulls, horizon != nil || isDoubtful || state[type].planned != item.horizon else { continue }
+            let isPlanned = state[type].planned == item.horizon
+            let wanted = horizon ?? (isDoubtful && isPlanned ? state[type].wanted : nil) ?? item.horizon
+            let (start, skipped) = (wanted.start(now), wanted.skipped(now))
             let isSet = state[type].planned != nil
-            state[type].planned = item.horizon
+            (state[type].planned, state[type].wanted) = (item.horizon, wanted == item.horizon ? nil : wanted)
+            state[type].horizonSet = wanted == .all ? nil : now
             if isSet, state[type].horizon == start, state[type].skipped == skipped { continue }
             try PeerSession.forgetPlace(name, type, &state, &txn)
             (state[type].horizon, state[type].skipped) = (start, skipped)
@@ -276,13 +283,29 @@ extension SyncPlan {
     }
 }
 
+extension TypeState {
+    /// Whether the horizon was set by a clock that was wrong: by one that was ahead nothing would be imported until it has come, and by one that
+    /// was never set, nothing at all.
+    func isHorizonDoubtful(at now: Instant) -> Bool {
+        guard let horizonSet else { return false }
+        return horizonSet.isAhead(of: now) || horizonSet < .earliestBelievable && now >= .earliestBelievable
+    }
+}
+
 extension TypePlan.Horizon {
     /// Samples that start before this are not imported; `nil` for no bound.
     func start(_ now: Instant) -> Instant? {
         switch self {
         // What a skipped import leaves out is told by the place in the feed, not by dates.
         case .all, .fromNowOn: nil
-        case .days(let count): now - .days(count)
+        // By a clock that was never set nothing can be said of the last days: what is imported waits for one that is right.
+        case .days(let count): now < .earliestBelievable ? .distantFuture : now - .days(count)
         }
+    }
+
+    /// What is there up to this time is left out; `nil` where nothing is.
+    fileprivate func skipped(_ now: Instant) -> Instant? {
+        guard self == .fromNowOn else { return nil }
+        return now < .earliestBelievable ? .distantFuture : now
     }
 }

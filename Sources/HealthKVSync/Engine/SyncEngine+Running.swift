@@ -192,42 +192,51 @@ extension PeerSession {
     /// Whether a commit brought anything for this peer.
     private nonisolated func isPushDue() throws -> Bool {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
+        let longest = options.longestDelay
         guard plan.pushesOnChange, try foreignLease() == nil else { return false }
         return try store.read { txn in
             let state = try txn.state(of: name)
-            guard state.isEnabled, state.nextTry.map({ $0 <= now }) ?? true else { return false }
+            guard state.isEnabled, state.nextTry.map({ $0.isDue(at: now, longest: longest) }) ?? true
+            else { return false }
             if followsFeed, try txn.hasUnseenChanges(of: name) { return true }
-            return try txn.pendingGroups(for: name).contains { $0.isDue(at: now) }
+            return try txn.pendingGroups(for: name).contains { $0.isDue(at: now, longest: longest) }
         }
     }
 
     private nonisolated func isHourDue() throws -> Bool {
         guard let last = try state().lastHourly else { return true }
-        return now >= last + .seconds(3_600) || now < last
+        return last.hasPassed(.seconds(3_600), at: now)
     }
 
     /// When something is to be tried again by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
         let (plan, slow, isCompared, feeds) = (plan, options.slowDelay, isCompared, feeds)
+        let longest = options.longestDelay
         let foreign = try foreignLease()
         let postponed = postponed.withLock { $0 }
         let due: Instant? = try store.read { txn in
             let state = try txn.state(of: name)
             guard state.isEnabled else { return nil }
             // What failed as a whole is tried again as a whole.
-            if let next = state.nextTry { return next }
+            if let next = state.nextTry { return next.due(at: now, longest: longest) }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
             times += feeds.compactMap { state[$0].unacknowledged?.nextTry }
             if isCompared { times += plan.pulled.compactMap { state[$0].checkDue } }
+            times = times.map { $0.due(at: now, longest: longest) }
             if postponed != nil { times.append(now) }
-            if !plan.types(with: .hourly).isEmpty { times.append((state.lastHourly ?? now) + .seconds(3_600)) }
+            if !plan.types(with: .hourly).isEmpty {
+                let last = state.lastHourly ?? now
+                times.append(last.hasPassed(.seconds(3_600), at: now) ? now : last + .seconds(3_600))
+            }
             let groups = try txn.pendingGroups(for: name).filter { $0.state != .quarantined }
-            times += groups.map(\.earliest).filter { $0 > now && $0 < .distantFuture }
+            // What waits for access waits for no time.
+            let earliest = groups.map(\.earliest).filter { $0 < .distantFuture }
+            times += earliest.map { $0.due(at: now, longest: longest) }.filter { $0 > now }
             // What could go and did not is held back, and waits for no time; what stands beside it may.
-            let held = groups.filter { $0.isDue(at: now) }
+            let held = groups.filter { $0.isDue(at: now, longest: longest) }
             let queued = try txn.pending(for: name, in: held, limit: PeerSession.lookedAt)
-            let waiting = queued.map(\.nextTry).filter { $0 < .distantFuture }
+            let waiting = queued.map(\.nextTry).filter { $0 < .distantFuture }.map { $0.due(at: now, longest: longest) }
             times += waiting.filter { $0 > now }
             if queued.count == PeerSession.lookedAt { times.append(now + slow) }
             // Whoever holds the lease does the work; should it end without giving it back, this one goes on.
@@ -237,7 +246,7 @@ extension PeerSession {
             }
             return times.min()
         }
-        return due.map { max($0, foreign ?? $0, postponed?.until ?? $0) }
+        return due.map { max($0, foreign ?? $0, postponed?.until.due(at: now, longest: longest) ?? $0) }
     }
 }
 

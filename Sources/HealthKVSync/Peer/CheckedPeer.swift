@@ -50,6 +50,12 @@ final class CheckedPeer: Sendable {
         return answer
     }
 
+    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
+        let inner = inner
+        return try await deadline.run("meet", within: limit) { () throws(PeerError) in try await inner.meet(told: told)
+        }
+    }
+
     func availability() async throws(PeerError) -> PeerAvailability {
         let inner = inner
         return try await deadline.run("availability", within: limit) { await inner.availability() }

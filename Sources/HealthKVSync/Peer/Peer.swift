@@ -67,6 +67,11 @@ public protocol Peer: Sendable {
     /// tells it, and tries again.
     func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError)
 
+    /// Asked at the beginning of each sync: what the peer remembers of the store, where it keeps that. `told` is the last place of the
+    /// store's feed that the store knows the peer to have been told of (``PushOperation/place``); a peer that remembers less has
+    /// lost what it was given. `nil` where it remembers nothing of anybody: then neither side finds by it that the other was restored.
+    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory?
+
     /// Told when the app has disconnected the peer: it need not wake the app any more for the types of the plan.
     func disconnected(from types: Set<SampleType>) async
 }
@@ -88,6 +93,8 @@ extension Peer {
     public func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
         nil
     }
+    /// It remembers nothing.
+    public func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? { nil }
     /// Nothing to forget.
     public func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {}
     /// Nobody to tell.

@@ -98,9 +98,12 @@ public struct PeerError: Error, Sendable, Hashable, Codable, CustomStringConvert
         case restricted
         /// The token is not of this peer, or older than what it still knows: begin without one.
         case tokenExpired
-        /// The peer's feed went backwards: it was restored from an older copy, or is a clone. The engine refuses it until it
-        /// is registered anew (SEMANTICS C28).
+        /// The peer's feed went backwards: it was restored from an older copy, or is a clone. What it was known to hold counts no more: it is
+        /// read from its beginning, and given all that it lacks (SEMANTICS C28).
         case wentBackwards
+        /// The store that reads has acknowledged more than its token says: it was restored from an older copy. It goes on as another replica,
+        /// and reads from the beginning (SEMANTICS C28).
+        case readerWentBackwards
         /// The request asks for what cannot be: an inverted window, a type that the peer does not know.
         case invalid
         /// It may work later: a time-out, a network, a busy database.

@@ -23,16 +23,21 @@ public struct PushOperation: Sendable, Hashable, Codable {
     /// The live samples of its group and source, itself among them, whether or not they are in this push: the members of a meal are saved as
     /// one where the peer can do that. Empty for a sample without a group, and for a deletion.
     public var group: [Sample]
+    /// The place in the sender's feed that the operation brings the peer to. A peer that keeps records keeps the last one with what it was
+    /// given, in one transaction, and gives it back in ``Peer/meet(told:)``. `nil` for a peer with a queue.
+    public var place: ChangeToken?
 
     /// An operation.
     public init(
-        sequence: UInt64, kind: Kind, peerID: SampleID? = nil, replacesUnnamed: Bool = false, group: [Sample] = []
+        sequence: UInt64, kind: Kind, peerID: SampleID? = nil, replacesUnnamed: Bool = false, group: [Sample] = [],
+        place: ChangeToken? = nil
     ) {
         self.sequence = sequence
         self.kind = kind
         self.peerID = peerID
         self.replacesUnnamed = replacesUnnamed
         self.group = group
+        self.place = place
     }
 
     /// The type of the sample.
@@ -86,6 +91,14 @@ public enum PushOutcome: Sendable, Hashable, Codable {
 }
 
 extension PushOutcome {
+    /// Whether the peer has the operation behind it.
+    var isTaken: Bool {
+        switch self {
+        case .done, .superseded: true
+        case .refused, .parked, .failed, .unknown, .busy: false
+        }
+    }
+
     /// Why an operation may not have come to its end; `nil` when it has.
     var errorToTryAgain: PeerError? {
         switch self {

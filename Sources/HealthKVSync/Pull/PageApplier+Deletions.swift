@@ -79,7 +79,7 @@ extension PageApplier {
         guard let text = deletion.syncIdentifier, let number = deletion.version, let version = deletion.deletedVersion
         else { return nil }
         return try txn.samples(syncIdentifier: text).first { sample in
-            guard sample.type == feed, sample.origin == .authored, sample.source.identity == ownSource,
+            guard sample.type == feed, sample.origin == .authored, sample.source.identity.isSameApp(as: ownSource),
                 version >= sample.version
             else { return false }
             // What it called an older version before does not matter: it went on without our knowing. What was sent last lives, once
@@ -94,7 +94,7 @@ extension PageApplier {
         if let text = deletion.syncIdentifier, let version = deletion.deletedVersion {
             let named = try txn.samples(syncIdentifier: text)
             // Another version of it lives here.
-            if named.contains(where: { $0.type == feed && $0.source.identity == ownSource }) { return }
+            if named.contains(where: { $0.type == feed && $0.source.identity.isSameApp(as: ownSource) }) { return }
             if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
                 // Several versions may have gone since we looked last. The deletion covers the greatest of them.
                 return _ = try txn.raise(known, to: version)

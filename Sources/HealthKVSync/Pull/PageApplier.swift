@@ -133,7 +133,9 @@ struct PageApplier: Sendable {
         report.count(imported)
         // Only the database of health that was read before shows what it called so.
         if imported.unchanged > 0 { state.isSeenAgain = true }
-        if state.isAdopted, state.lastForeign.map({ now > $0 + .days(30) }) ?? true { state.needsRescan = true }
+        if state.isAdopted, state.lastForeign.map({ $0.hasPassed(.days(30), at: now) }) ?? true {
+            state.needsRescan = true
+        }
         state.lastForeign = now
         noteDays(foreign.map(\.sample))
         // Of several versions in one page the latest has the last word.

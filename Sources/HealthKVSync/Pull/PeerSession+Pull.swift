@@ -18,7 +18,7 @@ extension PeerSession {
         let (known, now) = (try state(), now)
         func isDue(_ failure: PullFailure?) -> Bool {
             guard let failure else { return false }
-            return request.isUrgent || failure.nextTry.map { $0 <= now } ?? false
+            return request.isUrgent || failure.nextTry.map { $0.isDue(at: now, longest: options.longestDelay) } ?? false
         }
         if peer.traits.hasOneFeed {
             let isAsked = request.pulls && request.types?.isEmpty != true
@@ -102,6 +102,14 @@ extension PeerSession {
     private func pull(_ type: SampleType) async throws -> PullReport {
         do {
             return try await pullPages(type)
+        } catch let error as ReaderWentBackwards {
+            hasBegunAnew = true
+            try await becomeRestored(type, readFrom: error.token)
+            return try await pullPages(type)
+        } catch let error as PeerError where error.code == .wentBackwards {
+            hasBegunAnew = true
+            try await beginAgain()
+            return try await pullPages(type)
         } catch let error as PeerError where error.code == .tokenExpired {
             hasBegunAnew = true
         }
@@ -114,10 +122,10 @@ extension PeerSession {
             // A database of health that does not know our place was rebuilt, or is another one.
             if state.isDoubted == nil { try PeerSession.doubtLinks(name, &state, at: now, &txn) }
             // Another store in its place, or an older state of it: what it had seen of ours counts no more.
-            guard dropped == nil, var known = try txn.peer(name), known.queue == nil, known.acknowledged != nil
-            else { return }
-            known.acknowledged = nil
-            try txn.setPeer(known)
+            if dropped == nil {
+                state.told = nil
+                try PeerSession.forgetAcknowledged(name, &txn)
+            }
         }
         var report = try await pullPages(type)
         report.deleted += dropped ?? 0
@@ -145,7 +153,7 @@ extension PeerSession {
     private func pullPage(_ type: SampleType) async throws -> (report: PullReport, isDrained: Bool) {
         let (name, known) = (name, try state()[type])
         let anchor = try store.read { try $0.anchor(peer: name, type: type, scope: known.scope) }
-        let page = try await peer.pull(
+        let page = try await page(
             PullRequest(type: type, token: anchor?.token, from: known.horizon, limit: options.pageSize))
         try options.atStep(.pagePulled)
         let isStill = page.isDrained && page.additions.isEmpty && page.deletions.isEmpty
@@ -208,6 +216,14 @@ extension PeerSession {
         try await update { _, state in state[type].unacknowledged = nil }
     }
 
+    private func page(_ request: PullRequest) async throws -> PullPage {
+        do {
+            return try await peer.pull(request)
+        } catch  where error.code == .readerWentBackwards {
+            throw ReaderWentBackwards(token: request.token)
+        }
+    }
+
     func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {
         PageApplier(
             peer: name, feed: type, traits: peer.traits, plan: plan, now: now, state: known,
@@ -240,7 +256,7 @@ extension PeerSession {
         guard let last = known.lastRescan else {
             return try await update { _, state in state[type].lastRescan = now }
         }
-        guard now >= last + .days(days) else { return }
+        guard last.hasPassed(.days(days), at: now) else { return }
         try await update { txn, state in
             try PeerSession.readAnew(name, type, &state, &txn)
             state[type].lastRescan = now
@@ -250,6 +266,11 @@ extension PeerSession {
             if state[type].lastForeign != nil { state[type].lastForeign = now }
         }
     }
+}
+
+/// A peer knows that more of its feed was read than up to a place.
+private struct ReaderWentBackwards: Error {
+    let token: [UInt8]?
 }
 
 /// How far an import has come.

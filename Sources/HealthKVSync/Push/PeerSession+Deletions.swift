@@ -11,11 +11,11 @@ extension PeerSession {
             try Task.checkCancellation()
             try await holdLease()
             let (start, limit) = (place, options.pushSize)
-            let page = try store.read { try $0.deletions(after: start, limit: limit) }
+            let (page, here) = try store.read { (try $0.deletions(after: start, limit: limit), $0.currentToken) }
             let wanted = page.deletions.filter { isPushed($0.type) }
             let free = wanted.filter { !held.holds($0.type) }
             if free.count < wanted.count { isWhole = false }
-            if let error = await peer.push(operations(free)).errorToTryAgain { throw error }
+            if let error = await pushRecords(operations(free, here)).errorToTryAgain { throw error }
             place = page.next
         } while place != nil
         return isWhole
@@ -36,7 +36,7 @@ extension PeerSession {
             let page = try store.read { try $0.deletions(at: token, after: start, limit: limit) }
             let deletions = page.deletions.filter { isPushed($0.type) }
             if deletions.contains(where: { held.holds($0.type) }) { return (report, false) }
-            let delivery = try await deliver(operations(deletions))
+            let delivery = try await deliver(operations(deletions, token))
             place = page.next
             let hasArrived = delivery.error == nil
             try await settle(
@@ -71,7 +71,7 @@ extension PeerSession {
         }
     }
 
-    private func operations(_ deletions: [DeletedSample]) -> [PushOperation] {
-        deletions.enumerated().map { PushOperation(sequence: UInt64($0), kind: .delete($1)) }
+    private func operations(_ deletions: [DeletedSample], _ place: ChangeToken) -> [PushOperation] {
+        deletions.enumerated().map { PushOperation(sequence: UInt64($0), kind: .delete($1), place: place) }
     }
 }

@@ -41,7 +41,9 @@ extension PeerSession {
             let isTold = try await pushDeletions(held)
             // What is held back goes with a later sync, which compares again.
             guard isWhole, isTold else { return nil }
-            try await update { txn, _ in
+            let told = told
+            try await update { txn, state in
+                if let told { state.told = told.greatest(with: state.told) }
                 guard var known = try txn.peer(name) else { return }
                 known.acknowledged = token
                 try txn.setPeer(known)
@@ -65,7 +67,7 @@ extension PeerSession {
                 end = index
                 break
             }
-            operations.append(PushOperation(sequence: UInt64(operations.count), kind: kind))
+            operations.append(PushOperation(sequence: UInt64(operations.count), kind: kind, place: change.token))
             places.append(change.token)
         }
         let delivery = try await deliver(operations)
@@ -89,7 +91,7 @@ extension PeerSession {
     }
 
     func deliver(_ operations: [PushOperation]) async throws -> Delivery {
-        let answer = await peer.push(operations)
+        let answer = await pushRecords(operations)
         try options.atStep(.pushSent)
         var delivery = Delivery()
         for (index, outcome) in answer.outcomes.enumerated() {
@@ -109,15 +111,26 @@ extension PeerSession {
         return delivery
     }
 
+    /// Gives records to the peer, and notes the place of our feed that it has taken with them.
+    func pushRecords(_ operations: [PushOperation]) async -> CheckedPeer.Answer {
+        let answer = await peer.push(operations)
+        for (operation, outcome) in zip(operations, answer.outcomes) {
+            guard outcome.isTaken, let place = operation.place else { continue }
+            told = place.greatest(with: told)
+        }
+        return answer
+    }
+
     /// Keeps what the peer refused, where it can be seen and tried again, and how far the peer has seen the feed, or what a mass
     /// operation deleted.
     func settle(
         _ refused: [(PushOperation, String)], _ settled: [SampleID] = [], _ seen: ChangeToken? = nil,
         removal: FeedPlace? = nil
     ) async throws {
-        let (name, now) = (name, now)
+        let (name, now, told) = (name, now, told)
         guard !refused.isEmpty || !settled.isEmpty || seen != nil || removal != nil else { return }
         try await update { txn, state in
+            if let told { state.told = told.greatest(with: state.told) }
             for (operation, reason) in refused {
                 let kind: PendingOperation.Kind = if case .save = operation.kind { .save } else { .delete }
                 try txn.enqueue(

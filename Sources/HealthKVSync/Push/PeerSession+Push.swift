@@ -21,8 +21,10 @@ extension PeerSession {
 
     /// What was due and is done leaves long queues with times that are too early: then each commit would look through them again.
     private func settleNextTries() async throws {
-        let (name, now) = (name, now)
-        let mayBeDue = try store.read { txn in try txn.pendingGroups(for: name).contains { $0.isDue(at: now) } }
+        let (name, now, longest) = (name, now, options.longestDelay)
+        let mayBeDue = try store.read { txn in
+            try txn.pendingGroups(for: name).contains { $0.isDue(at: now, longest: longest) }
+        }
         guard mayBeDue else { return }
         try await update { txn, _ in try txn.settleNextTries(of: name, at: now) }
     }
@@ -34,7 +36,7 @@ extension PeerSession {
         let conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
             ungranted: try ungrantedTypes(), isBlind: isBlind, keepsRecords: peer.traits.keepsRecords,
-            limit: options.pushSize)
+            limit: options.pushSize, longestDelay: options.longestDelay)
         var batch = PushBatch(after: place)
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
         if !batch.completed.isEmpty {
@@ -66,7 +68,7 @@ extension PeerSession {
         let (name, now) = (name, now)
         let isDue = try store.read { txn in
             guard let known = try txn.peer(name), known.queue != nil else { return false }
-            let isOld = try txn.state(of: name).lastAcknowledged.map { now > $0 + .days(1) || now < $0 } ?? true
+            let isOld = try txn.state(of: name).lastAcknowledged.map { $0.hasPassed(.days(1), at: now) } ?? true
             return known.acknowledged == nil || isOld
         }
         guard isDue else { return }
@@ -98,7 +100,9 @@ extension PeerSession {
                 guard state.epoch == txn.epoch else { continue }
                 for (type, known) in state.types where known.isMidway && state.isEnabled {
                     // One that cannot be read on, or that nobody reads any more, does not hold the others for good.
-                    guard let since = known.midwaySince, now <= since + .days(PeerSession.holdDays) else { continue }
+                    guard let since = known.midwaySince, !since.hasPassed(.days(PeerSession.holdDays), at: now) else {
+                        continue
+                    }
                     held.insert(SampleType(type))
                 }
             }
@@ -177,7 +181,7 @@ extension PeerSession {
                 }
                 try await update { txn, state in
                     for sample in samples where sample.origin == .authored {
-                        guard takesAll || sample.source.identity == own else { continue }
+                        guard takesAll || sample.source.identity.isSameApp(as: own) else { continue }
                         guard try txn.link(peer: name, sample: sample.id) == nil,
                             try txn.pending(peer: name, sample: sample.id) == nil
                         else { continue }

@@ -39,6 +39,8 @@ struct PushBatch: Sendable {
         /// Whether the peer takes samples as they are, with their own versions.
         var keepsRecords: Bool
         var limit: Int
+        /// An operation that is put off for longer was so by a wrong clock.
+        var longestDelay: Duration
     }
 
     /// Collects what is due behind ``last``.
@@ -132,20 +134,24 @@ extension PendingOperation {
 }
 
 extension PendingGroup {
-    /// Whether any of it may be due: what was refused for good never is.
-    func isDue(at now: Instant) -> Bool { state != .quarantined && earliest <= now }
+    /// Whether any of it may be due. What was refused for good never is, and what waits for access waits for no time.
+    func isDue(at now: Instant, longest: Duration) -> Bool {
+        state != .quarantined && earliest < .distantFuture && earliest.isDue(at: now, longest: longest)
+    }
 }
 
 extension PushBatch.Conditions {
     /// Whether any operation of a group may go, or need not be kept. All others are passed by without a look at them.
     fileprivate func mayTake(_ group: PendingGroup) -> Bool {
-        guard group.isDue(at: isUrgent ? .distantFuture : now), group.earliest < .distantFuture else { return false }
+        let mayBeUrgent = isUrgent && group.state != .quarantined && group.earliest < .distantFuture
+        guard mayBeUrgent || group.isDue(at: now, longest: longestDelay) else { return false }
         guard let type = group.type else { return true }
         return !pushes(type) || allows(type)
     }
 
     fileprivate func isDue(_ operation: PendingOperation) -> Bool {
-        operation.state != .quarantined && operation.nextTry < .distantFuture && (isUrgent || operation.nextTry <= now)
+        guard operation.state != .quarantined, operation.nextTry < .distantFuture else { return false }
+        return isUrgent || operation.nextTry.isDue(at: now, longest: longestDelay)
     }
 
     fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }

@@ -17,7 +17,8 @@ extension PeerSession {
         guard isCompared else { return report }
         let (now, known) = (now, try state())
         var pages = options.checkPages
-        for type in plan.pulled.sorted() where known[type].checkDue.map({ $0 <= now }) ?? false && pages > 0 {
+        for type in plan.pulled.sorted() where pages > 0 {
+            guard let due = known[type].checkDue, due.isDue(at: now, longest: options.longestDelay) else { continue }
             do {
                 guard !isLocked, known[type].failure == nil else { throw PeerError(.locked, "it cannot be read now") }
                 if let found = try await check(type, pages: &pages) {
@@ -61,7 +62,7 @@ extension PeerSession {
         let (name, now, known) = (name, now, try state()[type])
         var check = try store.read { try $0.checkNote(name, type) }.check ?? PeerComparison(at: now)
         // What was shown a day ago says little of today.
-        if now > check.began + .days(1) { check = PeerComparison(at: now) }
+        if check.began.hasPassed(.days(1), at: now) { check = PeerComparison(at: now) }
         let bound = max(known.horizon ?? .distantPast, known.authorization?.earliest ?? .distantPast)
         repeat {
             try Task.checkCancellation()

@@ -42,6 +42,8 @@ struct PeerState: Codable, Sendable, Equatable {
     var lastAcknowledged: Instant?
     /// Who the peer said that it is.
     var greeting: PeerGreeting?
+    /// The last place of our feed that a peer that keeps records has taken with what it was given.
+    var told: ChangeToken?
 
     subscript(_ type: SampleType) -> TypeState {
         get { types[type.identifier] ?? TypeState() }
@@ -98,6 +100,10 @@ struct TypeState: Codable, Sendable, Equatable {
     var isRefused: Bool?
     /// What the plan said of the horizon when it was set; `nil` when it never was.
     var planned: TypePlan.Horizon?
+    /// What was asked for in place of what the plan says; `nil` where nothing was.
+    var wanted: TypePlan.Horizon?
+    /// By which time the horizon was set, to be set again should the clock have been wrong.
+    var horizonSet: Instant?
     /// Whether what the app wrote before the horizon is adopted.
     var isEarlierAdopted: Bool?
     /// When the last page came of a feed that was not read to its end.
@@ -154,6 +160,7 @@ enum EngineNotes {
     static let purged = "purged"
     /// An edit that lay over an import which is presumed gone.
     static func overlay(_ peer: String, _ sample: SampleID) -> String { "overlay:\(peer):\(sample)" }
+    static func memory(_ peer: String) -> String { "memory:\(peer)" }
 
     static func encode(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()

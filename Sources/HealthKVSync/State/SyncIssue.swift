@@ -20,7 +20,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case unavailable
         /// A time-out, a network, a busy database.
         case delayed
-        /// A peer's feed went backwards, and it is refused until it is registered anew.
+        /// A peer's feed went backwards, and it cannot be read from its beginning either.
         case peerWentBackwards
         /// The peer gave an answer that breaks the protocol, and that was ignored.
         case badAnswer
@@ -113,7 +113,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
             case .unavailable, .restricted: .unavailable
             case .wentBackwards: .peerWentBackwards
             case .invalid: .invalid
-            case .tokenExpired, .transient: .delayed
+            case .tokenExpired, .readerWentBackwards, .transient: .delayed
             case .badAnswer: .badAnswer
             case .nameTaken: .nameTaken
             }

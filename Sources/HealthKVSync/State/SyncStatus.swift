@@ -16,6 +16,8 @@ public struct SyncNotice: Sendable, Hashable, Codable {
         case unverified
         /// The store is a copy or was restored: what the peers hold is adopted before anything is sent (SEMANTICS C28).
         case restored
+        /// The peer was restored from an older copy: it is read from its beginning, and is given again what it lacks.
+        case peerRestored
         /// A peer was silent for so long that tombstones are no longer kept for it (SEMANTICS C27).
         case retired
         /// An operation was refused for good.

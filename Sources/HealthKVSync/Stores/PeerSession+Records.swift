@@ -131,14 +131,15 @@ extension PeerSession {
         for from in stride(from: 0, to: ids.count, by: max(1, options.pushSize)) {
             try await holdLease()
             let some = ids[from..<min(ids.count, from + options.pushSize)]
-            let kinds: [PushOperation.Kind] = try store.read { txn in
-                try some.compactMap { id in
+            let (kinds, here) = try store.read { txn in
+                let kinds: [PushOperation.Kind] = try some.compactMap { id in
                     if let sample = try txn.sample(id: id) { return .save(sample) }
                     return try txn.deletedSample(id: id).map { .delete($0) }
                 }
+                return (kinds, txn.currentToken)
             }
-            let operations = kinds.enumerated().map { PushOperation(sequence: UInt64($0), kind: $1) }
-            let answer = await peer.push(operations)
+            let operations = kinds.enumerated().map { PushOperation(sequence: UInt64($0), kind: $1, place: here) }
+            let answer = await pushRecords(operations)
             var refused: [(PushOperation, String)] = []
             for (operation, outcome) in zip(operations, answer.outcomes) {
                 if case .refused(let reason) = outcome { refused.append((operation, reason)) }

@@ -9,6 +9,7 @@ extension StorePeer {
             return try await page(behind: nil, limit: request.limit)
         }
         guard let place = FeedPlace(bytes) else { throw PeerError(.tokenExpired, "the token is not one of a store") }
+        try await checkHistory(place.token)
         let page = try await page(behind: place, limit: request.limit)
         await noteReader()
         return page
@@ -95,20 +96,8 @@ extension StorePeer {
         }
         let ourName = try ourName()
         return try other.read { txn in
-            let here = txn.currentToken
-            if token.store == here.store, token.epoch == here.epoch, token.commit > here.commit {
-                throw PeerError(.wentBackwards, "the store is older than what was read from it")
-            }
-            guard token.store == here.store, token.epoch == here.epoch else {
-                throw PeerError(.tokenExpired, "the store was restored")
-            }
-            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since. A
-            // token behind what we have read is that of an older copy of us, which has seen neither.
-            let seen = try txn.peer(ourName)?.acknowledged ?? token
-            let isOfHere = seen.store == token.store && seen.epoch == token.epoch
-            let read = try txn.reader(ourName).read
-            let isOlder = read.map { $0.store == token.store && $0.epoch == token.epoch && token < $0 } ?? false
-            let page = try txn.changes(since: isOfHere && !isOlder ? max(seen, token) : token, limit: limit)
+            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since.
+            let page = try txn.changes(since: token.greatest(with: txn.peer(ourName)?.acknowledged), limit: limit)
             // A commit without changes is no news, and no place to keep, for whoever has seen all of those before.
             let isNews = !page.changes.isEmpty || page.hasMore || token.ordinal < .max
             return (page.changes, isNews ? page.next : token, page.hasMore)
@@ -123,18 +112,19 @@ extension StorePeer {
         // Midway in a mass deletion nothing is seen to its end.
         guard let place = FeedPlace(token), place.deleted == nil else { return }
         let (ourName, token) = (try ourName(), place.token)
-        if let known = try? other.read({ try $0.peer(ourName) }), !known.isRetired, let seen = known.acknowledged,
-            seen >= token, seen.store == token.store, seen.epoch == token.epoch
-        {
-            return
+        let isKnown = try? other.read { txn in
+            guard let known = try txn.peer(ourName), !known.isRetired, let seen = known.acknowledged else {
+                return false
+            }
+            let read = try txn.memory(of: ourName).read
+            return token.greatest(with: seen) == seen && token.greatest(with: read) == read
         }
+        if isKnown == true { return }
         try await StorePeer.wrapped {
             try await other.write { txn in
                 try txn.acknowledge(peer: ourName, token)
+                try txn.rememberReading(upTo: token, of: ourName)
                 try txn.endRetirement(of: ourName)
-                var reader = try txn.reader(ourName)
-                reader.read = token
-                try txn.setReader(reader, ourName)
             }
         }
     }
@@ -143,23 +133,23 @@ extension StorePeer {
     private func noteReader() async {
         let now = other.now
         guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }),
-            known.isRetired || now > known.lastSeen + .days(1)
+            known.isRetired || known.lastSeen.hasPassed(.days(1), at: now)
         else { return }
         _ = try? await other.write { try $0.endRetirement(of: ourName) }
     }
 
     /// Whoever begins anew was installed anew or restored: what it has seen once counts no more.
     private func beginAnew() async {
-        guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }),
-            known.acknowledged != nil
-        else { return }
+        guard let ourName = try? ourName() else { return }
+        let isKnown = try? other.read { txn in
+            try txn.peer(ourName)?.acknowledged != nil || txn.memory(of: ourName).read != nil
+        }
+        guard isKnown == true else { return }
         _ = try? await other.write { txn in
+            try txn.rememberReading(upTo: nil, of: ourName)
             guard var known = try txn.peer(ourName) else { return }
             known.acknowledged = nil
             try txn.setPeer(known)
-            var reader = try txn.reader(ourName)
-            reader.read = nil
-            try txn.setReader(reader, ourName)
         }
     }
 
@@ -168,10 +158,7 @@ extension StorePeer {
         guard let token = FeedPlace(token)?.token else { return nil }
         return try StorePeer.wrapped {
             try other.read { txn in
-                let here = txn.currentToken
-                guard token.store == here.store, token.epoch == here.epoch, token.commit <= here.commit else {
-                    return nil
-                }
+                guard try txn.fit(of: token) == .fits else { return nil }
                 return Set(try txn.forgotten(among: samples).map(\.id))
             }
         }

@@ -47,6 +47,7 @@ public struct StorePeer: Peer {
                 try txn.setReader(known.welcoming(greeting, as: name), name)
                 guard known.isTakenOver(by: greeting) else { return false }
                 // What another one has read is nothing to this one.
+                try txn.rememberReading(upTo: nil, of: name)
                 if var peer = try txn.peer(name) {
                     peer.acknowledged = nil
                     try txn.setPeer(peer)
@@ -101,6 +102,7 @@ public struct StorePeer: Peer {
         do {
             let ourName = try ourName()
             return try await other.write { txn in
+                if let place = operations.compactMap(\.place).max() { try txn.remember(place, of: ourName) }
                 var (deletedUnseen, unknown): ([Sample], [Sample]) = ([], [])
                 let outcomes: [PushOutcome] = try txn.receiving(from: ourName) { txn in
                     try operations.map { operation in

@@ -27,8 +27,6 @@ struct KnownReader: Codable, Sendable, Equatable {
     var current: Replica?
     /// Those who had it before, and do not get it back.
     var former: [Replica] = []
-    /// The farthest place that was acknowledged by reading.
-    var read: ChangeToken?
 
     func isTakenOver(by greeting: PeerGreeting) -> Bool { current.map { $0 != Replica(greeting) } ?? false }
 

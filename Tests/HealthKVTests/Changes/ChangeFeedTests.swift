@@ -169,10 +169,15 @@ import TestSupport
             let foreign = try other.read { $0.currentToken }
             try other.close()
             expectError(.tokenExpired) { try store.feed(since: foreign) }
-            let past = ChangeToken(store: own.store, epoch: own.epoch + 1, commit: own.commit, ordinal: own.ordinal)
+            let past = ChangeToken(
+                store: own.store, epoch: own.epoch + 1, commit: own.commit, ordinal: own.ordinal, mark: own.mark)
             expectError(.tokenExpired) { try store.feed(since: past) }
-            let ahead = ChangeToken(store: own.store, epoch: own.epoch, commit: own.commit + 9, ordinal: 0)
+            let ahead = ChangeToken(
+                store: own.store, epoch: own.epoch, commit: own.commit + 9, ordinal: 0, mark: own.mark)
             expectError(.tokenExpired) { try store.feed(since: ahead) }
+            let forked = ChangeToken(
+                store: own.store, epoch: own.epoch, commit: own.commit, ordinal: own.ordinal, mark: own.mark ^ 1)
+            expectError(.tokenExpired) { try store.feed(since: forked) }
         }
     }
 
@@ -253,7 +258,8 @@ import TestSupport
             #expect(ChangeToken(token.description) == token)
         }
         for text in [
-            "", "kv1", "kv1:x:1:1:1", "kv2:\(SampleID()):1:1:1", "kv1:\(SampleID()):1:9:1:3", "kv1:a:b:c:d:e:f",
+            "", "kv1", "kv1:x:1:1:1:1", "kv2:\(SampleID()):1:1:1:1", "kv1:\(SampleID()):1:9:1:7:3",
+            "kv1:\(SampleID()):1:1:1", "kv1:a:b:c:d:e:f",
         ] {
             #expect(ChangeToken(text) == nil)
         }

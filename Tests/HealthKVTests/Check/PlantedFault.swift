@@ -202,7 +202,7 @@ extension PlantedFault {
     /// The keys of the two copies of a source's name.
     private static func scale(_ snapshot: borrowing Snapshot) throws -> (key: [UInt8], reverse: [UInt8]) {
         let number = try snapshot.number(of: GoodStore.scale.identity)!
-        let bytes = NameCoding.encode(source: GoodStore.scale.identity)
+        let bytes = NameCoding.key(of: GoodStore.scale.identity)
         return (NameTable.key(.source, number), NameTable.reverseKey(.source, bytes, snapshot.header.hashKey))
     }
 

@@ -128,7 +128,8 @@ import TestSupport
             let ids = try store.read { try $0.samples(of: .stepCount, limit: 50).map(\.id) }
             for id in ids { #expect(try store.write { try $0.delete(id: id) }) }
             #expect(try store.read { try $0.count() } == count - ids.count)
-            try store.write { _ = try $0.purgeSource(SampleStore.Options().source.identity) }
+            let source = store.ownSource.identity
+            try store.write { _ = try $0.purgeSource(source) }
             while try store.maintain() {}
             #expect(try store.read { try $0.count() } == 0)
         }
@@ -201,7 +202,8 @@ import TestSupport
             for sample in samples { #expect(try store.write { try $0.delete(id: sample.id) }) }
             #expect(samples.count == 20)
             FileSystem.remove(folder.path + "/ballast")
-            try store.write { _ = try $0.purgeSource(SampleStore.Options().source.identity) }
+            let own = store.ownSource.identity
+            try store.write { _ = try $0.purgeSource(own) }
             while try store.maintain() {}
         }
         try store.expectClean()

@@ -171,7 +171,7 @@ import Testing
             try store.write { try $0.acknowledge(peer: "p", later) }
             try store.write { try $0.acknowledge(peer: "p", start) }
             #expect(try store.read { try $0.peer("p") }?.acknowledged == later)
-            let foreign = ChangeToken(store: SampleID(), epoch: 1, commit: 1, ordinal: 1)
+            let foreign = ChangeToken(store: SampleID(), epoch: 1, commit: 1, ordinal: 1, mark: 1)
             expectError(.tokenExpired) { try store.write { try $0.acknowledge(peer: "p", foreign) } }
             #expect(try store.read { try $0.peer("q") } == nil)
         }

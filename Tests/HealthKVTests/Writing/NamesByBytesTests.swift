@@ -10,7 +10,7 @@ import TestSupport
 
     private func sample(_ name: String, _ type: SampleType = .stepCount, sync: String? = nil) -> Sample {
         Sample(
-            type, 1, .count, from: .day(1), to: .day(1), source: Source(bundle: "b", name: name, version: name),
+            type, 1, .count, from: .day(1), to: .day(1), source: Source(bundle: name, name: name, version: name),
             syncIdentifier: sync, device: Device(name: name))
     }
 
@@ -48,14 +48,15 @@ import TestSupport
             #expect(try store.read { try $0.count(of: SampleType("com.example.\(Self.decomposed)")) } == 1)
             #expect(
                 try store.read {
-                    try $0.samples(of: .stepCount, source: SourceIdentity(bundle: "b", name: Self.decomposed))
+                    try $0.samples(
+                        of: .stepCount, source: SourceIdentity(bundle: Self.decomposed, name: Self.decomposed))
                 }.map(\.id) == [samples[2].id])
         }
         try verify(store)
         try store.close()
         let again = try SampleStore.open(at: folder.path)
         try verify(again)
-        let second = SourceIdentity(bundle: "b", name: Self.decomposed)
+        let second = SourceIdentity(bundle: Self.decomposed, name: Self.decomposed)
         #expect(try again.write { try $0.deleteSource(second) } == 2)
         #expect(try again.read { try $0.count() } == 2)
         try again.expectClean()

@@ -1,0 +1,58 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// The source that the app which keeps the store writes under. It belongs to the store, not to the handle: an extension, or a part of the
+/// app that opens the store without saying who it is, writes as the app does, so that what either edits is sent to peers.
+enum OwnSource {
+    private static let key: [UInt8] = Array("own".utf8)
+    /// Where nobody has said it yet.
+    static let unnamed = Source(bundle: "", name: "HealthKV")
+
+    static func read(_ view: View, _ tables: Tables) throws -> Source? {
+        guard let span = try view.get(tables[.meta], key) else { return nil }
+        var record = try RecordReader(span, table: .meta, key: key)
+        return Source(
+            bundle: try record.readText(), name: try record.readText(), version: try record.readOptionalText(),
+            product: try record.readOptionalText(), system: try record.readOptionalText())
+    }
+
+    fileprivate static func put(_ source: Source, in transaction: inout WriteTransaction) throws {
+        var record = RecordWriter()
+        record.append(source.bundle)
+        record.append(source.name)
+        record.append(source.version)
+        record.append(source.product)
+        record.append(source.system)
+        let value = record.value(table: .meta, key: key, commit: transaction.commit)
+        try transaction.put(.meta, key, value)
+    }
+}
+
+extension WriteTransaction {
+    /// The source to write under for a handle that was opened as `source`.
+    func ownSource(ofHandle source: Source) throws -> Source {
+        guard source == .thisApp else { return source }
+        return try OwnSource.read(lmdb.view, context.tables) ?? OwnSource.unnamed
+    }
+
+    /// Keeps who writes, where that is said and this transaction changes anything. An extension that was first gives way to its app.
+    mutating func noteOwnSource() throws {
+        let source = environment.source
+        guard state.isChanged, !source.bundle.isEmpty else { return }
+        let known = try OwnSource.read(lmdb.view, context.tables)
+        guard known != source else { return }
+        if let known, known.identity != source.identity, !known.identity.isExtension(of: source.identity) { return }
+        try OwnSource.put(source, in: &self)
+    }
+}
+
+extension SampleStore {
+    /// The source of samples that are saved with ``Source/thisApp`` through this handle: the one that it was opened with, else the one that
+    /// the app last wrote under.
+    public var ownSource: Source {
+        guard source == .thisApp else { return source }
+        let known = try? core.read { try OwnSource.read($0.snapshot.view, $0.snapshot.tables) }
+        return (known ?? nil) ?? OwnSource.unnamed
+    }
+}

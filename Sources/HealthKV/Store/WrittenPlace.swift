@@ -1,0 +1,76 @@
+import HealthModel
+import LMDB
+import Synchronization
+
+/// How far the data file was written, kept in an extended attribute of it.
+///
+/// Whoever copies an older state of the file over it (`cp older data.mdb`) changes its bytes and leaves the attribute: a file that has not
+/// come as far as its attribute says was rolled back. The attribute is set when the store is closed or suspended and now and then while it
+/// is written, after the commit that it tells of. So it is never ahead of the file, and where it is behind, because a process was killed
+/// or the file system keeps no attributes, a rollback is found by peers only (docs/decisions/0027).
+final class WrittenPlace: Sendable {
+    static let attribute = "user.healthkv.written"
+    /// In nanoseconds. Setting the attribute takes some system calls, which not every commit is to pay.
+    private static let interval: Int64 = 1_000_000_000
+
+    private struct State {
+        /// The last commit of this process that the attribute does not tell of.
+        var unwritten: ChangeToken?
+        var isWrittenAt = Int64.min
+    }
+
+    private let state = Monitor(State())
+
+    /// Has the attribute set at the end where the file has none yet: it is new, or took the place of another.
+    func begin(_ folder: String, at token: @autoclosure () throws -> ChangeToken) rethrows {
+        guard WrittenPlace.token(of: folder) == nil else { return }
+        let token = try token()
+        state.withLock { $0.unwritten = token }
+    }
+
+    /// Notes a commit that is on the disk.
+    func note(_ token: ChangeToken, _ file: FileIdentity, _ folder: String) {
+        let now = FileSystem.monotonicNanoseconds
+        let isDue = state.withLock { state in
+            state.unwritten = token
+            guard now &- state.isWrittenAt >= WrittenPlace.interval || state.isWrittenAt == .min else { return false }
+            state.isWrittenAt = now
+            return true
+        }
+        if isDue { write(file, folder) }
+    }
+
+    /// Brings the attribute up to the last commit of this process.
+    func write(_ file: FileIdentity, _ folder: String) {
+        let unwritten = state.withLock { state in
+            defer { state.unwritten = nil }
+            return state.unwritten
+        }
+        let path = folder + "/data.mdb"
+        guard let token = unwritten, FileSystem.identity(of: path) == file else { return }
+        // Another process may have come farther.
+        if let known = WrittenPlace.token(of: folder), known.store == token.store,
+            (known.epoch, known.commit) >= (token.epoch, token.commit)
+        {
+            return
+        }
+        FileSystem.setAttribute(WrittenPlace.attribute, of: path, Array(token.description.utf8))
+    }
+
+    /// What the attribute of a store's file says; `nil` where there is none.
+    static func token(of folder: String) -> ChangeToken? {
+        FileSystem.attribute(attribute, of: folder + "/data.mdb").flatMap {
+            ChangeToken(String(decoding: $0, as: UTF8.self))
+        }
+    }
+
+    /// Whether a file is an older state, or another history, than what was last written to it. The attribute must have been read before
+    /// the transaction began, or another writer may have been in between.
+    static func isRolledBack(
+        _ written: ChangeToken?, _ header: StoreHeader, _ view: View, _ tables: Tables
+    ) throws -> Bool {
+        guard let written, written.store == header.storeID else { return false }
+        if header.epoch < written.epoch { return true }
+        return try History.fit(of: written, header, view, tables).isRolledBack
+    }
+}

@@ -1,0 +1,64 @@
+import HealthKV
+
+// What both sides remember of each other is compared before anything is exchanged (docs/decisions/0027).
+extension PeerSession {
+    /// Finds out whether our store, or the peer, is an older state of itself. Returns `true` if ours is: then it has begun a new epoch.
+    func meetPeer() async throws -> Bool {
+        (agreesWithPeer, self.told) = (false, nil)
+        guard peer.traits.keepsRecords else { return false }
+        let told = try state().told
+        guard let memory = try await peer.meet(told: told) else { return false }
+        if let place = memory.place, try store.read({ try $0.fit(of: place).isRolledBack }) {
+            try await beginEpoch { txn, _ in try txn.fit(of: place).isRolledBack }
+            return true
+        }
+        if let told, told.isBeyond(memory.place) {
+            try await beginAgain()
+        } else {
+            agreesWithPeer = true
+        }
+        return false
+    }
+
+    /// The peer knows that more of its feed was read here than up to a place: our store was restored. A place that has moved since it was
+    /// read says otherwise.
+    func becomeRestored(_ type: SampleType, readFrom token: [UInt8]?) async throws {
+        let (name, scope) = (name, try state()[type].scope)
+        try await beginEpoch { txn, _ in try txn.anchor(peer: name, type: type, scope: scope)?.token == token }
+        try await checkEpoch()
+        agreesWithPeer = false
+    }
+
+    private func beginEpoch(
+        _ isRestored: @escaping @Sendable (borrowing WriteTransaction, PeerState) throws -> Bool
+    ) async throws {
+        try await update { txn, state in if try isRestored(txn, state) { try txn.beginEpoch() } }
+    }
+
+    /// The peer has lost what it was given: it is read from its beginning, and given all that it lacks.
+    func beginAgain() async throws {
+        let (name, now) = (name, now)
+        agreesWithPeer = false
+        try await update { txn, state in
+            state.told = nil
+            state.note(.peerRestored, "the peer has lost what it was given", at: now)
+            try PeerSession.readAllAnew(name, &state, &txn)
+            try PeerSession.forgetAcknowledged(name, &txn)
+        }
+    }
+
+    /// Has all feeds of the peer read from their beginning.
+    static func readAllAnew(_ name: String, _ state: inout PeerState, _ txn: inout WriteTransaction) throws {
+        for anchor in try txn.anchors(of: name) {
+            try txn.removeAnchor(peer: name, type: anchor.type, scope: anchor.scope)
+        }
+        for type in state.types.keys { state.types[type]!.isDrained = false }
+    }
+
+    /// Whatever the peer had seen of our feed counts no more.
+    static func forgetAcknowledged(_ name: String, _ txn: inout WriteTransaction) throws {
+        guard var known = try txn.peer(name), known.queue == nil, known.acknowledged != nil else { return }
+        known.acknowledged = nil
+        try txn.setPeer(known)
+    }
+}

@@ -1,0 +1,80 @@
+import HealthKV
+
+// A health database that was rebuilt, as after a repair or on a restored device, counts its changes from the beginning: an anchor of the old one is ahead of
+// it, and nothing comes behind it until the new one has come as far.
+extension PeerSession {
+    /// How many of the latest samples of a type are looked at.
+    private static let probed = 8
+
+    /// Compares the latest samples of feeds that were read to their end with what is held, at most once an hour each. One that the feed has
+    /// never told of shows that our place in it is of another database: the feed is read from its beginning, and adopted before anything is
+    /// sent (SEMANTICS C21).
+    func probe(_ feeds: [SampleType]) async throws -> PullReport {
+        var report = PullReport()
+        guard isCompared else { return report }
+        for type in feeds where try isProbeDue(type) {
+            probes[type] = now
+            do {
+                guard try await !untold(type).isEmpty else { continue }
+                // It may have been written since the feed was read.
+                report += try await pullAll([type]).report
+                guard try await !untold(type).isEmpty else { continue }
+                try await readRebuilt(type)
+                report += try await pullAll([type]).report
+                // What is left out for whatever reason is no sign the next time.
+                leftOut[type] = try await untold(type)
+            } catch is PeerError {
+                // It is looked at another time, and says nothing of the pass.
+                try Task.checkCancellation()
+            }
+        }
+        return report
+    }
+
+    private func isProbeDue(_ type: SampleType) throws -> Bool {
+        let known = try state()[type]
+        guard let item = plan.types[type], item.pulls, item.retention == .mirror else { return false }
+        guard known.isDrained, known.isAdopted, known.failure == nil else { return false }
+        return probes[type].map { $0.hasPassed(.seconds(3_600), at: now) } ?? true
+    }
+
+    /// Those of the latest samples of which nothing is known here, though the feed had to tell of them.
+    private func untold(_ type: SampleType) async throws -> Set<SampleID> {
+        let known = try state()[type]
+        let bound = max(known.horizon ?? .distantPast, known.skipped ?? .distantPast)
+        let page = try await peer.enumerate(EnumerationRequest(type: type, limit: PeerSession.probed))
+        let (name, ignored) = (name, leftOut[type] ?? [])
+        let latest = page.samples.filter { addition in
+            let sample = addition.sample
+            return sample.start > bound && !ignored.contains(addition.peerID) && (try? sample.validate()) != nil
+        }
+        return try store.read { txn in
+            Set(try latest.filter { try !txn.knows($0, of: name) }.map(\.peerID))
+        }
+    }
+
+    private func readRebuilt(_ type: SampleType) async throws {
+        let (name, now) = (name, now)
+        try await update { txn, state in
+            try PeerSession.forgetPlace(name, type, &state, &txn)
+            (state[type].isAdopted, state[type].isEarlierAdopted, state[type].lastRescan) = (false, nil, now)
+            // What it does not hold any more is found by comparison only.
+            state[type].checkDue = now
+            state.note(
+                .peerRestored, "the peer shows what its feed has never told: it is read from its beginning", at: now)
+        }
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Whether a sample that a peer shows was met before, under the peer's id or its sync identifier, living or deleted.
+    fileprivate func knows(_ addition: PulledSample, of peer: String) throws -> Bool {
+        let sample = addition.sample
+        if try link(peer: peer, peerID: addition.peerID) != nil { return true }
+        if try self.sample(id: sample.id) != nil || deletedSample(id: sample.id) != nil { return true }
+        // A version that another took the place of has an id of its own.
+        guard let text = sample.syncIdentifier else { return false }
+        return try samples(syncIdentifier: text).contains { $0.type == sample.type }
+            || deletedSample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
+    }
+}

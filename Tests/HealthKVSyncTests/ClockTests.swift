@@ -1,0 +1,135 @@
+import SyncSupport
+import Testing
+
+@testable import HealthKVSync
+
+@Suite("Clocks that are wrong by years, and are put right")
+struct ClockTests {
+    private static let year = 365 * 86_400
+    /// From the clock of the tests to 1970, in seconds.
+    private static let to1970 = 800_000_000 + 978_307_200
+
+    @Test("What was put off by a clock a year ahead is sent once the clock is right, by a running engine too")
+    func putOff() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        bench.clock.advance(seconds: Self.year)
+        // The queue and the pass as a whole are put off.
+        bench.health.set(refusal: { _ in .failed(reason: "busy") })
+        _ = try bench.save(70)
+        try await bench.sync()
+        bench.health.set(refusal: nil)
+        bench.health.set(availability: .unavailable)
+        bench.engine.start()
+        try await until("the failure") { try bench.status().issue?.code == .unavailable }
+        bench.health.set(availability: .available)
+        bench.clock.advance(seconds: -Self.year)
+        for number in 0..<6 { _ = try bench.save(71 + Double(number), hour: number + 1) }
+        try await until("all entries at the peer") { bench.held.count == 7 }
+        await bench.engine.stop()
+        try bench.finish()
+    }
+
+    @Test("No time that was noted a year ahead keeps from anything that is done regularly") func noted() async throws {
+        var plan = SyncPlan.walkingApp
+        plan.types[.stepCount]?.triggers.insert(.hourly)
+        let bench = try Bench(plan)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let (peer, ahead) = (bench.peer, bench.clock.now + .seconds(Self.year))
+        try await bench.store.write { txn in
+            var state = try txn.state(of: peer)
+            (state.lastHourly, state.lastSync, state.lastAcknowledged, state.lockedSince) = (ahead, ahead, ahead, ahead)
+            state[.stepCount].lastRescan = ahead
+            state[.stepCount].lastForeign = ahead
+            state[.stepCount].checkDue = ahead
+            try txn.setState(state, of: peer)
+            try txn.setPeer(RegisteredPeer(name: "other", registered: ahead, lastSeen: ahead))
+        }
+        let session = try bench.engine.session(peer)
+        #expect(try session.nextDue() ?? .distantFuture <= bench.clock.now)
+        try await bench.sync()
+        let (state, now) = (try session.state(), bench.clock.now)
+        #expect(state.lastHourly == now)
+        #expect(state.lastSync == now)
+        #expect(state.lastAcknowledged == now)
+        #expect(state[.stepCount].lastRescan == now)
+        #expect(state[.stepCount].checkDue.map { $0 <= now + .seconds(7_200) } ?? true)
+        #expect(try bench.store.read { try $0.peer("other") }?.lastSeen == now)
+        try bench.finish()
+    }
+
+    @Test("A feed that another clock left midway a year ahead holds nothing back") func midway() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let ahead = bench.clock.now + .seconds(Self.year)
+        try await bench.store.write { txn in
+            try txn.setPeer(RegisteredPeer(name: "other", registered: ahead, lastSeen: ahead))
+            var state = PeerState()
+            state.isEnabled = true
+            (state[.bodyMass].isMidway, state[.bodyMass].midwaySince) = (true, ahead)
+            try txn.setState(state, of: "other")
+        }
+        _ = try bench.save(70)
+        try await bench.sync()
+        #expect(bench.held == [70])
+        try bench.finish()
+    }
+
+    /// Weights of a scale on each of the last four hundred days before the clock of the tests.
+    private func fill(_ bench: Bench) {
+        let now = Instant(nanoseconds: 800_000_000_000_000_000)
+        for day in 0..<400 {
+            let time = now - .days(day) - .seconds(3_600)
+            bench.health.save(
+                Sample(
+                    .bodyMass, 70 + Double(day) / 8, .kilogram, from: time, to: time,
+                    source: Source(bundle: "scale", name: "Scale"), origin: .imported))
+        }
+    }
+
+    @Test(
+        "Thirty days are thirty days, though the clock was a year ahead, or never set, when the sync was enabled",
+        arguments: [year, -to1970])
+    func horizon(offset: Int) async throws {
+        var plan = SyncPlan.weightTracker
+        plan.types[.bodyMass]?.horizon = .days(30)
+        let bench = try Bench(plan)
+        fill(bench)
+        bench.clock.advance(seconds: offset)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(try bench.weights.isEmpty)
+        bench.clock.advance(seconds: -offset)
+        try await bench.sync()
+        #expect(try bench.weights.count == 30)
+        let horizon = try bench.engine.session(bench.peer).state()[.bodyMass].horizon
+        bench.clock.advance(seconds: 86_400)
+        try await bench.sync()
+        #expect(try bench.engine.session(bench.peer).state()[.bodyMass].horizon == horizon, "once")
+        try bench.finish()
+    }
+
+    @Test(
+        "What was asked for in place of the plan is asked for again, and a skipped import stays skipped",
+        arguments: [year, -to1970])
+    func askedFor(offset: Int) async throws {
+        for horizon in [TypePlan.Horizon.days(30), .fromNowOn] {
+            let bench = try Bench()
+            fill(bench)
+            bench.clock.advance(seconds: offset)
+            for try await _ in bench.engine.importHistory(bench.peer, horizon) {}
+            #expect(try bench.weights.isEmpty)
+            bench.clock.advance(seconds: -offset)
+            try await bench.sync()
+            #expect(try bench.weights.count == (horizon == .fromNowOn ? 0 : 30))
+            bench.clock.advance(seconds: 7_200)
+            bench.health.save(bench.scale(60, hour: 1_000_000 / 3_600 + 1))
+            try await bench.sync()
+            #expect(try bench.weights.contains(60))
+            try bench.finish()
+        }
+    }
+}

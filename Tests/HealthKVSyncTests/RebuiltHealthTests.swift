@@ -1,0 +1,76 @@
+import SyncSupport
+import Testing
+
+@testable import HealthKVSync
+
+@Suite("A health database that was made anew, and whose anchors are ahead of it")
+struct RebuiltHealthTests {
+    private func filled(_ plan: SyncPlan = .weightTracker) async throws -> Bench {
+        let bench = try Bench(plan)
+        for number in 0..<20 { bench.health.save(bench.scale(70, hour: number)) }
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(try bench.weights.count == 20)
+        return bench
+    }
+
+    @Test("What other apps write into it comes with the next foreground, and not with the monthly rescan")
+    func comes() async throws {
+        let bench = try await filled()
+        bench.health.rebuild()
+        for number in 0..<10 { bench.health.save(bench.scale(80 + Double(number), hour: 100 + number)) }
+        // It was looked at within the hour.
+        try await bench.sync()
+        bench.clock.advance(seconds: 3_601)
+        _ = try await bench.engine.enterForeground()
+        let weights = try bench.weights
+        for number in 0..<10 { #expect(weights.contains(80 + Double(number))) }
+        #expect(try bench.status().notices.map(\.code).contains(.peerRestored))
+        // From now on its feed is followed again.
+        bench.health.save(bench.scale(95, hour: 200))
+        try await bench.sync()
+        #expect(try bench.weights.contains(95))
+        try bench.finish()
+    }
+
+    @Test("What this app wrote into the old one is not doubled in the new one, and what it writes goes there")
+    func own() async throws {
+        let bench = try await filled()
+        let sample = try bench.save(60, hour: 50)
+        try await bench.sync()
+        bench.health.rebuild()
+        bench.health.save(bench.scale(80, hour: 100))
+        bench.clock.advance(seconds: 3_601)
+        try await bench.sync()
+        #expect(try bench.weights.contains(80))
+        _ = try bench.save(61, id: sample.id, hour: 50)
+        try await bench.sync()
+        #expect(bench.held == [61, 80])
+        try bench.finish()
+    }
+
+    @Test(
+        "A sample that is written while it is looked at, and one that is left out for good, cause no reading from the beginning"
+    )
+    func noAlarm() async throws {
+        let bench = try await filled()
+        let session = try bench.engine.session(bench.peer)
+        let rescan = try session.state()[.bodyMass].lastRescan
+        // Deleted here, and hidden: the peer goes on showing it.
+        let shown = try #require(try bench.store.read { try $0.samples(of: .bodyMass, limit: 1) }.first)
+        try bench.write { _ = try $0.delete(id: shown.id) }
+        for _ in 0..<3 {
+            bench.clock.advance(seconds: 3_601)
+            bench.health.save(bench.scale(90, hour: 300))
+            try await bench.sync()
+        }
+        #expect(try session.state()[.bodyMass].lastRescan == rescan)
+        #expect(try bench.status().notices.isEmpty)
+        // A look that finds nothing commits nothing.
+        let commit = try bench.store.info().commit
+        bench.clock.advance(seconds: 3_601)
+        _ = try await bench.engine.enterForeground()
+        #expect(try bench.store.info().commit <= commit + Bench.commitsOfLease + 1)
+        try bench.finish()
+    }
+}
