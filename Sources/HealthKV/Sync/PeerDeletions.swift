@@ -101,6 +101,11 @@ extension SampleReading where Self: ~Copyable {
         return (row.commit, row.ordinal) > (token.commit, token.ordinal)
     }
 
+    /// Whether a live sample was last changed up to a commit.
+    package func isHeld(_ id: SampleID, since commit: UInt64) throws -> Bool {
+        try snapshot.find(id).map { $0.row.commit <= commit } ?? false
+    }
+
     /// Some of the deletions that the store remembers, in the order of their ids: those that a mass operation left, by its place
     /// in the feed, or all. What a mass operation deletes is all there once ``isUnfinished(removalAt:)`` says no.
     ///

@@ -33,6 +33,12 @@ package enum PeerNumber {
         isOurs(number) ? (number & (mark - 1)) >> clockBits : max(0, number)
     }
 
+    /// Whether a number may have been made for a version with a clock. Another program that writes a greater number and leaves the metadata as
+    /// it was has made something else.
+    package static func isMade(_ number: Int64, of clock: ChangeClock) -> Bool {
+        !isOurs(number) || number & (1 << clockBits - 1) == bits(slot(of: number), clock)
+    }
+
     /// Whether a number has the mark of this engine.
     package static func isOurs(_ number: Int64) -> Bool { number >= mark && number < mark << 1 }
 
@@ -44,7 +50,8 @@ package enum PeerNumber {
     /// Other bits for each slot, so that two versions that agree in some do not agree in all.
     private static func bits(_ slot: Int64, _ clock: ChangeClock) -> Int64 {
         var mixed = UInt64(bitPattern: slot) &* 0x9E37_79B9_7F4A_7C15
-        for word in [UInt64(bitPattern: clock.time.nanoseconds), UInt64(clock.replica)] {
+        // Of the time about the second: what came back from a database is a little older, and the same version.
+        for word in [UInt64(bitPattern: clock.time.nanoseconds) >> 30, UInt64(clock.replica)] {
             mixed = (mixed ^ word) &* 0xD6E8_FEB8_6659_FD93
             mixed ^= mixed >> 32
         }

@@ -212,7 +212,7 @@ extension PeerSession {
     nonisolated func nextDue() throws -> Instant? {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
         let (plan, slow, isCompared, feeds) = (plan, options.slowDelay, isCompared, feeds)
-        let longest = options.longestDelay
+        let (longest, compared) = (options.longestDelay, isCompared ? try enumeratedTypes() : [])
         let foreign = try foreignLease()
         let postponed = postponed.withLock { $0 }
         let due: Instant? = try store.read { txn in
@@ -222,7 +222,7 @@ extension PeerSession {
             if let next = state.nextTry { return next.due(at: now, longest: longest) }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
             times += feeds.compactMap { state[$0].unacknowledged?.nextTry }
-            if isCompared { times += plan.pulled.compactMap { state[$0].checkDue } }
+            if isCompared { times += compared.compactMap { state[$0].checkDue } }
             times = times.map { $0.due(at: now, longest: longest) }
             if postponed != nil { times.append(now) }
             if !plan.types(with: .hourly).isEmpty {

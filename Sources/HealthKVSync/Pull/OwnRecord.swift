@@ -20,7 +20,9 @@ struct OwnRecord {
         sample = addition.sample
         peerID = addition.peerID
         number = sample.syncIdentifier == nil ? PeerLink.unnamed : max(1, sample.version)
-        if case .string(let text) = sample.metadata.removeValue(forKey: OwnStamp.key), let stamp = OwnStamp(text) {
+        if case .string(let text) = sample.metadata.removeValue(forKey: OwnStamp.key), let stamp = OwnStamp(text),
+            PeerNumber.isMade(number, of: stamp.clock)
+        {
             (isStamped, sample.version, clock) = (true, stamp.version, stamp.clock)
         } else {
             isStamped = false

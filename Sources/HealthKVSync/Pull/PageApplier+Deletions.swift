@@ -109,7 +109,9 @@ extension PageApplier {
                 return _ = try txn.raise(forgotten, to: version)
             }
         }
-        guard try txn.link(peer: peer, peerID: deletion.peerID) == nil,
+        // Where not all is read, what took its place may have been left out.
+        guard state.horizon == nil, state.skipped == nil, plan.plan(of: feed)?.pulls ?? false,
+            try txn.link(peer: peer, peerID: deletion.peerID) == nil,
             try txn.link(peer: peer, sample: deletion.peerID) == nil,
             try txn.sample(id: deletion.peerID) == nil, try txn.deletedSample(id: deletion.peerID) == nil
         else { return }

@@ -116,6 +116,14 @@ extension PageApplier {
         if link?.version == PeerLink.presumedGone {
             // It was out of sight, and never deleted.
             var record = record
+            if var kept = try presumedGone(deleted.id, in: &txn), !record.isNewer(than: kept) {
+                // The peer gives back less than was kept.
+                kept.modified = nil
+                kept.version = Sample.version(after: deleted.version)
+                guard try txn.merge(kept) != .vetoed else { return }
+                report.adopted += 1
+                return try setLink(kept.id, record, in: &txn)
+            }
             (record.sample.version, record.sample.modified) = (Sample.version(after: deleted.version), nil)
             return try adopt(record, id: deleted.id, in: &txn)
         }
@@ -153,7 +161,9 @@ extension PageApplier {
     ) throws {
         let link = PeerLink(peer: peer, sample: sample, peerID: record.peerID, version: record.number)
         let known = try txn.link(peer: peer, sample: sample)
-        if known?.peerID == record.peerID { state.isSeenAgain = true }
+        if state.isDoubted == true, known?.peerID == record.peerID, known?.isProvisional == true {
+            state.isSeenAgain = true
+        }
         if known != link { try txn.setLink(link) }
     }
 }

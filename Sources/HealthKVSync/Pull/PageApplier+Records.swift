@@ -4,12 +4,13 @@ import HealthKV
 extension PageApplier {
     mutating func applyRecords(_ page: PullPage, in txn: inout WriteTransaction) throws {
         var unknown = SampleBatch()
+        let databases = try txn.databases()
         for addition in page.additions {
             guard plan.plan(of: addition.sample.type)?.pulls ?? false, isStorable(addition) else { continue }
             noteSkew(addition.sample.modified)
             if let held = try record(of: addition.sample, in: &txn) {
                 try merge(addition.sample, held, in: &txn)
-            } else if try txn.isDeletedUnseen(addition.sample) {
+            } else if try txn.isDeletedUnseen(addition.sample, by: databases) {
                 deletedUnseen.append(addition.sample)
             } else {
                 unknown.append(addition.sample)
@@ -131,21 +132,26 @@ extension PeerLink {
 // after a reinstallation another store may still hold what was deleted.
 extension WriteTransaction {
     /// Whether a peer has deleted an imported sample that nothing else is known of.
-    func isDeletedUnseen(_ sample: Sample) throws -> Bool {
+    func isDeletedUnseen(_ sample: Sample, by databases: [String]) throws -> Bool {
         guard sample.origin == .imported else { return false }
-        return try peers().contains { peer in
-            guard peer.queue != nil else { return false }
-            return try link(peer: peer.name, peerID: sample.id)?.version == PeerLink.deletedUnseen
-        }
+        return try databases.contains { try link(peer: $0, peerID: sample.id)?.version == PeerLink.deletedUnseen }
     }
+
+    /// The peers that are databases of health.
+    func databases() throws -> [String] { try peers().filter { $0.queue != nil }.map(\.name) }
 
     /// Records the deletion of a sample that was deleted before it was seen. It lives again where the peer shows it again.
     mutating func buryUnseen(_ sample: Sample) throws {
-        for peer in try peers() where peer.queue != nil {
-            guard let link = try link(peer: peer.name, peerID: sample.id), link.version == PeerLink.deletedUnseen
+        for name in try databases() {
+            guard let link = try link(peer: name, peerID: sample.id), link.version == PeerLink.deletedUnseen
             else { continue }
-            try setLink(
-                PeerLink(peer: peer.name, sample: sample.id, peerID: sample.id, version: PeerLink.presumedGone))
+            try setLink(PeerLink(peer: name, sample: sample.id, peerID: sample.id, version: PeerLink.presumedGone))
+        }
+        if sample.original != nil {
+            // An edit lies over it.
+            try appendAudit(
+                event: SyncConflict.Event.editDeleted.rawValue, sample: sample.id,
+                displaced: try EngineNotes.encode(sample))
         }
         let deleted = DeletedSample(
             id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,

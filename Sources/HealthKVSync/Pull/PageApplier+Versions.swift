@@ -59,22 +59,25 @@ extension PageApplier {
         report.unchanged -= 1
     }
 
-    /// Keeps the edit that lies over an import which is presumed gone.
-    func keepOverlay(of sample: Sample, in txn: inout WriteTransaction) throws {
-        guard sample.original != nil else { return }
-        try txn.setSyncNote(EngineNotes.overlay(peer, sample.id), try EngineNotes.encode(sample))
+    /// What a sample was when it was presumed gone, as the audit has it. That is read once for all samples of a page that come back.
+    mutating func presumedGone(_ id: SampleID, in txn: inout WriteTransaction) throws -> Sample? {
+        if let known = gone { return known[id] }
+        var known: [SampleID: Sample] = [:]
+        for conflict in try txn.conflicts() where conflict.event == .presumedGone {
+            known[conflict.displaced.id] = conflict.displaced
+        }
+        gone = known
+        return known[id]
     }
 
     /// Lays the edit back over an import that shows itself again.
-    private func layBack(_ id: SampleID, in txn: inout WriteTransaction) throws {
-        let note = EngineNotes.overlay(peer, id)
-        guard let kept = try EngineNotes.decode(txn.syncNote(note), as: Sample.self) else { return }
+    private mutating func layBack(_ id: SampleID, in txn: inout WriteTransaction) throws {
+        guard let kept = try presumedGone(id, in: &txn), kept.original != nil else { return }
         try txn.overlay(id: id) { sample in
             (sample.start, sample.end, sample.quantity) = (kept.start, kept.end, kept.quantity)
             (sample.isUserEntered, sample.metadata) = (kept.isUserEntered, kept.metadata)
             sample.local = kept.local
         }
-        try txn.setSyncNote(note, nil)
     }
 
     /// Forgets what the peer called a sample that it deleted, unless it may show a newer one that is not above what was held.

@@ -23,6 +23,8 @@ struct PageApplier: Sendable {
     var report = PullReport()
     /// What another peer had deleted before this one brought it.
     var deletedUnseen: [Sample] = []
+    /// What was presumed gone, by id, once it was read.
+    var gone: [SampleID: Sample]?
 
     /// Applies additions, then deletions (SEMANTICS C22), and what waited for the end of the feed.
     mutating func apply(_ page: PullPage, in txn: inout WriteTransaction) throws {
@@ -128,11 +130,10 @@ struct PageApplier: Sendable {
         let others = try txn.peers().contains { $0.name != peer && $0.queue != nil }
         let unknown = others ? try foreign.map(\.sample).filter { try txn.sample(id: $0.id) == nil } : []
         try noteDaysOfReplaced(foreign, in: &txn)
+        try noteSeenAgain(foreign, in: &txn)
         let imported = try txn.importBatch(batch)
         try txn.markReceived(unknown, from: peer)
         report.count(imported)
-        // Only the database of health that was read before shows what it called so.
-        if imported.unchanged > 0 { state.isSeenAgain = true }
         if state.isAdopted, state.lastForeign.map({ $0.hasPassed(.days(30), at: now) }) ?? true {
             state.needsRescan = true
         }
@@ -144,6 +145,17 @@ struct PageApplier: Sendable {
         if imported.older > 0 { for addition in named { try overtake(addition, in: &txn) } }
         for addition in named { try link(addition, in: &txn) }
         if imported.vetoed > 0 { for addition in foreign { try revive(addition, in: &txn) } }
+    }
+
+    /// While links are in doubt: only the database of health that was read before shows what it called so.
+    private mutating func noteSeenAgain(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
+        guard state.isDoubted == true, state.isSeenAgain != true, let commit = state.doubtedAt else { return }
+        for addition in foreign {
+            let id = try txn.link(peer: peer, peerID: addition.peerID)?.sample ?? addition.sample.id
+            guard try txn.isHeld(id, since: commit) else { continue }
+            state.isSeenAgain = true
+            return
+        }
     }
 
     private var keepsTotals: Bool {

@@ -120,7 +120,7 @@ extension PeerSession {
         try await update { txn, state in
             try PeerSession.forgetPlace(name, type, &state, &txn)
             // A database of health that does not know our place was rebuilt, or is another one.
-            if state.isDoubted == nil { try PeerSession.doubtLinks(name, &state, at: now, &txn) }
+            if state.isDoubted == nil { try PeerSession.beginDoubt(name, &state, at: now, &txn) }
             // Another store in its place, or an older state of it: what it had seen of ours counts no more.
             if dropped == nil {
                 state.told = nil

@@ -123,9 +123,6 @@ struct PushBatch: Sendable {
 }
 
 extension PendingOperation {
-    /// Whether it is parked until access is granted.
-    var waitsForAccess: Bool { state == .parked && reason == ParkReason.unauthorized.rawValue }
-
     /// Only a change of access lets it go on, however much time passes.
     mutating func waitForAccess(to type: SampleType) {
         (state, reason, accessType) = (.parked, ParkReason.unauthorized.rawValue, type)

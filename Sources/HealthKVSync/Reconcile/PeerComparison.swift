@@ -23,11 +23,11 @@ struct PeerComparison: Codable, Sendable, Equatable {
     /// Whether more is missing than is remembered.
     var isCut = false
     /// Samples that this app wrote and that the peer held, as far as is known, and does not show. Own samples are always readable.
-    var ownMissing: [OwnMissing]?
+    var ownMissing: [OwnMissing]? = []
     /// How many own samples are missing that the peer may never have held.
     var doubtful: Int?
-    /// Whether anything was shown that the store knew.
-    var showsKnown: Bool?
+    /// How much was shown that the store knew.
+    var known: Int?
     /// What came with it.
     var imported = 0
 
@@ -41,7 +41,7 @@ struct PeerComparison: Codable, Sendable, Equatable {
 
     mutating func noteOwn(_ link: PeerLink, limit: Int) {
         guard ownMissing?.count ?? 0 < limit else { return isCut = true }
-        ownMissing = (ownMissing ?? []) + [OwnMissing(id: link.sample, peerID: link.peerID)]
+        ownMissing?.append(OwnMissing(id: link.sample, peerID: link.peerID))
     }
 
     mutating func note(_ id: SampleID, isCovered: Bool, limit: Int) {
@@ -52,7 +52,7 @@ struct PeerComparison: Codable, Sendable, Equatable {
 }
 
 /// An own sample that a peer does not show, and what the peer called it by then.
-struct OwnMissing: Codable, Sendable, Equatable {
+struct OwnMissing: Codable, Sendable, Hashable {
     var id: SampleID
     var peerID: SampleID
 }
@@ -61,6 +61,8 @@ struct OwnMissing: Codable, Sendable, Equatable {
 struct CheckNote: Codable, Sendable, Equatable {
     /// What the last whole comparison missed: gone only if the next one misses it too (SEMANTICS C26).
     var missing: Set<SampleID> = []
+    /// Own samples that the last whole comparison missed, where they were many.
+    var ownMissing: Set<OwnMissing>?
     /// The comparison under way.
     var check: PeerComparison?
 }

@@ -3,7 +3,7 @@ import HealthKV
 // A peer that hides what may not be read, and forgets deletions in time, is compared by enumeration: with each rescan of a type, and once more
 // later when something was missing (SEMANTICS C26).
 extension PeerSession {
-    /// More own samples than this are not taken for deleted where the peer shows nothing that was known.
+    /// Of more own samples than this one comparison is not enough, and none where the peer shows less that is known than it lacks.
     private static let vanishedAtMost = 8
 
     /// Deletions of one commit.
@@ -11,13 +11,35 @@ extension PeerSession {
 
     nonisolated var isCompared: Bool { peer.traits.hidesUnreadable && !peer.traits.keepsRecords }
 
+    /// Types that are read, and those that are only sent: what was written here can be read in any case, unless reading was refused as a whole.
+    nonisolated func enumeratedTypes() throws -> [SampleType] {
+        let known = try state()
+        let sent = plan.types.filter { $0.value.pushes && known[$0.key].isRefused != true }.keys
+        return plan.pulled.union(sent).sorted()
+    }
+
+    /// What is only sent is not read again and again, so its comparison is due by itself as often as feeds are read from their beginning.
+    private func compareSentIfDue() async throws {
+        let (now, days, known) = (now, options.rescanDays, try state())
+        let sent = try enumeratedTypes().filter { plan.types[$0]?.pulls == false && known[$0].isAdopted }
+        let due = sent.filter { known[$0].lastRescan?.hasPassed(.days(days), at: now) ?? true }
+        guard !due.isEmpty else { return }
+        try await update { _, state in
+            for type in due {
+                if state[type].lastRescan != nil { state[type].checkDue = now }
+                state[type].lastRescan = now
+            }
+        }
+    }
+
     /// Goes on with the comparisons that are due, for some pages: what is left waits for the next pass, so that none is kept waiting.
     func checkSome(_ isLocked: Bool) async throws -> PullReport {
         var report = PullReport()
         guard isCompared else { return report }
+        try await compareSentIfDue()
         let (now, known) = (now, try state())
         var pages = options.checkPages
-        for type in plan.pulled.sorted() where pages > 0 {
+        for type in try enumeratedTypes() where pages > 0 {
             guard let due = known[type].checkDue, due.isDue(at: now, longest: options.longestDelay) else { continue }
             do {
                 guard !isLocked, known[type].failure == nil else { throw PeerError(.locked, "it cannot be read now") }
@@ -40,7 +62,7 @@ extension PeerSession {
     func reconcileByEnumeration() async throws -> ReconcileReport {
         var report = ReconcileReport()
         let name = name
-        for type in plan.pulled.sorted() {
+        for type in try enumeratedTypes() {
             try await holdLease()
             try await update { txn, _ in
                 var note = try txn.checkNote(name, type)
@@ -48,7 +70,14 @@ extension PeerSession {
                 try txn.setCheckNote(note, name, type)
             }
             var pages = Int.max
-            guard let found = try await check(type, pages: &pages) else { continue }
+            let result: ReconcileReport?
+            do {
+                result = try await check(type, pages: &pages)
+            } catch let error as PeerError where error.isRefusal && plan.types[type]?.pulls == false {
+                // What is only sent need not be readable.
+                continue
+            }
+            guard let found = result else { continue }
             report.imported += found.imported
             report.missing += found.missing
             report.deleted += found.deleted
@@ -146,7 +175,7 @@ extension PeerSession {
                 guard link?.isFromElsewhere != true else { return true }
                 counted.held += 1
                 if shown.contains(link?.peerID ?? sample.id) {
-                    counted.showsKnown = true
+                    counted.known = (counted.known ?? 0) + 1
                 } else {
                     counted.note(sample.id, isCovered: isCovered, limit: limit)
                 }
@@ -173,7 +202,7 @@ extension PeerSession {
                     link.isHeldThere, try txn.pending(peer: name, sample: sample.id) == nil
                 else { return true }
                 if shown.contains(link.peerID) {
-                    counted.showsKnown = true
+                    counted.known = (counted.known ?? 0) + 1
                 } else if link.isProvisional {
                     counted.doubtful = (counted.doubtful ?? 0) + 1
                 } else {
@@ -187,16 +216,25 @@ extension PeerSession {
 
     /// Own samples are gone that the peer did not show and whose links no later page of the feed has changed: what was edited elsewhere while
     /// pages were compared has another name there by now.
-    private func judgeOwn(_ type: SampleType, _ check: PeerComparison) async throws -> Int {
-        guard let missing = check.ownMissing, !missing.isEmpty else { return 0 }
-        if missing.count > PeerSession.vanishedAtMost, check.showsKnown != true {
-            // All is gone at once and nothing that was known is left: that is another database rather than so many deletions.
-            let (name, now) = (name, now)
-            try await update { txn, state in try PeerSession.doubtLinks(name, &state, at: now, &txn) }
-            return 0
+    private func judgeOwn(
+        _ type: SampleType, _ check: PeerComparison
+    ) async throws -> (gone: Int, missing: Set<OwnMissing>) {
+        guard var missing = check.ownMissing, !missing.isEmpty else { return (0, []) }
+        let (name, now) = (name, now)
+        var open: Set<OwnMissing> = []
+        if missing.count > PeerSession.vanishedAtMost {
+            if missing.count > check.known ?? 0 {
+                // That is another database, or one that is being filled, rather than so many deletions.
+                try await update { txn, state in try PeerSession.beginDoubt(name, &state, at: now, &txn) }
+                return (0, [])
+            }
+            let before = try store.read { try $0.checkNote(name, type) }.ownMissing ?? []
+            open = Set(missing).subtracting(before)
+            missing.removeAll { !before.contains($0) }
+            if missing.isEmpty { return (0, open) }
         }
         _ = try await pullPages(type)
-        let (name, applier) = (name, try applier(type, state()[type]))
+        let applier = try applier(type, state()[type])
         var gone = 0
         for from in stride(from: 0, to: missing.count, by: PeerSession.deletedAtOnce) {
             try await holdLease()
@@ -214,7 +252,7 @@ extension PeerSession {
                 return gone
             }
         }
-        return gone
+        return (gone, open)
     }
 
     /// After a copy or a restoration the peer may be another database, or one that is still being filled. What it does not show came from
@@ -245,13 +283,13 @@ extension PeerSession {
 
     /// Samples are gone when two comparisons missed them and each showed another foreign sample no later than theirs.
     private func judge(_ type: SampleType, _ check: PeerComparison) async throws -> ReconcileReport {
-        let ownGone = try await judgeOwn(type, check)
+        let own = try await judgeOwn(type, check)
         let (name, now, applier) = (name, now, try applier(type, state()[type]))
         if try state()[type].isDoubted == true { return try await giveToOthers(type, check) }
         let before = try store.read { try $0.checkNote(name, type) }.missing
         let agreed = check.missing.filter { before.contains($0) }
         var report = ReconcileReport()
-        report.deleted = ownGone
+        report.deleted = own.gone
         for from in stride(from: 0, to: agreed.count, by: PeerSession.deletedAtOnce) {
             try await holdLease()
             let some = agreed[from..<min(agreed.count, from + PeerSession.deletedAtOnce)]
@@ -268,15 +306,17 @@ extension PeerSession {
         let again = now + options.slowDelay
         let issue = issue(.accessRevoked, "what was readable vanished twice")
         try await update { txn, state in
-            try txn.setCheckNote(CheckNote(missing: missing), name, type)
+            let ownMissing = own.missing.isEmpty ? nil : own.missing
+            try txn.setCheckNote(CheckNote(missing: missing, ownMissing: ownMissing), name, type)
             let unverified = check.openCount + (check.doubtful ?? 0)
             if unverified > 0 { state.note(.unverified, "samples are missing at the peer and kept", at: now) }
             state.noteVanished(type, hasVanished, issue, at: now)
-            let isDoubtful = !missing.isEmpty || check.isCut && !check.missing.isEmpty || state[type].vanished == 1
+            let isCut = check.isCut && !(check.missing.isEmpty && check.ownMissing?.isEmpty ?? true)
+            let isDoubtful = !missing.isEmpty || !own.missing.isEmpty || isCut || state[type].vanished == 1
             state[type].checkDue = isDoubtful ? again : nil
         }
         (report.imported, report.missing, report.unverified) = (
-            check.imported, missing.count, check.openCount + (check.doubtful ?? 0)
+            check.imported, missing.count + own.missing.count, check.openCount + (check.doubtful ?? 0)
         )
         return report
     }
@@ -291,7 +331,6 @@ extension PageApplier {
             // An edit that waits to be sent stays.
             if sample.origin == .authored, try txn.pending(peer: peer, sample: id) != nil { continue }
             try audit(.presumedGone, sample, in: &txn)
-            try keepOverlay(of: sample, in: &txn)
             try txn.delete(id: id, version: 0)
             // Where it was edited at its source the peer calls it otherwise, and will show it so.
             let peerID = try txn.link(peer: peer, sample: id)?.peerID ?? id
@@ -318,4 +357,9 @@ extension PeerState {
         note(.readingRevoked, "reading was probably revoked", at: now)
         self.issue = issue
     }
+}
+
+extension PeerError {
+    /// Whether the user has not allowed reading.
+    fileprivate var isRefusal: Bool { code == .notDetermined || code == .unauthorized }
 }

@@ -14,11 +14,27 @@ extension PeerSession {
             try txn.setLink(link)
         }
         state.isDoubted = links.isEmpty ? nil : true
+        let commit = txn.currentToken.commit
         for key in state.types.keys {
             state.types[key]!.isSeenAgain = nil
             state.types[key]!.isDoubted = true
+            state.types[key]!.doubtedAt = commit
             // Samples that are doubted are looked for.
             state.types[key]!.checkDue = now
+        }
+    }
+
+    /// Doubts links while the store stays what it is, because the peer does not: all feeds are read from their beginning before it is decided
+    /// what the links are worth.
+    static func beginDoubt(
+        _ name: String, _ state: inout PeerState, at now: Instant, _ txn: inout WriteTransaction
+    ) throws {
+        guard try txn.peer(name)?.queue != nil else { return }
+        try doubtLinks(name, &state, at: now, &txn)
+        for key in state.types.keys {
+            let type = SampleType(key)
+            try readAnew(name, type, &state, &txn)
+            if !state[type].needsRescan { (state[type].isAdopted, state[type].isEarlierAdopted) = (false, nil) }
         }
     }
 
@@ -33,7 +49,7 @@ extension PeerSession {
         try await update { txn, state in
             state.isDoubted = nil
             if isSame { return }
-            for link in try txn.links(of: name) { try txn.removeLink(link) }
+            for link in try txn.links(of: name) where link.isHeldThere { try txn.removeLink(link) }
             for key in state.types.keys { state.types[key]!.isExported = false }
         }
     }

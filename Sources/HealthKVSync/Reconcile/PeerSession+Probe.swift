@@ -57,9 +57,9 @@ extension PeerSession {
         let (name, now) = (name, now)
         try await update { txn, state in
             try PeerSession.forgetPlace(name, type, &state, &txn)
-            (state[type].isAdopted, state[type].isEarlierAdopted, state[type].lastRescan) = (false, nil, now)
             // What it does not hold any more is found by comparison only.
-            state[type].checkDue = now
+            try PeerSession.beginDoubt(name, &state, at: now, &txn)
+            (state[type].isAdopted, state[type].isEarlierAdopted, state[type].lastRescan) = (false, nil, now)
             state.note(
                 .peerRestored, "the peer shows what its feed has never told: it is read from its beginning", at: now)
         }

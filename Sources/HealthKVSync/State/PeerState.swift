@@ -116,6 +116,8 @@ struct TypeState: Codable, Sendable, Equatable {
     var vanished: Int?
     /// Whether the store was copied or restored since samples of others were last compared: the peer need not hold what it does not show.
     var isDoubted: Bool?
+    /// The commit at which links were doubted last; what the store held then shows, when the peer shows it, that both know each other.
+    var doubtedAt: UInt64?
     /// Whether the peer showed something by a name that the store knew before it was copied or restored.
     var isSeenAgain: Bool?
     /// Where the deletions before ``deferred`` wait; `nil` while they are few.
@@ -158,8 +160,6 @@ enum EngineNotes {
     static func state(_ peer: String) -> String { "peer:\(peer)" }
     static func lease(_ peer: String) -> String { "lease:\(peer)" }
     static let purged = "purged"
-    /// An edit that lay over an import which is presumed gone.
-    static func overlay(_ peer: String, _ sample: SampleID) -> String { "overlay:\(peer):\(sample)" }
     static func memory(_ peer: String) -> String { "memory:\(peer)" }
 
     static func encode(_ value: some Encodable) throws -> [UInt8] {

@@ -103,13 +103,14 @@ public struct StorePeer: Peer {
             let ourName = try ourName()
             return try await other.write { txn in
                 if let place = operations.compactMap(\.place).max() { try txn.remember(place, of: ourName) }
+                let databases = try txn.databases()
                 var (deletedUnseen, unknown): ([Sample], [Sample]) = ([], [])
                 let outcomes: [PushOutcome] = try txn.receiving(from: ourName) { txn in
                     try operations.map { operation in
                         switch operation.kind {
                         case .save(let sample):
                             let isUnknown = try txn.sample(id: sample.id) == nil
-                            if isUnknown, try txn.isDeletedUnseen(sample) {
+                            if isUnknown, try txn.isDeletedUnseen(sample, by: databases) {
                                 deletedUnseen.append(sample)
                                 return .superseded
                             }
