@@ -221,4 +221,96 @@ struct VanishedSampleTests {
         #expect(try bench.store.read { try $0.sample(id: there) }?.original?.quantity.value == 80)
         try bench.finish()
     }
+
+    @Test("C26: many own samples go only when two comparisons miss them, and none where more is missing than is shown")
+    func manyGone() async throws {
+        let (bench, _) = try await Bench.withOneWeight()
+        for hour in 1...30 { _ = try bench.save(60 + Double(hour), hour: hour) }
+        try await bench.sync()
+        try await bench.sync()
+        func forget(_ count: Int) {
+            let entries = bench.health.live.sorted { $0.sample.start < $1.sample.start }
+            for entry in entries.prefix(count) { bench.health.forget(entry.sample.id) }
+        }
+        forget(12)
+        let first = try await bench.engine.reconcile(bench.peer)
+        #expect(try first.deleted == 0 && first.missing == 12 && bench.weights.count == 31)
+        #expect(try await bench.engine.reconcile(bench.peer).deleted == 12)
+        #expect(try bench.weights.count == 19)
+        forget(12)
+        for _ in 0..<2 { #expect(try await bench.engine.reconcile(bench.peer).deleted == 0) }
+        #expect(try bench.weights.count == 19)
+        try bench.finish()
+    }
+
+    @Test("C26: own samples of a type that is only sent are compared too") func onlySent() async throws {
+        let plan = SyncPlan(types: [.bodyMass: TypePlan(.push)])
+        let bench = try Bench(plan)
+        try await bench.engine.enable(bench.peer)
+        for hour in 0..<3 { _ = try bench.save(70 + Double(hour), hour: hour) }
+        try await bench.sync()
+        // The monthly comparison; the first one confirms what was sent.
+        for _ in 0..<2 {
+            bench.clock.advance(seconds: 31 * 86_400)
+            try await bench.sync()
+        }
+        let gone = try #require(bench.health.live.first { $0.sample.quantity.value == 71 }?.sample.id)
+        bench.health.forget(gone)
+        bench.clock.advance(seconds: 31 * 86_400)
+        try await bench.sync()
+        #expect(try bench.weights.sorted() == [70, 72])
+        try bench.finish()
+    }
+
+    @Test("C25: an own sample that returns has the unit and the local fields that it had") func returnsWhole()
+        async throws
+    {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        var entry = Sample(.bodyMass, 160, .pound, at: bench.time(0))
+        entry.local = ["note": .string("after the run")]
+        let saved = entry
+        try bench.write { _ = try $0.save(saved) }
+        try await bench.sync()
+        try await bench.sync()
+        let held = try #require(bench.health.live.first?.sample)
+        bench.health.forget(held.id)
+        try await bench.engine.reconcile(bench.peer)
+        #expect(try bench.weights.isEmpty)
+        bench.health.restore(held.id, held, app: "app")
+        try await bench.engine.reconcile(bench.peer)
+        let back = try #require(try bench.store.read { try $0.sample(id: saved.id) })
+        #expect(back.quantity == Quantity(160, .pound) && back.local == saved.local)
+        try bench.finish()
+    }
+
+    @Test("C28: a copy beside another database that has samples of others sends what it holds")
+    func otherDatabaseWithOthers()
+        async throws
+    {
+        let (bench, _) = try await Bench.withOneWeight()
+        try await bench.sync()
+        let session = try bench.engine.session(bench.peer)
+        try await session.update { _, state in state.epoch += 1 }
+        for entry in bench.health.live { bench.health.forget(entry.sample.id) }
+        for hour in 1...20 { bench.health.save(bench.scale(80 + Double(hour), hour: hour)) }
+        for _ in 0..<3 { try await bench.sync() }
+        #expect(bench.health.live.count { $0.app == "app" } == 1)
+        #expect(try bench.weights.count == 21)
+        try bench.finish()
+    }
+
+    @Test("C1: an edit by a program that leaves the metadata as it was is an edit all the same") func foreignEdit()
+        async throws
+    {
+        let (bench, sample) = try await Bench.withOneWeight()
+        try await bench.sync()
+        var edit = try #require(bench.health.live.first?.sample)
+        (edit.quantity, edit.version) = (Quantity(70, .kilogram), edit.version + 1)
+        bench.health.save(edit, app: "app")
+        try await bench.sync()
+        #expect(try bench.store.read { try $0.sample(id: sample.id) }?.quantity.value == 70)
+        #expect(bench.held == [70])
+        try bench.finish()
+    }
 }
