@@ -120,6 +120,15 @@ struct HealthDatabase: Sendable {
         for type in tables.keys { tables[type]?.purgeDeletions(before: date) }
     }
 
+    /// Puts what is live into new tables, in the order of writing. Clouds hear nothing of it.
+    mutating func rebuild() {
+        let (records, waiting) = (all, journal)
+        (tables, owners, sequence) = ([:], [:], 0)
+        for var record in records { insert(&record) }
+        adopt(records, [:])
+        journal = waiting
+    }
+
     mutating func withTable<Answer>(_ type: HKSampleType, _ body: (inout TypeTable) -> Answer) -> Answer {
         body(&tables[type.identifier, default: TypeTable()])
     }
