@@ -101,7 +101,8 @@ struct HealthDatabase: Sendable {
         }
         for member in removed.content.members ?? [] {
             owners[member] = nil
-            if case .correlation = removed.content, options.deletingCorrelationDeletesMembers {
+            // A correlation that another takes the place of is not deleted.
+            if !isReplaced, case .correlation = removed.content, options.deletingCorrelationDeletesMembers {
                 remove(member, at: date)
             }
         }

@@ -50,6 +50,9 @@ struct LiveRun {
             world.note("nobody writes any more")
             findings = try await atRest(world)
         } catch { findings = ["\(error)"] }
+        if !findings.isEmpty {
+            for site in world.sites { world.note("store\(site.number): \((try? site.engine?.status()).debugDescription)") }
+        }
         for site in world.sites { await site.engine?.stop() }
         ticks.cancel()
         let traffic = try world.traffic()
@@ -71,7 +74,7 @@ struct LiveRun {
         while ContinuousClock.now - since < LiveRun.rest {
             if ContinuousClock.now > limit { throw Finding("it does not come to rest") }
             try await Task.sleep(for: .milliseconds(100))
-            world.carry()
+            world.cloud?.sync()
             let now = try world.traffic()
             if now != last { (last, since) = (now, ContinuousClock.now) }
         }
@@ -99,12 +102,6 @@ extension World {
         return traffic
     }
 
-    /// The cloud brings all, and apps are done with what they were woken for.
-    func carry() {
-        cloud?.sync()
-        for site in sites { site.calls.answer() }
-    }
-
     /// One thing that happens while engines run: users write, and what carries it is late, and loses and doubles calls.
     func liveStep() async throws {
         let site = random.pick(sites)
@@ -125,6 +122,5 @@ extension World {
         case 92..<96: cloud?.sync()
         default: site.wire.plan(random.pick([.lost, .answerLost, .doubled]), after: random.number(0..<3))
         }
-        for site in sites { site.calls.answer() }
     }
 }

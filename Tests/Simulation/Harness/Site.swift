@@ -28,6 +28,8 @@ final class Site {
     /// Whether reading was denied: what came meanwhile is read again once the user is asked anew.
     var wasBlind = false
 
+    /// Whether engines run by themselves, and listen to HealthKit.
+    private let runs: Bool
     /// What this app writes, and syncs in both directions.
     let types: [SampleType]
 
@@ -42,10 +44,10 @@ final class Site {
 
     init(
         _ number: Int, folder: String, health: SimulatedDevice?, clock: SimulatedClock, seed: UInt64,
-        types: [SampleType]
+        types: [SampleType], runs: Bool
     ) throws {
         (self.number, self.folder, self.health, self.clock) = (number, folder, health, clock)
-        self.types = types
+        (self.types, self.runs) = (types, runs)
         draws = Draws(seed: seed &+ UInt64(number))
         store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
         install()
@@ -64,13 +66,13 @@ final class Site {
     }
 
     /// Makes an engine, as when the app starts.
-    /// - Parameter runs: whether timers of the engine end by the world's clock; otherwise they never do.
-    func start(_ neighbours: [Site], _ plant: Plant?, runs: Bool) -> SyncEngine {
+    func start(_ neighbours: [Site], _ plant: Plant?) -> SyncEngine {
         var options = SyncOptions()
-        let (skew, clock, wire, health) = (skew, clock, wire, health)
+        let (skew, clock, wire, health, runs) = (skew, clock, wire, health, runs)
         options.clock = SyncClock(
             now: { skew.time(clock) },
             sleep: { time in
+                // Timers of an engine that does not run never end.
                 guard runs else { return try await Task.sleep(for: .seconds(3_600)) }
                 while skew.time(clock) < time { try await Task.sleep(for: .milliseconds(5)) }
             })
@@ -108,7 +110,8 @@ final class Site {
     }
 
     private func observe() {
-        guard let app else { return }
+        // A running engine listens by itself.
+        guard let app, !runs else { return }
         let calls = calls
         let types = (types + [.stepCount]).map { type in
             HKQueryDescriptor(sampleType: Site.sampleType(type), predicate: nil)

@@ -73,7 +73,7 @@ final class World {
             sites.append(
                 try Site(
                     number, folder: "\(scratch)/store\(number)", health: number < healths ? devices[number] : nil,
-                    clock: clock, seed: seed, types: types))
+                    clock: clock, seed: seed, types: types, runs: isLive))
         }
         drawLinks(healths)
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
@@ -128,7 +128,7 @@ final class World {
         if isLive { engine.start() }
     }
 
-    func engine(_ site: Site) -> SyncEngine { site.engine ?? site.start(sites, plant, runs: isLive) }
+    func engine(_ site: Site) -> SyncEngine { site.engine ?? site.start(sites, plant) }
 
     /// Nobody goes on with a handle of a store that was closed.
     func forgetEngines() { for site in sites { site.engine = nil } }
