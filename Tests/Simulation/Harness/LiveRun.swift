@@ -10,12 +10,13 @@ struct LiveRun {
     private let seconds: Double
     private let plant: Plant?
     private let traces: Bool
+    /// How long it may take to come to rest.
+    private let patience: Duration
 
     /// How much faster the world's clock goes than the machine's: retries and leases are waited for.
     private static let pace = 20.0
     /// How long nothing may happen before it counts as rest, and then must not.
     private static let rest = Duration.seconds(3)
-    private static let patience = Duration.seconds(90)
 
     init(_ arguments: Arguments) throws {
         scratch = try arguments.text("scratch")
@@ -23,6 +24,7 @@ struct LiveRun {
         seconds = Double(try arguments.number("seconds", default: 20))
         plant = Plant(rawValue: arguments.text("plant", default: ""))
         traces = arguments.has("trace")
+        patience = .seconds(Int(try arguments.number("patience", default: 90)))
     }
 
     func run() async throws {
@@ -69,7 +71,7 @@ struct LiveRun {
 
     /// Waits until nothing happens any more, and judges what is left and whether it stays so.
     private func atRest(_ world: World) async throws -> [String] {
-        let limit = ContinuousClock.now + LiveRun.patience
+        let limit = ContinuousClock.now + patience
         var (last, since) = (try world.traffic(), ContinuousClock.now)
         while ContinuousClock.now - since < LiveRun.rest {
             if ContinuousClock.now > limit { throw Finding("it does not come to rest") }

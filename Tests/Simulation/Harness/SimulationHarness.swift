@@ -7,7 +7,7 @@ enum SimulationHarness {
     private static let usage = """
         usage: SimulationHarness run --scratch FOLDER (--seed N [--count N] [--stride N] | --list FILE) [--steps N] [--plant NAME]
                                      [--progress FILE] [--trace] [--watch ID] [--first]
-               SimulationHarness live --scratch FOLDER --seed N --seconds N [--plant NAME] [--trace]
+               SimulationHarness live --scratch FOLDER --seed N --seconds N [--patience N] [--plant NAME] [--trace]
                SimulationHarness kill --scratch FOLDER --seed N [--stride N] [--moments N] [--plant NAME] [--lie] [--first]
                SimulationHarness work --folder FOLDER --seed N [--die N] [--steps N] [--plant NAME] [--lie]
         """
