@@ -1,5 +1,6 @@
 import Foundation
 import HealthKitSimulator
+import TestSupport
 import Testing
 
 /// The controls beside HealthKit's rules.
@@ -45,6 +46,61 @@ import Testing
         cloud.sync()
         #expect(try await here.values() == [71])
         #expect(contents(here) == contents(there))
+    }
+
+    @Test("A cloud may bring things in parts and in any order; in the end both devices hold the same all the same")
+    func cloudInParts() async throws {
+        var random = SeededGenerator()
+        let here = try await Bench()
+        let there = try await Bench()
+        let cloud = SimulatedCloud([here.device, there.device])
+        for number in 0..<40 {
+            let bench = random.chance(percent: 50) ? here : there
+            let sync = "sync-\(random.number(0..<10))"
+            try await bench.store.save([bench.sample(70, at: Double(number), sync: sync, version: number + 1)])
+            if random.chance(percent: 20), let held = bench.device.contents(of: Bench.weight).first {
+                #expect(bench.device.userDeletes(held.uuid).map(\.uuid) == [held.uuid])
+                #expect(bench.device.userDeletes(held.uuid).isEmpty)
+            }
+            cloud.sync(percent: 30, using: &random)
+        }
+        cloud.sync()
+        cloud.sync()
+        let held = Set(here.device.contents(of: Bench.weight))
+        #expect(held == Set(there.device.contents(of: Bench.weight)))
+        #expect(!held.isEmpty)
+    }
+
+    @Test("A cloud that brings a part leaves the rest for another time")
+    func partOfCloud() async throws {
+        var random = SeededGenerator()
+        let here = try await Bench()
+        let there = try await Bench()
+        let cloud = SimulatedCloud([here.device, there.device])
+        try await here.store.save((0..<100).map { here.sample(70, at: Double($0)) })
+        cloud.sync(percent: 50, using: &random)
+        let arrived = there.device.contents(of: Bench.weight).count
+        #expect((1..<100).contains(arrived))
+        cloud.sync(percent: 0, using: &random)
+        #expect(there.device.contents(of: Bench.weight).count == arrived)
+        cloud.sync(percent: 100, using: &random)
+        #expect(there.device.contents(of: Bench.weight).count == 100)
+    }
+
+    @Test("A database that is rebuilt holds the same samples, counted from the beginning, and no deletions")
+    func rebuiltDatabase() async throws {
+        let bench = try await Bench()
+        for number in 0..<5 { try await bench.store.save([bench.sample(70 + Double(number), at: Double(number))]) }
+        let gone = try #require(bench.device.contents(of: Bench.weight).first)
+        bench.device.userDeletes(gone.uuid)
+        let held = Set(bench.device.contents(of: Bench.weight))
+        let before = try await bench.changes()
+        #expect(before.deletedObjects.count == 1)
+        bench.device.rebuildDatabase()
+        #expect(Set(bench.device.contents(of: Bench.weight)) == held)
+        let after = try await bench.changes()
+        #expect(after.addedSamples.count == 4)
+        #expect(after.deletedObjects.isEmpty)
     }
 
     @Test(

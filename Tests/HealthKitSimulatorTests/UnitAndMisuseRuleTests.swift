@@ -35,6 +35,33 @@ import Testing
     }
 
     @Test(
+        "A25: members that a greater version of their correlation takes over live on, whatever goes with a deleted one",
+        arguments: [true, false])
+    func replacedFood(takesMembers: Bool) async throws {
+        var options = SimulationOptions()
+        options.deletingCorrelationDeletesMembers = takesMembers
+        let bench = try await Bench(options)
+        let food = HKCorrelationType(HKCorrelationTypeIdentifier(rawValue: "HKCorrelationTypeIdentifierFood"))
+        let protein = HKQuantityType(HKQuantityTypeIdentifier(rawValue: "HKQuantityTypeIdentifierDietaryProtein"))
+        func metadata(_ name: String, _ version: Int) -> [String: Any] {
+            [HKMetadataKeySyncIdentifier: name, HKMetadataKeySyncVersion: NSNumber(value: version)]
+        }
+        func meal(_ version: Int) -> HKCorrelation {
+            let member = HKQuantitySample(
+                type: protein, quantity: HKQuantity(unit: HKUnit(from: "g"), doubleValue: Double(version)),
+                start: bench.at(0), end: bench.at(0), device: nil, metadata: metadata("protein", version))
+            return HKCorrelation(
+                type: food, start: bench.at(0), end: bench.at(0), objects: [member], device: nil,
+                metadata: metadata("meal", version))
+        }
+        try await bench.store.requestAuthorization(toShare: [protein], read: [protein])
+        try await bench.store.save([meal(1)])
+        try await bench.store.save([meal(2)])
+        #expect(bench.device.contents(of: protein.identifier).map(\.value) == [2])
+        #expect(bench.device.contents(of: food.identifier).map(\.value) == [1])
+    }
+
+    @Test(
         "A25: a food correlation groups nutrients, asked for by its members; deleting it takes them along or not",
         arguments: [true, false])
     func food(takesMembers: Bool) async throws {

@@ -101,7 +101,8 @@ struct HealthDatabase: Sendable {
         }
         for member in removed.content.members ?? [] {
             owners[member] = nil
-            if case .correlation = removed.content, options.deletingCorrelationDeletesMembers {
+            // A correlation that another takes the place of is not deleted.
+            if !isReplaced, case .correlation = removed.content, options.deletingCorrelationDeletesMembers {
                 remove(member, at: date)
             }
         }
@@ -118,6 +119,15 @@ struct HealthDatabase: Sendable {
     /// Forgets deletions before a date (A11).
     mutating func purgeDeletions(before date: Date) {
         for type in tables.keys { tables[type]?.purgeDeletions(before: date) }
+    }
+
+    /// Puts what is live into new tables, in the order of writing. Clouds hear nothing of it.
+    mutating func rebuild() {
+        let (records, waiting) = (all, journal)
+        (tables, owners, sequence) = ([:], [:], 0)
+        for var record in records { insert(&record) }
+        adopt(records, [:])
+        journal = waiting
     }
 
     mutating func withTable<Answer>(_ type: HKSampleType, _ body: (inout TypeTable) -> Answer) -> Answer {

@@ -25,21 +25,8 @@ public final class SimulatedCloud: Sendable {
     public func sync() {
         members.withLock { members in
             for index in members.indices {
-                let device = members[index].device
-                let entries = device.state.withLock { state in
-                    defer { state.database.journal = [] }
-                    return state.database.journal ?? []
-                }
-                for entry in entries {
-                    // What went again before anybody heard of it was never there for others.
-                    let isNews = !members[index].foreign.contains(entry.uuid) && device.holds(entry.uuid)
-                    guard isNews || entry.isDeletion else { continue }
-                    for other in members.indices where other != index {
-                        if members[other].device.receive(entry), !entry.isDeletion {
-                            members[other].foreign.insert(entry.uuid)
-                        }
-                    }
-                }
+                let entries = members[index].device.takeJournal { entries in (entries, []) }
+                SimulatedCloud.carry(entries, from: index, &members)
             }
             for one in members.indices {
                 for other in members.indices where other != one {
@@ -48,6 +35,41 @@ public final class SimulatedCloud: Sendable {
             }
         }
         for member in members.withLock({ $0 }) { member.device.deliver() }
+    }
+
+    /// Carries so many of a hundred things, in any order; the rest stays for another time.
+    public func sync(percent: Int, using random: inout some RandomNumberGenerator) {
+        members.withLock { members in
+            for index in members.indices {
+                let entries = members[index].device.takeJournal { entries in
+                    var (taken, left): ([HealthDatabase.JournalEntry], [HealthDatabase.JournalEntry]) = ([], [])
+                    for entry in entries {
+                        if Int.random(in: 0..<100, using: &random) < percent {
+                            taken.append(entry)
+                        } else {
+                            left.append(entry)
+                        }
+                    }
+                    return (taken.shuffled(using: &random), left)
+                }
+                SimulatedCloud.carry(entries, from: index, &members)
+            }
+        }
+        for member in members.withLock({ $0 }) { member.device.deliver() }
+    }
+
+    private static func carry(_ entries: [HealthDatabase.JournalEntry], from index: Int, _ members: inout [Member]) {
+        let device = members[index].device
+        for entry in entries {
+            // What went again before anybody heard of it was never there for others.
+            let isNews = !members[index].foreign.contains(entry.uuid) && device.holds(entry.uuid)
+            guard isNews || entry.isDeletion else { continue }
+            for other in members.indices where other != index {
+                if members[other].device.receive(entry), !entry.isDeletion {
+                    members[other].foreign.insert(entry.uuid)
+                }
+            }
+        }
     }
 }
 
@@ -63,6 +85,17 @@ extension HealthDatabase.JournalEntry {
 
 extension SimulatedDevice {
     fileprivate func holds(_ uuid: UUID) -> Bool { state.withLock { $0.database.record(uuid) != nil } }
+
+    /// Takes what is to be carried out of the journal, and leaves the rest there.
+    fileprivate func takeJournal(
+        _ split: ([HealthDatabase.JournalEntry]) -> (taken: [HealthDatabase.JournalEntry], left: [HealthDatabase.JournalEntry])
+    ) -> [HealthDatabase.JournalEntry] {
+        state.withLock { state in
+            let (taken, left) = split(state.database.journal ?? [])
+            state.database.journal = left
+            return taken
+        }
+    }
 
     /// Takes what a cloud brings, by the rules of sync versions. Answers whether anything changed.
     func receive(_ entry: HealthDatabase.JournalEntry) -> Bool {

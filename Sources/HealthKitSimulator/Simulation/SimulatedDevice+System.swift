@@ -2,15 +2,21 @@ import Foundation
 
 /// What the system and the user do with health data, beside apps.
 extension SimulatedDevice {
-    /// The user deletes a sample in the Health app, whoever wrote it.
-    public func userDeletes(_ uuid: UUID) {
+    /// The user deletes a sample in the Health app, whoever wrote it. Returns what went: nothing where it was not there any more, and more than
+    /// it where members go with their correlation.
+    @discardableResult
+    public func userDeletes(_ uuid: UUID) -> [SimulatedSample] {
         let now = clock.now
-        state.withLock { state in
+        let gone = state.withLock { state -> [HealthRecord] in
             // Only an unlocked device shows the Health app.
             state.mergeJournal(at: now)
+            guard let record = state.database.record(uuid) else { return [] }
+            let held = [record] + (record.content.members ?? []).compactMap { state.database.record($0) }
             state.remove([uuid], at: now)
+            return held.filter { state.database.record($0.uuid) == nil }
         }
         deliver()
+        return gone.map { SimulatedSample($0) }
     }
 
     /// The user deletes all data of a type, or all of one source, in the Health app. Answers how many.
@@ -33,6 +39,16 @@ extension SimulatedDevice {
     public func purgeDeletions(olderThan age: TimeInterval = 0) {
         let date = clock.now.addingTimeInterval(-age)
         state.withLock { $0.database.purgeDeletions(before: age == 0 ? .distantFuture : date) }
+    }
+
+    /// The database is made again from the objects that it holds: their order is counted from the beginning, and deletions are forgotten.
+    public func rebuildDatabase() {
+        let now = clock.now
+        state.withLock { state in
+            state.mergeJournal(at: now)
+            state.database.rebuild()
+        }
+        deliver()
     }
 
     /// The system condenses the samples of a source in a span into one: many deletions, one addition (A27). Answers how many it

@@ -5,9 +5,7 @@ import TestSupport
 /// Lives through one seed after the other.
 struct SeedRun {
     private let scratch: String
-    private let first: UInt64
-    private let count: UInt64
-    private let stride: UInt64
+    private let seeds: [UInt64]
     private let steps: Int
     private let plant: Plant?
     private let progress: String?
@@ -18,9 +16,13 @@ struct SeedRun {
 
     init(_ arguments: Arguments) throws {
         scratch = try arguments.text("scratch")
-        first = try arguments.number("seed", default: 1)
-        count = try arguments.number("count", default: 1)
-        stride = max(1, try arguments.number("stride", default: 1))
+        if arguments.has("list") {
+            seeds = try SeedRun.listed(in: try arguments.text("list"))
+        } else {
+            let first = try arguments.number("seed", default: 1)
+            let stride = max(1, try arguments.number("stride", default: 1))
+            seeds = (0..<(try arguments.number("count", default: 1))).map { first &+ $0 &* stride }
+        }
         steps = Int(try arguments.number("steps", default: 60))
         progress = arguments.has("progress") ? try arguments.text("progress") : nil
         traces = arguments.has("trace")
@@ -38,13 +40,23 @@ struct SeedRun {
         plant = known
     }
 
+    /// The first word of each line of a file; the rest of a line says what the seed found.
+    private static func listed(in path: String) throws -> [UInt64] {
+        try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap { line in
+            if line.hasPrefix("#") { return nil }
+            guard let word = line.split(separator: " ").first, let seed = UInt64(word) else {
+                throw Arguments.Misuse(description: "\(path): no seed in: \(line)")
+            }
+            return seed
+        }
+    }
+
     func run() async throws {
         var failed = 0
         var done = 0
         var events: [String: Int] = [:]
         let began = ContinuousClock.now
-        for index in 0..<count {
-            let seed = first &+ index &* stride
+        for seed in seeds {
             if let progress { try "\(seed)\n".write(toFile: progress, atomically: false, encoding: .utf8) }
             let life = try await live(seed)
             done += 1

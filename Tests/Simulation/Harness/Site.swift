@@ -28,14 +28,26 @@ final class Site {
     /// Whether reading was denied: what came meanwhile is read again once the user is asked anew.
     var wasBlind = false
 
-    static let types: [SampleType] = [.bodyMass, .leanBodyMass]
-    static let healthName = "HealthKit"
-    static let plan = SyncPlan(types: [
-        .bodyMass: TypePlan(.both), .leanBodyMass: TypePlan(.both), .stepCount: TypePlan(.pull),
-    ])
+    /// Whether engines run by themselves, and listen to HealthKit.
+    private let runs: Bool
+    /// What this app writes, and syncs in both directions.
+    let types: [SampleType]
 
-    init(_ number: Int, folder: String, health: SimulatedDevice?, clock: SimulatedClock, seed: UInt64) throws {
+    static let weights: [SampleType] = [.bodyMass, .leanBodyMass]
+    static let nutrients: [SampleType] = [.dietaryProtein, .dietaryCarbohydrates, .dietaryFatTotal]
+    static let healthName = "HealthKit"
+    private var plan: SyncPlan {
+        var plans = Dictionary(uniqueKeysWithValues: types.map { ($0, TypePlan(.both)) })
+        plans[.stepCount] = TypePlan(.pull)
+        return SyncPlan(types: plans)
+    }
+
+    init(
+        _ number: Int, folder: String, health: SimulatedDevice?, clock: SimulatedClock, seed: UInt64,
+        types: [SampleType], runs: Bool
+    ) throws {
         (self.number, self.folder, self.health, self.clock) = (number, folder, health, clock)
+        (self.types, self.runs) = (types, runs)
         draws = Draws(seed: seed &+ UInt64(number))
         store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
         install()
@@ -56,13 +68,20 @@ final class Site {
     /// Makes an engine, as when the app starts.
     func start(_ neighbours: [Site], _ plant: Plant?) -> SyncEngine {
         var options = SyncOptions()
-        let (skew, clock, wire, health) = (skew, clock, wire, health)
-        options.clock = SyncClock(now: { skew.time(clock) }, sleep: { _ in try await Task.sleep(for: .seconds(3_600)) })
-        options.callClock = SyncClock(now: { skew.time(clock) }, sleep: { _ in try await wire.waitForDeadline() })
+        let (skew, clock, wire, health, runs) = (skew, clock, wire, health, runs)
+        options.clock = SyncClock(
+            now: { skew.time(clock) },
+            sleep: { time in
+                // Timers of an engine that does not run never end.
+                guard runs else { return try await Task.sleep(for: .seconds(3_600)) }
+                while skew.time(clock) < time { try await Task.sleep(for: .milliseconds(5)) }
+            })
+        options.callClock = SyncClock(
+            now: { skew.time(clock) }, sleep: { _ in try await wire.waitForDeadline { health?.hungCalls ?? 0 } })
         options.callGrace = .milliseconds(5)
         options.random = { 0.5 }
         options.holder = "app"
-        (options.pageSize, options.pushSize) = (5, 4)
+        (options.pageSize, options.pushSize) = (5, types == Site.weights ? 4 : 7)
         options.atStep = { step in if wire.ends(at: step) { throw CancellationError() } }
         let mistake = plant.map { PlantedMistake(plant: $0, store: store) }
         var peers: [SyncPeer] = []
@@ -72,7 +91,7 @@ final class Site {
             peers.append(
                 SyncPeer(
                     WirePeer(inner: peer, wire: wire, lock: { health?.lock() }, plant: mistake),
-                    plan: Site.plan))
+                    plan: plan))
         }
         for other in links {
             let peer = StorePeer(neighbours[other].store, name: "store\(other)", as: "store\(number)")
@@ -91,14 +110,19 @@ final class Site {
     }
 
     private func observe() {
-        guard let app else { return }
+        // A running engine listens by itself.
+        guard let app, !runs else { return }
         let calls = calls
-        let types = (Site.types + [.stepCount]).map { type in
-            HKQueryDescriptor(
-                sampleType: HKQuantityType(HKQuantityTypeIdentifier(rawValue: type.identifier)), predicate: nil)
+        let types = (types + [.stepCount]).map { type in
+            HKQueryDescriptor(sampleType: Site.sampleType(type), predicate: nil)
         }
         app.healthStore.execute(
             HKObserverQuery(queryDescriptors: types) { _, _, completion, _ in calls.add(completion) })
+    }
+
+    private static func sampleType(_ type: SampleType) -> HKSampleType {
+        if type == .workout { return HKWorkoutType.workoutType() }
+        return HKQuantityType(HKQuantityTypeIdentifier(rawValue: type.identifier))
     }
 
     /// The process ends, whatever it was doing, and is started again.
@@ -107,11 +131,17 @@ final class Site {
         _ = calls.take()
         try store.close()
         store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
-        wire.restart()
+        restartWire()
         guard let app else { return }
         app.terminate()
         app.launch()
         observe()
+    }
+
+    /// Calls of a process that has ended return to nobody.
+    private func restartWire() {
+        health?.releaseHungCalls()
+        wire.restart()
     }
 
     /// The app is removed with its store, and installed anew; or its store is put back from a folder, as it was once.
@@ -122,7 +152,7 @@ final class Site {
         try FileManager.default.removeItem(atPath: folder)
         if let copy { try FileManager.default.copyItem(atPath: copy, toPath: folder) }
         store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
-        wire.restart()
+        restartWire()
         if reinstalls { install() } else { app?.launch() }
     }
 
@@ -130,9 +160,9 @@ final class Site {
     func values() throws -> [SampleID: Int] {
         var values: [SampleID: Int] = [:]
         try store.read { txn in
-            for type in Site.types {
+            for type in types {
                 for sample in try txn.samples(of: type, includeShadowed: true) where sample.origin == .authored {
-                    values[sample.id] = Int(sample.quantity.value)
+                    values[sample.id] = sample.ledgerValue
                 }
             }
         }
@@ -142,7 +172,7 @@ final class Site {
     /// What HealthKit holds of this app, by sync identifier.
     func healthValues() -> [(type: SampleType, sample: SimulatedSample)] {
         guard let health, let app else { return [] }
-        return Site.types.flatMap { type in
+        return types.flatMap { type in
             health.contents(of: type.identifier).filter { $0.source == app.bundle }.map { (type, $0) }
         }
     }
@@ -154,9 +184,34 @@ final class Site {
     /// What HealthKit holds of others.
     func foreign() -> [SimulatedSample] {
         guard let health, let app else { return [] }
-        return (Site.types + [.stepCount]).flatMap { health.contents(of: $0.identifier) }
+        return (types + [.stepCount]).flatMap { health.contents(of: $0.identifier) }
             .filter { $0.source != app.bundle }
     }
+}
+
+extension Sample {
+    /// What was imported, without what lies over it.
+    var importedValue: Double { (original?.quantity ?? quantity).value }
+
+    /// A tenth of a workout's seconds, or the quantity: tells which save this is.
+    var ledgerValue: Int {
+        type == .workout ? Int((end - start.nanoseconds).secondsSinceReference / 10) : Int(quantity.value)
+    }
+
+    /// How long a workout of a value lasted, which is less or more than its span, or just that.
+    static func workoutSeconds(of value: Int) -> Double { Double(value) * [10, 5, 20][value % 3] }
+
+    /// Puts a value where it is read again.
+    mutating func setLedgerValue(_ value: Int) {
+        guard type == .workout else { return quantity.value = Double(value) }
+        end = start + Int64(value) * 10 * 1_000_000_000
+        quantity.value = Sample.workoutSeconds(of: value)
+    }
+}
+
+extension SimulatedSample {
+    /// The same, as HealthKit holds it: of a workout it derives the seconds from the span.
+    func ledgerValue(of type: SampleType) -> Int { Int(type == .workout ? value / 10 : value) }
 }
 
 /// Random numbers of a device.
@@ -173,6 +228,9 @@ final class Skew: Sendable {
     private let seconds = Mutex(0.0)
 
     func set(_ value: Double) { seconds.withLock { $0 = value } }
+
+    /// Whether it is more than the day or so by which a clock is wrong for as long as it likes.
+    var isYears: Bool { seconds.withLock { abs($0) > 100 * 86_400 } }
 
     func time(_ clock: SimulatedClock) -> Instant {
         let date = clock.now.addingTimeInterval(seconds.withLock { $0 })

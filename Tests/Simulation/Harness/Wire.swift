@@ -15,6 +15,7 @@ enum WireFault: String, CaseIterable, Sendable {
     case crashAfter
     /// The device is locked after it was asked whether it is there.
     case lockedBetween
+
     /// An operation is carried out, and its outcome is missing.
     case outcomeMissing
     /// There are more outcomes than operations.
@@ -25,6 +26,11 @@ enum WireFault: String, CaseIterable, Sendable {
     case wrongPage
     /// It is carried out, and never returns.
     case neverReturns
+
+    /// What a wire does to calls.
+    static let ofWires: [WireFault] = [.lost, .answerLost, .doubled, .crashBefore, .crashAfter, .lockedBetween]
+    /// What a peer does that keeps no rule of its protocol.
+    static let ofPeers: [WireFault] = [.outcomeMissing, .outcomesTooMany, .standsStill, .wrongPage, .neverReturns]
 }
 
 /// Mistakes of an engine, made where its calls cross the wire. The simulation must find each.
@@ -35,6 +41,8 @@ enum Plant: String, CaseIterable, Sendable {
     case acknowledgementBeforePush = "acknowledgement-before-push"
     /// A deletion removes the version that replaced the deleted one.
     case deletionOfReplacement = "deletion-of-replacement"
+    /// What comes back from a database of health is taken for an edit of its user.
+    case echoTakenForEdit = "echo-taken-for-edit"
 }
 
 /// What the calls of one store are to meet, and whether its process has ended.
@@ -46,6 +54,8 @@ final class Wire: Sendable {
         var met: [String: Int] = [:]
         var hung: [CheckedContinuation<Void, Never>] = []
         var isOverdue = false
+        /// How many calls of HealthKit hang that were overdue.
+        var overdueInHealth = 0
     }
 
     private let state = Mutex(State())
@@ -64,7 +74,7 @@ final class Wire: Sendable {
         let hung = state.withLock { state in
             state.hasCrashed = false
             if whole { (state.fault, state.crash) = (nil, nil) }
-            defer { (state.hung, state.isOverdue) = ([], false) }
+            defer { (state.hung, state.isOverdue, state.overdueInHealth) = ([], false, 0) }
             return state.hung
         }
         for call in hung { call.resume() }
@@ -81,14 +91,16 @@ final class Wire: Sendable {
     }
 
     /// Waits for a call to be overdue: time passes for no other.
-    func waitForDeadline() async throws {
-        while !takeOverdue() { try await Task.sleep(for: .milliseconds(1)) }
+    /// - Parameter hungInHealth: how many calls of HealthKit have not returned.
+    func waitForDeadline(_ hungInHealth: () -> Int) async throws {
+        while !takeOverdue(hungInHealth()) { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    private func takeOverdue() -> Bool {
+    private func takeOverdue(_ hungInHealth: Int) -> Bool {
         state.withLock { state in
-            defer { state.isOverdue = false }
-            return state.isOverdue
+            let isOverdue = state.isOverdue || hungInHealth > state.overdueInHealth
+            (state.isOverdue, state.overdueInHealth) = (false, hungInHealth)
+            return isOverdue
         }
     }
 
@@ -220,6 +232,8 @@ struct WirePeer: Peer {
         try await inner.acknowledge(token, of: type)
     }
     func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? { try await inner.greet(greeting) }
+    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? { try await inner.meet(told: told) }
+    var limits: PeerLimits { inner.limits }
     func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
         try await inner.forgotten(among: samples, since: token)
     }
@@ -241,6 +255,22 @@ struct PlantedMistake: Sendable {
             }
             return nil
         case .acknowledgementBeforePush: return nil
+        case .echoTakenForEdit:
+            let ids = page.additions.compactMap(\.sample.syncIdentifier).compactMap { SampleID($0) }
+            guard peer == Site.healthName, !ids.isEmpty else { return nil }
+            _ = try? await store.write { txn in
+                for id in ids {
+                    guard var sample = try txn.sample(id: id), sample.origin == .authored else { continue }
+                    sample.version = 0
+                    if case .number(let echoes) = sample.metadata["echoes"] {
+                        sample.metadata["echoes"] = .number(echoes + 1)
+                    } else {
+                        sample.metadata["echoes"] = .number(1)
+                    }
+                    try txn.save(sample)
+                }
+            }
+            return nil
         case .deletionOfReplacement:
             var page = page
             for index in page.deletions.indices {

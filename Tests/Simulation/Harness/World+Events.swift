@@ -33,14 +33,15 @@ extension World {
         }
         if random.chance(percent: 55) { try await sync(random.pick(sites)) }
         try await answerCalls()
+        if later.chance(percent: laterPercent) { try await stepLater() }
     }
 
     // MARK: What users do
 
-    private func write(_ site: Site) async throws {
+    func write(_ site: Site) async throws {
         let id = SampleID(using: &random)
         let value = ledger.newValue()
-        let type = random.pick(Site.types)
+        let type = random.pick(Site.weights)
         let start = try Instant(clock.now.addingTimeInterval(-Double(random.number(0..<400_000))))
         let sample = Sample(type, Double(value), .kilogram, at: start, id: id)
         _ = try await site.store.write { try $0.save(sample) }
@@ -51,7 +52,7 @@ extension World {
         count("write")
     }
 
-    private func edit(_ site: Site) async throws {
+    func edit(_ site: Site) async throws {
         let values = try site.values()
         let known = ledger.ids.filter { values[$0] != nil && mayEdit($0, at: site) }
         guard !known.isEmpty else { return }
@@ -59,7 +60,7 @@ extension World {
     }
 
     /// Two people edit one sample at once, each on a device of their own.
-    private func editOnTwo() async throws {
+    func editOnTwo() async throws {
         let (one, other) = (random.pick(sites), random.pick(sites))
         guard one !== other else { return }
         let (values, others) = (try one.values(), try other.values())
@@ -75,57 +76,66 @@ extension World {
     }
 
     /// Where an equal version is skipped and no stores are linked, nobody ever learns of the other's edit (SEMANTICS A7).
-    private func mayEdit(_ id: SampleID, at site: Site) -> Bool {
+    func mayEdit(_ id: SampleID, at site: Site) -> Bool {
         equalVersionReplaces || parts.allSatisfy { $0 == parts[0] } || ledger.entries[id]?.home == parts[site.number]
     }
 
     private func edit(_ id: SampleID, at site: Site, upon values: [SampleID: Int]) async throws {
         let value = ledger.newValue()
-        try await site.store.write { txn in
-            guard var sample = try txn.sample(id: id) else { return }
-            sample.quantity.value = Double(value)
+        // A running engine may have brought another value since.
+        let edited = try await site.store.write { txn -> Int? in
+            guard var sample = try txn.sample(id: id) else { return nil }
+            let before = sample.ledgerValue
+            sample.setLedgerValue(value)
             sample.version = 0
             try txn.save(sample)
+            return before
         }
-        note("store\(site.number) edits \(id) from \(values[id] ?? 0) to \(value)")
+        guard let before = edited else { return }
+        note("store\(site.number) edits \(id) from \(before) to \(value)")
         let entry = ledger.entries[id]!
-        ledger.save(id, value, new: entry, upon: values[id])
+        ledger.save(id, value, new: entry, upon: before)
         count("edit")
     }
 
-    private func delete(_ site: Site) async throws {
+    func delete(_ site: Site) async throws {
         let values = try site.values()
         let known = ledger.ids.filter { values[$0] != nil }
         guard !known.isEmpty else { return }
         let id = random.pick(known)
-        _ = try await site.store.write { try $0.delete(id: id) }
-        note("store\(site.number) deletes \(id) \(values[id] ?? 0)")
+        let deleted = try await site.store.write { txn -> Int? in
+            let before = try txn.sample(id: id)?.ledgerValue
+            return try txn.delete(id: id) ? before : nil
+        }
+        guard let before = deleted else { return }
+        note("store\(site.number) deletes \(id) \(before)")
         let version = try site.store.read { try $0.deletedSample(id: id)?.version } ?? 0
-        ledger.delete(id, value: values[id] ?? 0, version: version)
+        ledger.delete(id, value: before, version: version)
         forgetUnseen(id)
         count("delete")
     }
 
-    private func foreignWrite() throws {
+    func foreignWrite() throws {
         let devices = sites.compactMap { site in site.health.map { (site.number, $0) } }
         guard !devices.isEmpty else { return }
         let (number, device) = random.pick(devices)
         let date = clock.now.addingTimeInterval(-Double(random.number(0..<400_000)))
-        try record(device, random.pick(Site.types + [.stepCount]), at: date, on: number)
+        try record(device, random.pick(Site.weights + [.stepCount]), at: date, on: number)
         count("foreign write")
     }
 
     /// In the Health app, whoever wrote it. What shows comparisons their reach stays.
-    private func userDeletes() {
+    func userDeletes() {
         let devices = sites.compactMap(\.health)
         guard !devices.isEmpty else { return }
         let device = random.pick(devices)
-        let held = (Site.types + [.stepCount]).flatMap { device.contents(of: $0.identifier) }
+        let held = (Site.weights + [.stepCount]).flatMap { device.contents(of: $0.identifier) }
             .filter { $0.start.timeIntervalSinceReferenceDate > 700_000_000 }
             .sorted { ($0.start, $0.value) < ($1.start, $1.value) }
         guard !held.isEmpty else { return }
         let sample = random.pick(held)
-        device.userDeletes(sample.uuid)
+        // A running engine may have replaced it since.
+        if device.userDeletes(sample.uuid).isEmpty { return }
         note("the user deletes \(sample.value) in Health")
         if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
             ledger.delete(id, value: Int(sample.value), version: PeerNumber.slot(of: Int64(sample.version ?? 0)))
@@ -135,7 +145,7 @@ extension World {
     }
 
     /// Where the cloud has not brought a sample yet, its deletion will not be told either: who has it from a copy never hears.
-    private func forgetUnseen(_ id: SampleID) {
+    func forgetUnseen(_ id: SampleID) {
         for (number, ids) in unseen where ids.contains(id) {
             if !sites[number].holdsInHealth(id) { ledger.markUnknowable(id) }
         }
@@ -150,7 +160,7 @@ extension World {
     }
 
     private func planFault(_ site: Site) {
-        let fault = random.pick(WireFault.allCases)
+        let fault = random.pick(WireFault.ofWires)
         site.wire.plan(fault, after: random.number(0..<3))
         note("store\(site.number) is to meet \(fault)")
     }
@@ -163,7 +173,7 @@ extension World {
 
     private func changeAccess(_ site: Site) {
         guard let health = site.health, let app = site.app else { return }
-        let type = random.pick(Site.types + [.stepCount])
+        let type = random.pick(Site.weights + [.stepCount])
         let reading: SimulatedDevice.Reading? = random.pick([nil, .denied, .granted])
         let sharing: SimulatedDevice.Sharing? = random.pick([nil, .denied, .granted])
         if reading == .denied { site.wasBlind = true }
@@ -209,7 +219,7 @@ extension World {
         forgetUnheardDeletions()
     }
 
-    private func forgetUnheardDeletions() {
+    func forgetUnheardDeletions() {
         let live = sites.compactMap { try? $0.values() } + backups.map(\.values)
         for (id, entry) in ledger.entries where entry.acts.contains(where: { $0.kind == .delete }) {
             if live.contains(where: { $0[id] != nil }) { ledger.markUnknowable(id) }
@@ -233,9 +243,9 @@ extension World {
         var held = values.mapValues { Set([$0]) }
         var deleted: [SampleID: Int64] = [:]
         for other in sites {
-            for (_, sample) in other.healthValues() {
+            for (type, sample) in other.healthValues() {
                 if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
-                    held[id, default: []].insert(Int(sample.value))
+                    held[id, default: []].insert(sample.ledgerValue(of: type))
                 }
             }
             guard other !== site else { continue }
@@ -249,6 +259,7 @@ extension World {
             }
         }
         ledger.lose(held: held, deleted: deleted)
+        try loseOverlays(of: site)
     }
 
     private func restore() async throws {

@@ -10,12 +10,14 @@ extension World {
     func settle() async throws {
         for site in sites {
             site.wire.restart(whole: true)
+            if site.skew.isYears { site.skew.set(0) }
             guard let health = site.health, let app = site.app else { continue }
             health.unlock()
             health.forgetFailures()
+            health.releaseHungCalls()
             health.delayObserverCalls(by: 0)
             health.repeatObserverCalls(1)
-            for type in Site.types + [.stepCount] {
+            for type in types + [.stepCount] {
                 health.setAccess(of: app, to: type.identifier, reading: .granted, sharing: .granted)
             }
             if site.wasBlind { try await engine(site).authorize(Site.healthName) }
@@ -67,6 +69,7 @@ extension World {
         }
         found += try differences()
         for id in ledger.ids { found += try fate(of: id) }
+        found += try findingsInMore()
         return found
     }
 
@@ -94,13 +97,13 @@ extension World {
         let isUntold = !tellsUnseenDeletions && counts["clone", default: 0] > 0
         let mayBePurged = counts["purge", default: 0] > 0 || isUntold
         return try site.store.read { txn in
-            try (Site.types + [.stepCount]).flatMap { type in
+            try (types + [.stepCount]).flatMap { type in
                 try txn.samples(of: type, includeShadowed: true).compactMap { sample in
                     if ledger.entries[sample.id]?.isUnknowable ?? false { return nil }
                     // One part of the world may have heard of its deletion before that was purged, and the other not.
                     let isGone = !foreign.contains(sample.id.description.lowercased())
                     if sample.origin == .imported, mayBePurged, isGone { return nil }
-                    return "\(sample.id) \(sample.start.nanoseconds) \(sample.quantity.value) \(sample.origin)"
+                    return "\(sample.id) \(sample.start.nanoseconds) \(sample.importedValue) \(sample.origin)"
                 }
             }
         }
@@ -112,12 +115,12 @@ extension World {
         var found: [String] = []
         let values = try site.values()
         var held: [SampleID: [Int]] = [:]
-        for (_, sample) in site.healthValues() {
+        for (type, sample) in site.healthValues() {
             guard let id = sample.syncIdentifier.flatMap({ SampleID($0) }) else {
                 found.append("HealthKit \(site.number) holds \(sample.value) without a name")
                 continue
             }
-            held[id, default: []].append(Int(sample.value))
+            held[id, default: []].append(sample.ledgerValue(of: type))
         }
         for id in ledger.ids where !ledger.entries[id]!.isUnknowable {
             let (here, there) = (values[id].map { [$0] } ?? [], held[id] ?? [])
@@ -128,16 +131,16 @@ extension World {
         }
         let foreign = Set(site.foreign().map { "\($0.uuid.uuidString.lowercased()) \($0.value)" })
         let imported = try site.store.read { txn in
-            try (Site.types + [.stepCount]).flatMap { try txn.samples(of: $0, includeShadowed: true) }
+            try (types + [.stepCount]).flatMap { try txn.samples(of: $0, includeShadowed: true) }
                 .filter { sample in
                     guard sample.origin == .imported else { return false }
                     // What another store brought is kept when it is not here: it may be that store's HealthKit that has it, and a
                     // deletion that was purged before anybody heard of it is known to nobody.
                     let link = try txn.link(peer: Site.healthName, sample: sample.id)
                     return link?.isFromElsewhere != true
-                        || foreign.contains("\(sample.id.description.lowercased()) \(sample.quantity.value)")
+                        || foreign.contains("\(sample.id.description.lowercased()) \(sample.importedValue)")
                 }
-                .map { "\($0.id.description.lowercased()) \($0.quantity.value)" }
+                .map { "\($0.id.description.lowercased()) \($0.importedValue)" }
         }
         if imported.count != Set(imported).count { found.append("store\(site.number) holds imports twice") }
         let difference = foreign.symmetricDifference(imported)

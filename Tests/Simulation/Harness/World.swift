@@ -10,6 +10,14 @@ final class World {
     let scratch: String
     let plant: Plant?
     var random: SeededGenerator
+    /// Draws all that came later, beside the course of a seed.
+    var later: SeededGenerator
+    /// Whether this seed meets what came later. Seeds below a million do not: they keep the course in which some of them failed.
+    let meetsMore: Bool
+    /// How many of a hundred steps are followed by an event of those that came later.
+    let laterPercent: Int
+    /// Whether engines run by themselves, and nobody tells them to sync.
+    let isLive: Bool
     private(set) var sites: [Site] = []
     let cloud: SimulatedCloud?
     var ledger = Ledger()
@@ -30,9 +38,22 @@ final class World {
     var watched: SampleID?
     var counts: [String: Int] = [:]
 
-    init(seed: UInt64, scratch: String, plant: Plant?) async throws {
-        (self.seed, self.scratch, self.plant) = (seed, scratch, plant)
+    /// What the app writes, and syncs in both directions.
+    let types: [SampleType]
+    /// What was laid over samples of others.
+    var overlays = Ledger()
+    /// Meals by their groups, with the samples that they were written as.
+    var meals: [(group: String, ids: [SampleID])] = []
+
+    static let firstOfMore: UInt64 = 1_000_000
+
+    init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
+        (self.seed, self.scratch, self.plant, self.isLive) = (seed, scratch, plant, isLive)
         random = SeededGenerator(seed: seed)
+        later = SeededGenerator(seed: seed ^ 0x1A7E_57EB_BE51_DE00)
+        meetsMore = isLive || seed >= World.firstOfMore
+        laterPercent = meetsMore ? later.pick([0, 15, 40, 70]) : 0
+        types = Site.weights + (meetsMore ? [.workout] + Site.nutrients : [])
         SimulatedIdentifiers.seed(seed)
         var options = SimulationOptions()
         options.equalVersionReplaces = random.chance(percent: 40)
@@ -42,6 +63,7 @@ final class World {
         options.cloudTellsUnseenDeletions = seed % 4 != 0
         tellsUnseenDeletions = options.cloudTellsUnseenDeletions
         equalVersionReplaces = options.equalVersionReplaces
+        if meetsMore { World.drawMore(&options, &later) }
         let count = random.number(2..<6)
         let healths = random.pick([0, 1, 1, 2, 2, 2, 2])
         let (clock, open) = (clock, options)
@@ -51,18 +73,30 @@ final class World {
             sites.append(
                 try Site(
                     number, folder: "\(scratch)/store\(number)", health: number < healths ? devices[number] : nil,
-                    clock: clock, seed: seed))
+                    clock: clock, seed: seed, types: types, runs: isLive))
         }
         drawLinks(healths)
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
         // What everybody can see, at the beginning of time, so that a comparison can tell what is gone.
-        for type in Site.types + [.stepCount] {
+        for type in Site.weights + [.stepCount] {
             if let device = devices.first {
                 try record(device, type, at: Date(timeIntervalSinceReferenceDate: 700_000_000), on: 0)
             }
         }
         cloud?.sync()
         for site in sites { try await begin(site) }
+    }
+
+    /// What came later of what Apple leaves open.
+    private static func drawMore(_ options: inout SimulationOptions, _ later: inout SeededGenerator) {
+        options.observerFiresAtStart = later.chance(percent: 70)
+        options.deletingCorrelationDeletesMembers = later.chance(percent: 30)
+        options.deletionsIgnorePredicates = later.chance(percent: 60)
+        options.journalsWhileLocked = later.chance(percent: 60)
+        options.largestSave = later.pick([nil, nil, 4, 5])
+        options.oversizeInterrupts = later.chance(percent: 50)
+        options.deletingNeedsSharing = later.chance(percent: 60)
+        options.samplesFollowSourceName = later.chance(percent: 60)
     }
 
     /// A tree over all stores, or one over each half where two HealthKits link the halves, and some more links.
@@ -91,6 +125,7 @@ final class World {
             if peer == Site.healthName { try await engine.authorize(peer) }
             try await engine.enable(peer)
         }
+        if isLive { engine.start() }
     }
 
     func engine(_ site: Site) -> SyncEngine { site.engine ?? site.start(sites, plant) }
@@ -129,7 +164,7 @@ final class World {
     func watch(_ id: SampleID) {
         let now = sites.map { site in
             let text = try? site.store.read { txn -> String in
-                let held = try txn.sample(id: id).map { "\(Int($0.quantity.value)) v\($0.version)" }
+                let held = try txn.sample(id: id).map { "\($0.ledgerValue) v\($0.version)" }
                 let gone = try txn.deletedSample(id: id).map { "gone v\($0.version)" }
                 let link = try txn.link(peer: Site.healthName, sample: id)
                 let known = link.map { " link v\($0.version) \($0.peerID.description.prefix(4))" } ?? ""
