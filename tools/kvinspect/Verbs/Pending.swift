@@ -18,7 +18,9 @@ enum PendingVerb: Verb {
 
     private static let shape = Listing.Shape(
         key: "pending",
-        columns: ["id", "peer", "operation", "sample", "version", "attempts", "sent", "nextTry", "status", "reason"],
+        columns: [
+            "id", "peer", "operation", "sample", "version", "number", "attempts", "sent", "nextTry", "status", "reason",
+        ],
         tableColumns: ["id", "operation", "sample", "version", "attempts", "nextTry", "status", "reason"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {

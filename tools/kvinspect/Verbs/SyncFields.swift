@@ -16,7 +16,8 @@ struct SyncFields {
         [
             .init("id", .string(operation.id)), .init("peer", .string(operation.peer)),
             .init("operation", .string("\(operation.kind)")), .init("sample", .string(operation.sample.description)),
-            .init("version", .integer(operation.version)), .init("attempts", .count(operation.attempts)),
+            .init("version", .integer(PeerNumber.slot(of: operation.version))),
+            .init("number", .integer(operation.version)), .init("attempts", .count(operation.attempts)),
             .init("sent", .bool(operation.isSent)), .init("nextTry", date(operation.nextTry)),
             .init("status", .string("\(operation.state)")),
             .init("reason", .string(operation.reason)),
