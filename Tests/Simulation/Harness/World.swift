@@ -94,7 +94,6 @@ final class World {
         options.deletionsIgnorePredicates = later.chance(percent: 60)
         options.journalsWhileLocked = later.chance(percent: 60)
         options.largestSave = later.pick([nil, nil, 4, 5])
-        options.oversizeInterrupts = later.chance(percent: 50)
         options.deletingNeedsSharing = later.chance(percent: 60)
         options.samplesFollowSourceName = later.chance(percent: 60)
     }
