@@ -25,7 +25,10 @@ extension World {
         try await comeToRest()
         guard needsComparing else { return }
         for _ in 0..<2 {
-            for site in sites where site.health != nil { try await engine(site).reconcile(Site.healthName) }
+            for site in sites where site.health != nil {
+                let report = try await engine(site).reconcile(Site.healthName)
+                note("store\(site.number) is compared with HealthKit: \(report)")
+            }
         }
         try await comeToRest()
     }

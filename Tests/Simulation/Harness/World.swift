@@ -42,6 +42,8 @@ final class World {
     let types: [SampleType]
     /// What was laid over samples of others.
     var overlays = Ledger()
+    /// Whether a database of HealthKit was rebuilt.
+    var isRebuilt = false
     /// Meals by their groups, with the samples that they were written as.
     var meals: [(group: String, ids: [SampleID])] = []
 
@@ -94,6 +96,9 @@ final class World {
         options.deletionsIgnorePredicates = later.chance(percent: 60)
         options.journalsWhileLocked = later.chance(percent: 60)
         options.largestSave = later.pick([nil, nil, 4, 5])
+        options.oversizeInterrupts = later.chance(percent: 50)
+        // A connection takes at least so many objects.
+        if options.oversizeInterrupts, options.largestSave != nil { options.largestSave = 25 }
         options.deletingNeedsSharing = later.chance(percent: 60)
         options.samplesFollowSourceName = later.chance(percent: 60)
     }
