@@ -88,7 +88,9 @@ extension SimulatedDevice {
 
     /// Takes what is to be carried out of the journal, and leaves the rest there.
     fileprivate func takeJournal(
-        _ split: ([HealthDatabase.JournalEntry]) -> (taken: [HealthDatabase.JournalEntry], left: [HealthDatabase.JournalEntry])
+        _ split: ([HealthDatabase.JournalEntry]) -> (
+            taken: [HealthDatabase.JournalEntry], left: [HealthDatabase.JournalEntry]
+        )
     ) -> [HealthDatabase.JournalEntry] {
         state.withLock { state in
             let (taken, left) = split(state.database.journal ?? [])

@@ -53,7 +53,9 @@ struct LiveRun {
             findings = try await atRest(world)
         } catch { findings = ["\(error)"] }
         if !findings.isEmpty {
-            for site in world.sites { world.note("store\(site.number): \((try? site.engine?.status()).debugDescription)") }
+            for site in world.sites {
+                world.note("store\(site.number): \((try? site.engine?.status()).debugDescription)")
+            }
         }
         for site in world.sites { await site.engine?.stop() }
         ticks.cancel()
@@ -84,7 +86,9 @@ struct LiveRun {
         try await Task.sleep(for: LiveRun.rest)
         let after = try world.traffic()
         if after == last { return findings }
-        return findings + ["at rest there were \(after.commits - last.commits) commits and \(after.saves - last.saves) saves"]
+        return findings + [
+            "at rest there were \(after.commits - last.commits) commits and \(after.saves - last.saves) saves"
+        ]
     }
 }
 

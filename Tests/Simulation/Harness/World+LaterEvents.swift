@@ -140,10 +140,12 @@ extension World {
         let site = later.pick(owned)
         guard let health = site.health else { return }
         let food = SampleType.food.identifier
-        let shown = ([.workout] + Site.nutrients).flatMap { health.contents(of: $0.identifier) }
+        let shown =
+            ([.workout] + Site.nutrients).flatMap { health.contents(of: $0.identifier) }
             + health.contents(of: food)
-        guard let sample = shown.sorted(by: { ($0.start, $0.value) < ($1.start, $1.value) })
-            .randomElement(using: &later)
+        guard
+            let sample = shown.sorted(by: { ($0.start, $0.value) < ($1.start, $1.value) })
+                .randomElement(using: &later)
         else { return }
         let gone = health.userDeletes(sample.uuid)
         note("the user deletes \(sample.value) in Health \(site.number), with what belongs to it: \(gone.map(\.value))")
@@ -163,7 +165,9 @@ extension World {
     func overlay(_ site: Site) async throws {
         guard parts.allSatisfy({ $0 == parts[0] }) else { return }
         let held = try site.store.read { txn in
-            try Site.weights.flatMap { try txn.samples(of: $0, includeShadowed: true) }.filter { $0.origin == .imported }
+            try Site.weights.flatMap { try txn.samples(of: $0, includeShadowed: true) }.filter {
+                $0.origin == .imported
+            }
         }.sorted { $0.id < $1.id }
         guard let sample = held.randomElement(using: &later) else { return }
         let (id, value) = (sample.id, ledger.newValue())

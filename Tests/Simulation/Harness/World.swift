@@ -68,6 +68,8 @@ final class World {
         if meetsMore { World.drawMore(&options, &later) }
         let count = random.number(2..<6)
         let healths = random.pick([0, 1, 1, 2, 2, 2, 2])
+        // What a replaced correlation took along is saved again, and a cloud may bring only that it went.
+        if healths == 2, meetsMore { options.deletingCorrelationDeletesMembers = false }
         let (clock, open) = (clock, options)
         let devices = (0..<healths).map { _ in SimulatedDevice(clock: clock, options: open) }
         cloud = devices.count == 2 ? SimulatedCloud(devices) : nil
