@@ -34,31 +34,33 @@ import Testing
         #expect(try await bench.values() == [45.359237])
     }
 
-    @Test(
-        "A25: members that a greater version of their correlation takes over live on, whatever goes with a deleted one",
-        arguments: [true, false])
-    func replacedFood(takesMembers: Bool) async throws {
+    @Test("A25: when a cloud brings a greater version of a correlation its members live on", arguments: [true, false])
+    func foodOfCloud(takesMembers: Bool) async throws {
         var options = SimulationOptions()
         options.deletingCorrelationDeletesMembers = takesMembers
-        let bench = try await Bench(options)
+        let (here, there) = (try await Bench(options), try await Bench(options))
         let food = HKCorrelationType(HKCorrelationTypeIdentifier(rawValue: "HKCorrelationTypeIdentifierFood"))
         let protein = HKQuantityType(HKQuantityTypeIdentifier(rawValue: "HKQuantityTypeIdentifierDietaryProtein"))
         func metadata(_ name: String, _ version: Int) -> [String: Any] {
             [HKMetadataKeySyncIdentifier: name, HKMetadataKeySyncVersion: NSNumber(value: version)]
         }
-        func meal(_ version: Int) -> HKCorrelation {
+        for (version, bench) in [(1, here), (2, there)] {
             let member = HKQuantitySample(
                 type: protein, quantity: HKQuantity(unit: HKUnit(from: "g"), doubleValue: Double(version)),
                 start: bench.at(0), end: bench.at(0), device: nil, metadata: metadata("protein", version))
-            return HKCorrelation(
+            let meal = HKCorrelation(
                 type: food, start: bench.at(0), end: bench.at(0), objects: [member], device: nil,
                 metadata: metadata("meal", version))
+            try await bench.store.requestAuthorization(toShare: [protein], read: [protein])
+            try await bench.store.save([meal])
         }
-        try await bench.store.requestAuthorization(toShare: [protein], read: [protein])
-        try await bench.store.save([meal(1)])
-        try await bench.store.save([meal(2)])
-        #expect(bench.device.contents(of: protein.identifier).map(\.value) == [2])
-        #expect(bench.device.contents(of: food.identifier).map(\.value) == [1])
+        let cloud = SimulatedCloud([here.device, there.device])
+        cloud.sync()
+        cloud.sync()
+        for bench in [here, there] {
+            #expect(bench.device.contents(of: protein.identifier).map(\.value) == [2])
+            #expect(bench.device.contents(of: food.identifier).map(\.value) == [1])
+        }
     }
 
     @Test(

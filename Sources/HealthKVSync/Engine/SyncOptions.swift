@@ -64,6 +64,8 @@ public struct SyncOptions: Sendable {
 
     /// Called between steps that a crash may separate. Tests end the process there.
     package var atStep: @Sendable (SyncStep) throws -> Void = { _ in }
+    /// Whether the latest samples of feeds are looked at now and then. It mends what harnesses plant.
+    package var probesLatest = true
     /// The most pages of a comparison that a pass takes (SEMANTICS C26).
     package var checkPages = 8
     /// The most missing samples that a comparison remembers.

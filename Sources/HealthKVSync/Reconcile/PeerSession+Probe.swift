@@ -11,7 +11,7 @@ extension PeerSession {
     /// sent (SEMANTICS C21).
     func probe(_ feeds: [SampleType]) async throws -> PullReport {
         var report = PullReport()
-        guard isCompared else { return report }
+        guard isCompared, options.probesLatest else { return report }
         for type in feeds where try isProbeDue(type) {
             probes[type] = now
             do {

@@ -101,8 +101,7 @@ struct HealthDatabase: Sendable {
         }
         for member in removed.content.members ?? [] {
             owners[member] = nil
-            // A correlation that another takes the place of is not deleted.
-            if !isReplaced, case .correlation = removed.content, options.deletingCorrelationDeletesMembers {
+            if case .correlation = removed.content, options.deletingCorrelationDeletesMembers {
                 remove(member, at: date)
             }
         }

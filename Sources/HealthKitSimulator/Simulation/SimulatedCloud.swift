@@ -103,6 +103,10 @@ extension SimulatedDevice {
     func receive(_ entry: HealthDatabase.JournalEntry) -> Bool {
         let now = clock.now
         return state.withLock { state in
+            // What goes with a correlation went where that was deleted or replaced, and is carried by itself.
+            let takesMembers = state.database.options.deletingCorrelationDeletesMembers
+            state.database.options.deletingCorrelationDeletesMembers = false
+            defer { state.database.options.deletingCorrelationDeletesMembers = takesMembers }
             switch entry {
             case .deleted(let record):
                 let older = record.syncKey.flatMap { state.database.tables[record.type.identifier]?.live($0) }

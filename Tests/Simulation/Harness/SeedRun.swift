@@ -98,6 +98,7 @@ struct SeedRun {
         }
         (life.trace, life.counts) = (world.trace, world.counts)
         for site in world.sites { life.counts.merge(site.wire.met, uniquingKeysWith: +) }
+        await world.endHungCalls()
         world.close()
         return life
     }

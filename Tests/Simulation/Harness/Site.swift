@@ -83,6 +83,7 @@ final class Site {
         options.holder = "app"
         (options.pageSize, options.pushSize) = (5, types == Site.weights ? 4 : 7)
         options.atStep = { step in if wire.ends(at: step) { throw CancellationError() } }
+        options.probesLatest = plant == nil
         let mistake = plant.map { PlantedMistake(plant: $0, store: store) }
         var peers: [SyncPeer] = []
         if let app {

@@ -80,6 +80,9 @@ final class Wire: Sendable {
         for call in hung { call.resume() }
     }
 
+    /// How many calls have not returned.
+    var hungCalls: Int { state.withLock { $0.hung.count } }
+
     /// Returns when the process that made the call is gone, and lets the call's deadline come.
     func hang() async {
         await withCheckedContinuation { call in

@@ -140,6 +140,7 @@ extension World {
         if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
             ledger.delete(id, value: Int(sample.value), version: PeerNumber.slot(of: Int64(sample.version ?? 0)))
             forgetUnseen(id)
+            forgetInRebuilt(id)
         }
         count("deletion in Health")
     }

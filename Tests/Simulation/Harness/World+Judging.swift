@@ -7,14 +7,23 @@ extension World {
     /// More rounds than this without coming to rest are a fault: something goes round in circles.
     private static let roundsMax = 40
 
-    func settle() async throws {
+    /// Lets all calls return that hang, and waits for what they still do: it is no part of what comes then.
+    func endHungCalls() async {
+        let isHung = sites.contains { $0.wire.hungCalls + ($0.health?.hungCalls ?? 0) > 0 }
         for site in sites {
             site.wire.restart(whole: true)
+            site.health?.releaseHungCalls()
+        }
+        if isHung { try? await Task.sleep(for: .milliseconds(20)) }
+    }
+
+    func settle() async throws {
+        await endHungCalls()
+        for site in sites {
             if site.skew.isYears { site.skew.set(0) }
             guard let health = site.health, let app = site.app else { continue }
             health.unlock()
             health.forgetFailures()
-            health.releaseHungCalls()
             health.delayObserverCalls(by: 0)
             health.repeatObserverCalls(1)
             for type in types + [.stepCount] {
@@ -25,7 +34,10 @@ extension World {
         try await comeToRest()
         guard needsComparing else { return }
         for _ in 0..<2 {
-            for site in sites where site.health != nil { try await engine(site).reconcile(Site.healthName) }
+            for site in sites where site.health != nil {
+                let report = try await engine(site).reconcile(Site.healthName)
+                note("store\(site.number) is compared with HealthKit: \(report)")
+            }
         }
         try await comeToRest()
     }

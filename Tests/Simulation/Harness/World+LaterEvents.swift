@@ -156,6 +156,7 @@ extension World {
             let version = PeerNumber.slot(of: Int64(gone.version ?? 0))
             ledger.delete(id, value: gone.ledgerValue(of: type), version: version)
             forgetUnseen(id)
+            forgetInRebuilt(id)
         }
         count("deletion of a compound in Health")
     }
@@ -271,13 +272,16 @@ extension World {
         // What is still to come would be taken for gone.
         cloud?.sync()
         health.rebuildDatabase()
-        needsComparing = true
+        (needsComparing, isRebuilt) = (true, true)
         note("the database of HealthKit \(site.number) is rebuilt")
         // Deletions go with it, as with a purge.
         count("purge")
         count("rebuilt database")
         forgetUnheardDeletions()
     }
+
+    /// What is deleted in a database that was rebuilt, before it was compared, may as well never have been in it.
+    func forgetInRebuilt(_ id: SampleID) { if isRebuilt { ledger.markUnknowable(id) } }
 
     // MARK: What is judged
 

@@ -42,6 +42,8 @@ final class World {
     let types: [SampleType]
     /// What was laid over samples of others.
     var overlays = Ledger()
+    /// Whether a database of HealthKit was rebuilt.
+    var isRebuilt = false
     /// Meals by their groups, with the samples that they were written as.
     var meals: [(group: String, ids: [SampleID])] = []
 
@@ -66,6 +68,8 @@ final class World {
         if meetsMore { World.drawMore(&options, &later) }
         let count = random.number(2..<6)
         let healths = random.pick([0, 1, 1, 2, 2, 2, 2])
+        // What a replaced correlation took along is saved again, and a cloud may bring only that it went.
+        if healths == 2, meetsMore { options.deletingCorrelationDeletesMembers = false }
         let (clock, open) = (clock, options)
         let devices = (0..<healths).map { _ in SimulatedDevice(clock: clock, options: open) }
         cloud = devices.count == 2 ? SimulatedCloud(devices) : nil
@@ -95,6 +99,8 @@ final class World {
         options.journalsWhileLocked = later.chance(percent: 60)
         options.largestSave = later.pick([nil, nil, 4, 5])
         options.oversizeInterrupts = later.chance(percent: 50)
+        // A connection takes at least so many objects.
+        if options.oversizeInterrupts, options.largestSave != nil { options.largestSave = 25 }
         options.deletingNeedsSharing = later.chance(percent: 60)
         options.samplesFollowSourceName = later.chance(percent: 60)
     }

@@ -82,7 +82,7 @@ struct KillRun {
     /// Goes on as the app would when it is started again, and compares all with what was acknowledged.
     private func findings() async throws -> [String] {
         var found: [String] = []
-        let bench = try KillBench(folder)
+        let bench = try KillBench(folder, probes: plant == nil)
         try await bench.enable()
         for _ in 0..<4 { try await bench.sync() }
         var held: [SampleID: Int] = [:]

@@ -99,7 +99,7 @@ struct KillBench {
     let health: FileHealth
     let engine: SyncEngine
 
-    init(_ folder: String, doom: Doom = Doom(at: 0), plant: Plant? = nil) throws {
+    init(_ folder: String, doom: Doom = Doom(at: 0), plant: Plant? = nil, probes: Bool = true) throws {
         var options = SampleStore.Options()
         options.source = Source(bundle: "app", name: "App")
         options.mapSize = 64 << 20
@@ -110,6 +110,8 @@ struct KillBench {
         var syncing = SyncOptions()
         (syncing.pageSize, syncing.pushSize) = (3, 3)
         syncing.atStep = { _ in doom.point() }
+        // What is planted is to be found, not mended.
+        syncing.probesLatest = probes && plant == nil
         let mistake = plant.map { PlantedMistake(plant: $0, store: store) }
         func wired(_ peer: any Peer) -> any Peer {
             WirePeer(inner: peer, wire: Wire(), lock: {}, plant: mistake)
