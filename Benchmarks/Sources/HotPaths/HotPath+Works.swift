@@ -143,7 +143,8 @@ extension HotPath {
             for sample in samples {
                 try store.write { txn in
                     try txn.save(sample)
-                    try txn.enqueue(PendingOperation(peer: "peer", kind: .save, sample: sample.id, version: 1), of: sample.type)
+                    try txn.enqueue(
+                        PendingOperation(peer: "peer", kind: .save, sample: sample.id, version: 1), of: sample.type)
                 }
             }
         }
