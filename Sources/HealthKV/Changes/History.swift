@@ -21,7 +21,7 @@ package enum TokenFit: Sendable, Hashable {
 
 /// Tells what one file has written from what another copy of it has. Each commit that changes samples has a random mark in its
 /// change record, and each token the mark of the last one that it stands behind. So where a file holds the mark, it holds all that
-/// led to it. Upkeep forgets records, but not those that registered peers stand behind; a token of a forgotten one is believed. Commits without a change count for nothing: whoever stands behind them has missed none.
+/// led to it. Upkeep forgets records, but not those that registered peers stand behind; a token of a forgotten one is believed. Commits without a change count for nothing: a reader behind them has missed none.
 enum History {
     /// The mark of the last change record of a commit and those before; 0 where there is none.
     static func mark(upTo commit: UInt64, _ view: View, _ tables: Tables) throws -> UInt64 {

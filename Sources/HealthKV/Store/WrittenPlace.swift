@@ -4,7 +4,7 @@ import Synchronization
 
 /// How far the data file was written, kept in an extended attribute of it.
 ///
-/// Whoever copies an older state of the file over it (`cp older data.mdb`) changes its bytes and leaves the attribute: a file that has not
+/// Copying an older state of the file over it (`cp older data.mdb`) changes its bytes and leaves the attribute: a file that has not
 /// come as far as its attribute says was rolled back. The attribute is set when the store is closed or suspended and now and then while it
 /// is written, after the commit that it tells of. So it is never ahead of the file, and where it is behind, because a process was killed
 /// or the file system keeps no attributes, a rollback is found by peers only (docs/decisions/0027).

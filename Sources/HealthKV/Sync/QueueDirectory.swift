@@ -361,7 +361,7 @@ extension WriteTransaction {
         context.directories = [:]
     }
 
-    /// Puts every operation that can be found back into its queue: counts and places are made anew.
+    /// Puts every operation that can be found back into its queue: counts and places are rebuilt.
     mutating func rebuildQueues() throws {
         let operations = try snapshot.allOperations()
         context.directories = [:]

@@ -125,7 +125,7 @@ extension WriteTransaction {
         for operation in try pending(for: name) { try removePending(operation) }
         for link in try links(of: name) { try removeLink(link) }
         try removeTotals(peer: name)
-        // Whoever reads under the name next is not taken for another.
+        // The next reader of that name is not taken for another.
         try setSyncNote("reader:\(name)", nil)
     }
 

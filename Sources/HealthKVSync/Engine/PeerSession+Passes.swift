@@ -70,7 +70,7 @@ extension PeerSession {
             if error is CancellationError { throw error }
             let issue = SyncIssue(of: error, plan: plan)
             report.issue = issue
-            // Whoever ends the sync for good wants none of its failures to be kept.
+            // A sync that is ended for good keeps none of its failures.
             if peer.isInterrupted { return report }
             try await end(request, with: issue, retryAfter: (error as? PeerError)?.retryAfter)
         }

@@ -1,6 +1,6 @@
 import HealthKV
 
-// What an answer must hold to, whoever gives it. An answer that does not is ignored whole.
+// The rules that every answer must follow. An answer that breaks one is ignored whole.
 
 /// Bounds of answers.
 enum AnswerLimits {

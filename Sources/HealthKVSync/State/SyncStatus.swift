@@ -24,7 +24,7 @@ public struct SyncNotice: Sendable, Hashable, Codable {
         case quarantined
         /// The peer holds another store than before, or one that was restored.
         case peerReplaced
-        /// At the peer the name was another store's until now: this device was installed anew or restored, or two devices
+        /// At the peer the name was another store's until now: this device was reinstalled or restored, or two devices
         /// have one name.
         case nameTakenOver
         /// Samples of the peer break the rules of the store, and were left out.

@@ -30,7 +30,7 @@ struct KnownReader: Codable, Sendable, Equatable {
 
     func isTakenOver(by greeting: PeerGreeting) -> Bool { current.map { $0 != Replica(greeting) } ?? false }
 
-    /// A store that was restored or installed anew takes the place of the one that it was, which is no more. Should that one be
+    /// A store that was restored or reinstalled takes the place of the one that it was, which is no more. Should that one be
     /// there all the same, two devices have one name, and it is refused.
     func welcoming(_ greeting: PeerGreeting, as name: String) throws(PeerError) -> KnownReader {
         let new = Replica(greeting)

@@ -2,7 +2,7 @@ import Foundation
 
 /// What the system and the user do with health data, beside apps.
 extension SimulatedDevice {
-    /// The user deletes a sample in the Health app, whoever wrote it. Returns what went: nothing where it was not there any more, and more than
+    /// The user deletes a sample of any app in the Health app. Returns what went: nothing where it was not there any more, and more than
     /// it where members go with their correlation.
     @discardableResult
     public func userDeletes(_ uuid: UUID) -> [SimulatedSample] {
