@@ -14,8 +14,10 @@ protocol HealthGateway: Sendable {
     func earliestPermitted() -> Instant?
     /// A page behind an anchor, samples and deletions.
     func changes(_ request: PullRequest) async throws(GatewayError) -> PullPage
-    /// The samples that start in a window, the latest first.
-    func latest(of type: SampleType, in window: TimeRange, limit: Int) async throws(GatewayError) -> [PulledSample]
+    /// The samples that start in a window, the latest first: all of them, or those with some sync identifiers.
+    func latest(
+        of type: SampleType, in window: TimeRange, named identifiers: Set<String>?, limit: Int
+    ) async throws(GatewayError) -> [PulledSample]
     /// What HealthKit holds of this app's samples of a type, by sync identifier.
     func held(_ identifiers: Set<String>, of type: SampleType) async throws(GatewayError) -> [HeldSample]
     /// Saves all of a shipment or nothing. Answers the new UUIDs, in the order of its samples.

@@ -95,10 +95,17 @@ struct HealthKitGateway: HealthGateway {
         }
     }
 
-    func latest(of type: SampleType, in window: TimeRange, limit: Int) async throws(GatewayError) -> [PulledSample] {
+    func latest(
+        of type: SampleType, in window: TimeRange, named identifiers: Set<String>?, limit: Int
+    ) async throws(GatewayError) -> [PulledSample] {
         let healthType = try healthType(type)
-        let predicate = HKQuery.predicateForSamples(
+        var predicate = HKQuery.predicateForSamples(
             withStart: date(window.from), end: date(window.to), options: .strictStartDate)
+        if let identifiers {
+            predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+                predicate, self.predicate(identifiers),
+            ])
+        }
         do {
             let descriptor = HKSampleQueryDescriptor(
                 predicates: [.sample(type: healthType, predicate: predicate)],

@@ -77,7 +77,8 @@ public struct HealthKitPeer: Peer {
         var limit = max(1, request.limit)
         do {
             while true {
-                let samples = try await gateway.latest(of: request.type, in: window, limit: limit)
+                let samples = try await gateway.latest(
+                    of: request.type, in: window, named: request.syncIdentifiers, limit: limit)
                 guard samples.count >= limit, let last = samples.map(\.sample.start).min() else {
                     return EnumerationPage(samples: samples, cursor: nil)
                 }

@@ -190,6 +190,51 @@ struct VanishedSampleTests {
         try bench.finish()
     }
 
+    @Test(
+        "C22: an own sample that Health deleted before this store saw it stays away, though another clock is years ahead"
+    )
+    func ownDeletedUnseen() async throws {
+        let (clock, ahead, health) = (ManualClock(), ManualClock(), MemoryHealth())
+        ahead.advance(seconds: 5 * 365 * 86_400)
+        let hub = try Bench.makeStore(ahead)
+        let id = SampleID()
+        try await hub.write { _ = try $0.save(Sample(.bodyMass, 72, .kilogram, at: clock.now, id: id)) }
+        func phone() throws -> Bench { try Bench(.weightTracker, health: health, clock: clock) }
+        func both(_ bench: Bench) -> SyncEngine {
+            Bench.makeEngine(
+                bench.store,
+                [
+                    SyncPeer(MemoryHealthPeer(health), plan: .weightTracker),
+                    SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything),
+                ], clock)
+        }
+        let first = try phone()
+        let engine = both(first)
+        for name in [first.peer, "hub"] { try await engine.enable(name) }
+        for _ in 0..<2 { try await engine.sync() }
+        #expect(first.held == [72])
+        try first.finish()
+        // The app is installed anew; meanwhile the user deletes the sample in Health.
+        let second = try phone()
+        health.delete(try #require(health.live.first?.sample.id))
+        try await second.engine.enable(second.peer)
+        try await second.sync()
+        let again = both(second)
+        try await again.enable("hub")
+        for _ in 0..<2 { try await again.sync() }
+        #expect(try second.weights.isEmpty && second.held.isEmpty)
+        #expect(try hub.read { try $0.sample(id: id) } == nil)
+        // A version that was made since lives.
+        var next = Sample(.bodyMass, 73, .kilogram, at: clock.now, id: id)
+        next.version = 2
+        let edited = next
+        try await hub.write { _ = try $0.save(edited) }
+        for _ in 0..<2 { try await again.sync() }
+        #expect(try second.weights == [73] && second.held == [73])
+        try hub.close()
+        try second.finish()
+    }
+
     @Test("C22: deletions of samples that nothing is known of leave no tombstones of our own source")
     func unknownDeletions() async throws {
         let bench = try Bench()

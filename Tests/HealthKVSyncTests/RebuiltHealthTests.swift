@@ -49,6 +49,25 @@ struct RebuiltHealthTests {
         try bench.finish()
     }
 
+    @Test("C22: the end of a version is no deletion where the feed passed over the version that took its place")
+    func replacedUnheard() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        try await bench.sync()
+        var edited = try #require(bench.health.live.first?.sample)
+        edited.quantity = Quantity(73, .kilogram)
+        edited.version += 1 << 11
+        bench.health.countFirst(bench.health.save(edited, app: "app"))
+        try await bench.sync()
+        #expect(try bench.weights == [73])
+        #expect(bench.held == [73])
+        // What the user deletes goes nevertheless.
+        bench.health.delete(try #require(bench.health.live.first?.sample.id))
+        try await bench.sync()
+        #expect(try bench.weights.isEmpty)
+        #expect(try bench.store.read { try $0.deletedSample(id: sample.id) } != nil)
+        try bench.finish()
+    }
+
     @Test(
         "A sample that is written while it is looked at, and one that is left out for good, cause no reading from the beginning"
     )

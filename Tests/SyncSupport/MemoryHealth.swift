@@ -88,10 +88,19 @@ package final class MemoryHealth: Sendable {
     package var watchers: Int { state.withLock { $0.watchers.count } }
     /// Called when a push is done and before it is answered.
     package func set(afterPush: (@Sendable () -> Void)?) { state.withLock { $0.afterPush = afterPush } }
-    /// All anchors that were given become invalid.
     /// The system makes the database anew: it is empty, and counts its changes from the beginning. Anchors stay valid, and are ahead.
     package func rebuild() { state.withLock { ($0.live, $0.events) = ([:], []) } }
 
+    /// The system counts a sample among the first, behind which all anchors are, as a repair of the database may do.
+    package func countFirst(_ id: SampleID) {
+        state.withLock { state in
+            guard let place = state.events.lastIndex(where: { if case .added(id) = $0 { true } else { false } })
+            else { return }
+            state.events.insert(state.events.remove(at: place), at: 0)
+        }
+    }
+
+    /// All anchors that were given become invalid.
     package func invalidateAnchors() { state.withLock { $0.epoch += 1 } }
 
     private func wake(_ types: Set<SampleType>) {

@@ -90,6 +90,7 @@ package struct MemoryHealthPeer: Peer {
             let found = state.live.values.filter { entry in
                 entry.sample.type == request.type && entry.sample.start >= request.window.from
                     && entry.sample.start < end
+                    && request.syncIdentifiers?.contains(entry.sample.syncIdentifier ?? "") ?? true
                     && state.isReadable(entry.sample.type, entry.sample.start, entry.app, by: app)
             }.sorted { ($0.sample.start, $0.sample.id) > ($1.sample.start, $1.sample.id) }
             var page = Array(found.prefix(request.limit))

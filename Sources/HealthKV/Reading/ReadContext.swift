@@ -233,7 +233,7 @@ extension Snapshot {
             version: row.version, origin: row.flags.contains(.imported) ? .imported : .authored,
             isUserEntered: row.flags.contains(.userEntered), device: try device(row.device))
         if let rare = row.rare { try rare.content.set(&sample) }
-        sample.modified = ChangeClock(time: Instant(nanoseconds: row.clockTime), replica: row.clockReplica)
+        sample.modified = row.clock
         sample.isShadowed = row.isShadowed
         sample.count = Int(row.count)
         sample.multiplicity = Int(row.multiplicity)

@@ -46,7 +46,7 @@ package struct StoredSample {
         source = row.revision
         device = row.device
         version = row.version
-        modified = ChangeClock(time: Instant(nanoseconds: row.clockTime), replica: row.clockReplica)
+        modified = row.clock
         count = row.count
         multiplicity = row.multiplicity
         isImported = row.flags.contains(.imported)

@@ -16,9 +16,9 @@ extension WriteTransaction {
         return try whole { transaction in
             transaction.witness(deletion.modified)
             if let found = try transaction.liveRow(of: deletion) {
-                let clock = ChangeClock(
-                    time: Instant(nanoseconds: found.row.clockTime), replica: found.row.clockReplica)
-                guard (deletion.version, deletion.modified) >= (found.row.version, clock) else { return false }
+                guard (deletion.version, deletion.modified) >= (found.row.version, found.row.clock) else {
+                    return false
+                }
                 try transaction.deleteFound([found], tombstoneVersion: deletion.version, clock: deletion.modified)
                 return true
             }
@@ -75,7 +75,7 @@ extension WriteTransaction {
     public mutating func raise(_ deletion: DeletedSample, to version: Int64) throws -> Bool {
         guard deletion.version < version else { return false }
         witness(deletion.modified)
-        return try merge(deletion.raised(to: version, at: tick()))
+        return try merge(deletion.raised(to: version, at: tick(over: deletion.modified)))
     }
 
     /// Removes a sample without a trace, as when its provider is disconnected: nothing is sent to peers, and a later pull may

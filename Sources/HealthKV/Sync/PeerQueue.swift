@@ -92,8 +92,7 @@ extension WriteTransaction {
                 let isKnown = try link(peer: peer.name, sample: row.id) != nil
                 if try isKnown || pending(peer: peer.name, sample: row.id) != nil { continue }
             }
-            let clock = ChangeClock(time: Instant(nanoseconds: row.clockTime), replica: row.clockReplica)
-            try queue(row.id, typeNumber, version: row.version, clock, kind, for: peer.name)
+            try queue(row.id, typeNumber, version: row.version, row.clock, kind, for: peer.name)
         }
     }
 

@@ -53,7 +53,7 @@ extension WriteTransaction {
     ) throws {
         for item in found {
             var buried = item.row
-            let clock = clock ?? tick(after: item.row)
+            let clock = clock ?? tick(over: item.row.clock)
             buried.version = tombstoneVersion ?? buried.version
             try apply(item.lane, inserts: [], removals: [item.row.point])
             let ordinal = state.takeOrdinal()
@@ -65,18 +65,22 @@ extension WriteTransaction {
             state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: item.row.id, type: item.lane.type))
         }
     }
+}
 
-    /// The clock of a deletion made here: behind that of what it deletes, even where a wrong clock of another device stamped that.
-    private mutating func tick(after row: StoredRow) -> ChangeClock {
-        let clock = tick()
-        guard row.clockTime >= clock.time.nanoseconds else { return clock }
-        let time = row.clockTime.addingReportingOverflow(1)
-        return time.overflow
-            ? clock : ChangeClock(time: Instant(nanoseconds: time.partialValue), replica: clock.replica)
+extension ChangeClock {
+    /// The clock of a deletion: behind that of what it deletes, even where a wrong clock of another device stamped that. What came back from a
+    /// database of health is a nanosecond older than what was written, and that is deleted with it.
+    func covering(_ deleted: ChangeClock) -> ChangeClock {
+        let (nanoseconds, overflows) = deleted.time.nanoseconds.addingReportingOverflow(2)
+        if overflows || time.nanoseconds >= nanoseconds { return self }
+        return ChangeClock(time: Instant(nanoseconds: nanoseconds), replica: replica)
     }
 }
 
 extension StoredRow {
+    /// When the version was made, and where.
+    var clock: ChangeClock { ChangeClock(time: Instant(nanoseconds: clockTime), replica: clockReplica) }
+
     /// The version of the tombstone that a deletion made here leaves. What was imported stays away for good: its next version, or
     /// a pull when the tombstone is forgotten, would bring it back.
     var versionOfDeletion: Int64 { flags.contains(.imported) ? Sample.versionLimit : version }

@@ -151,8 +151,8 @@ extension WriteTransaction {
                 var buried = row
                 buried.version = row.versionOfDeletion
                 try bury(
-                    buried, lane, clock: intent.clock, commit: intent.commit, ordinal: intent.ordinal, time: intent.time
-                )
+                    buried, lane, clock: intent.clock.covering(row.clock), commit: intent.commit,
+                    ordinal: intent.ordinal, time: intent.time)
             }
             appendEntries(of: row, lane, to: &entries)
         }

@@ -84,6 +84,9 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         return ChangeClock(time: Instant(nanoseconds: state.header.clock), replica: state.header.replica)
     }
 
+    /// The clock of a deletion made here.
+    mutating func tick(over deleted: ChangeClock) -> ChangeClock { tick().covering(deleted) }
+
     /// Advances the clock past one that was read, so that later local changes win. A clock more than a day ahead does not
     /// pull ours along: the record keeps it as received.
     mutating func witness(_ clock: ChangeClock) {

@@ -109,13 +109,19 @@ public struct EnumerationRequest: Sendable, Hashable, Codable {
     public var cursor: [UInt8]?
     /// The most samples that a page should have.
     public var limit: Int
+    /// Only samples with one of these sync identifiers are wanted; `nil` for all. A peer that cannot look for them may show others as well.
+    public var syncIdentifiers: Set<String>?
 
     /// A request for the first page, or the one behind a cursor.
-    public init(type: SampleType, window: TimeRange = .all, cursor: [UInt8]? = nil, limit: Int = 1_000) {
+    public init(
+        type: SampleType, window: TimeRange = .all, cursor: [UInt8]? = nil, limit: Int = 1_000,
+        syncIdentifiers: Set<String>? = nil
+    ) {
         self.type = type
         self.window = window
         self.cursor = cursor
         self.limit = limit
+        self.syncIdentifiers = syncIdentifiers
     }
 }
 

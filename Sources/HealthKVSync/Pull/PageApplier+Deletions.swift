@@ -97,7 +97,8 @@ extension PageApplier {
             if named.contains(where: { $0.type == feed && $0.source.identity.isSameApp(as: ownSource) }) { return }
             if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
                 // Several versions may have gone since we looked last. The deletion covers the greatest of them.
-                return _ = try txn.raise(known, to: version)
+                if try txn.raise(known, to: version) { try noteUnseen(known.id, deletion, in: &txn) }
+                return
             }
             // A number with the mark was this app's, in an earlier installation or on another device.
             if let number = deletion.version, PeerNumber.isOurs(number), named.isEmpty, let id = SampleID(text),
@@ -106,7 +107,8 @@ extension PageApplier {
                 let forgotten = DeletedSample(
                     id: id, type: feed, source: ownSource, syncIdentifier: text, version: 0,
                     modified: ChangeClock(time: .distantPast, replica: 0))
-                return _ = try txn.raise(forgotten, to: version)
+                try txn.raise(forgotten, to: version)
+                return try noteUnseen(id, deletion, in: &txn)
             }
         }
         // Where not all is read, what took its place may have been left out.
@@ -117,6 +119,14 @@ extension PageApplier {
         else { return }
         try txn.setLink(
             PeerLink(peer: peer, sample: deletion.peerID, peerID: deletion.peerID, version: PeerLink.deletedUnseen))
+    }
+
+    /// Nobody here knows the clock of the version that went, so its tombstone may stand below it. The number tells what the deletion covers.
+    private func noteUnseen(_ id: SampleID, _ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+        guard let number = deletion.version, PeerNumber.isOurs(number) else { return }
+        let known = try txn.link(peer: peer, sample: id)
+        guard known == nil || known?.deletedNumber.map({ $0 < number }) ?? false else { return }
+        try txn.setLink(.deletedUnseen(id, deletion, number, by: peer))
     }
 
     /// The edit is sent again, and as a version above the deleted one, which other stores may have heard of.

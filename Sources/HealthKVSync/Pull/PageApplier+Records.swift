@@ -131,10 +131,15 @@ extension PeerLink {
 // A database of health tells of a deletion by UUID alone. Where the sample is not here yet, the deletion waits for the store that brings it:
 // after a reinstallation another store may still hold what was deleted.
 extension WriteTransaction {
-    /// Whether a peer has deleted an imported sample that nothing else is known of.
+    /// Whether a peer has deleted a sample that does not live here: an import that nothing else is known of, or this version of an own one.
     func isDeletedUnseen(_ sample: Sample, by databases: [String]) throws -> Bool {
-        guard sample.origin == .imported else { return false }
-        return try databases.contains { try link(peer: $0, peerID: sample.id)?.version == PeerLink.deletedUnseen }
+        guard sample.origin == .authored else {
+            return try databases.contains { try link(peer: $0, peerID: sample.id)?.version == PeerLink.deletedUnseen }
+        }
+        let number = PeerNumber.next(version: sample.version, sample.clock, above: 0)
+        return try databases.contains {
+            try link(peer: $0, sample: sample.id)?.deletedNumber.map { number <= $0 } ?? false
+        }
     }
 
     /// The peers that are databases of health.

@@ -201,6 +201,17 @@ extension PeerLink {
     /// Stands in place of a version where the peer deleted a sample that was never seen here. Another store may still bring it.
     static let deletedUnseen: Int64 = -3
 
+    /// What says that the peer deleted a version of this app's that was never seen here: its number, below zero. Another store may still bring
+    /// that version, or one before it.
+    static func deletedUnseen(_ sample: SampleID, _ deletion: PulledDeletion, _ number: Int64, by peer: String)
+        -> PeerLink
+    {
+        PeerLink(peer: peer, sample: sample, peerID: deletion.peerID, version: -number)
+    }
+
+    /// The number of the greatest version of this app's that the peer deleted before it was seen here.
+    var deletedNumber: Int64? { PeerNumber.isOurs(0 &- version) ? -version : nil }
+
     /// Whether another peer brought the sample: this one need not hold it, and does not decide over it.
     package var isFromElsewhere: Bool { version == PeerLink.fromElsewhere }
     /// Whether the peer held the sample when the link was made.

@@ -153,9 +153,10 @@ extension PeerSession {
     private func pullPage(_ type: SampleType) async throws -> (report: PullReport, isDrained: Bool) {
         let (name, known) = (name, try state()[type])
         let anchor = try store.read { try $0.anchor(peer: name, type: type, scope: known.scope) }
-        let page = try await page(
+        let told = try await page(
             PullRequest(type: type, token: anchor?.token, from: known.horizon, limit: options.pageSize))
         try options.atStep(.pagePulled)
+        let page = try await withReplacements(told, type)
         let isStill = page.isDrained && page.additions.isEmpty && page.deletions.isEmpty
         if isStill, known.isDrained, known.isAdopted, page.token == nil || page.token == anchor?.token {
             if let token = anchor?.token, known.unacknowledged != nil { try await acknowledge(token, type) }

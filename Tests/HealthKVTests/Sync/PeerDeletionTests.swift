@@ -21,6 +21,46 @@ struct PeerDeletionTests {
         return pages
     }
 
+    @Test(
+        "A deletion made here covers what it deletes, however far ahead the clock was that stamped it, and the original of what came back",
+        arguments: ["one", "range", "source", "told by a peer"])
+    func coversClockAhead(_ how: String) throws {
+        let now = Instant(nanoseconds: 800_000_000_000_000_000)
+        var options = SampleStore.Options()
+        options.clock = { now }
+        let distances: [Int64] = [0, 60, 5 * 365 * 86_400]
+        for ahead in distances {
+            try withStore(options: options) { store throws in
+                var original = Sample(.bodyMass, 80, .kilogram, at: .day(1, 0))
+                (original.version, original.source) = (1, Source(bundle: "scale", name: "Scale"))
+                let time = now + ahead * Instant.nanosecondsPerSecond
+                original.modified = ChangeClock(time: time, replica: .max)
+                // What came back from a database of health is a nanosecond older.
+                var copy = original
+                copy.modified = ChangeClock(time: time - 1, replica: .max)
+                let (held, source) = (copy, copy.source.identity)
+                try store.write { _ = try $0.merge(held) }
+                try store.write { txn in
+                    switch how {
+                    case "one": _ = try txn.delete(id: held.id)
+                    case "range": _ = try txn.deleteRange(of: .bodyMass)
+                    case "source": _ = try txn.deleteSource(source)
+                    default:
+                        _ = try txn.purge(id: held.id)
+                        let deleted = DeletedSample(
+                            id: held.id, type: held.type, source: source, syncIdentifier: nil, version: 0,
+                            modified: try #require(held.modified))
+                        try txn.raise(deleted, to: held.version)
+                    }
+                }
+                while try store.maintain() {}
+                let again = original
+                #expect(try store.write { try $0.merge(again) } == .vetoed, "\(how), \(ahead) s ahead")
+                #expect(try store.read { try $0.sample(id: again.id) } == nil)
+            }
+        }
+    }
+
     @Test("Pages of what a mass operation deleted have all of it once, and nothing else") func pages() throws {
         try withStore { store throws in
             let (water, steps) = (samples(25, .dietaryWater, .milliliter), samples(30, .stepCount, .count))
