@@ -311,11 +311,13 @@ extension HealthKitGateway {
     private func pulled(_ samples: [HKSample], _ type: SampleType) async throws -> [PulledSample] {
         let groups = try await groups(of: samples, type)
         var reader = SampleReader(gateway: self, type: type)
-        return samples.compactMap { sample in
-            let isOwn = isOwn(sample)
-            if isOwn, type.kind == .correlation || sample.metadata?[OwnKey.workout] != nil { return nil }
-            return reader.pulled(sample, groups[sample.uuid]).map { PulledSample($0, isOwn: isOwn) }
+        var pulled: [PulledSample] = []
+        pulled.reserveCapacity(samples.count)
+        for sample in samples {
+            let group = groups.isEmpty ? nil : groups[sample.uuid]
+            if let ours = reader.pulled(sample, group) { pulled.append(ours) }
         }
+        return pulled
     }
 
     private func groups(of samples: [HKSample], _ type: SampleType) async throws -> [UUID: String] {

@@ -188,8 +188,8 @@ struct SampleReader {
     private let type: SampleType
     private let unit: HealthUnit?
     private let healthUnit: HKUnit?
-    /// By the object that HealthKit gave; kept, so that no other one takes its address.
-    private var sources: [ObjectIdentifier: (revision: HKSourceRevision, source: Source)] = [:]
+    private var sources = KnownObjects<HKSourceRevision, KnownSource>()
+    private var devices = KnownObjects<HKDevice, Device>()
 
     init(gateway: HealthKitGateway, type: SampleType) {
         self.gateway = gateway
@@ -198,30 +198,42 @@ struct SampleReader {
         healthUnit = type.kind == .quantity ? unit.map { HKUnit(from: $0.symbol) } : nil
     }
 
-    mutating func pulled(_ sample: HKSample, _ group: String?) -> Sample? {
+    /// A sample as the engine takes it; `nil` for one that it cannot have, and for what comes with another sample.
+    mutating func pulled(_ sample: HKSample, _ group: String?) -> PulledSample? {
+        let writer = writer(of: sample)
+        if writer.isOwn, type.kind == .correlation || sample.metadata?[OwnKey.workout] != nil { return nil }
+        return ours(sample, writer.source, group).map { PulledSample($0, isOwn: writer.isOwn) }
+    }
+
+    private mutating func ours(_ sample: HKSample, _ source: Source, _ group: String?) -> Sample? {
         guard let start = try? Instant(sample.startDate) else { return nil }
         let end = sample.endDate == .distantFuture ? Instant.distantFuture : try? Instant(sample.endDate)
         guard let end, let quantity = quantity(of: sample) else { return nil }
-        var metadata = sample.metadata ?? [:]
+        var pulled = Sample(
+            type, quantity.value, quantity.unit, from: start, to: end, source: source,
+            id: SampleID(sample.uuid), origin: .imported,
+            device: sample.device.map { device in devices.value(of: device) { gateway.ours(device) } }, group: group)
+        pulled.count = max(1, (sample as? HKQuantitySample)?.count ?? 1)
+        // Most samples have none.
+        if let metadata = sample.metadata, !metadata.isEmpty { read(metadata, into: &pulled) }
+        if let workout = sample as? HKWorkout { pulled.workout = gateway.content(of: workout) }
+        if sample is HKCorrelation { pulled.group = group ?? pulled.group ?? sample.uuid.uuidString }
+        return pulled
+    }
+
+    private func read(_ given: [String: Any], into pulled: inout Sample) {
+        var metadata = given
         let identifier = metadata.removeValue(forKey: HKMetadataKeySyncIdentifier) as? String
         let version = (metadata.removeValue(forKey: HKMetadataKeySyncVersion) as? NSNumber)?.int64Value
         let wasEntered = metadata.removeValue(forKey: HKMetadataKeyWasUserEntered).flatMap { $0 as? Bool }
         let zone = metadata.removeValue(forKey: HKMetadataKeyTimeZone) as? String
         let ownGroup = metadata.removeValue(forKey: OwnKey.group) as? String
         let duration = (metadata.removeValue(forKey: OwnKey.duration) as? NSNumber)?.doubleValue
-        var pulled = Sample(
-            type, quantity.value, quantity.unit, from: start, to: end, source: origin(sample.sourceRevision),
-            id: SampleID(sample.uuid), syncIdentifier: identifier, version: version ?? 0, origin: .imported,
-            isUserEntered: wasEntered ?? false, device: sample.device.map { gateway.ours($0) },
-            metadata: metadata.compactMapValues(gateway.ownValue), group: ownGroup ?? group)
-        pulled.timeZone = zone
-        pulled.count = max(1, (sample as? HKQuantitySample)?.count ?? 1)
-        if let workout = sample as? HKWorkout {
-            pulled.workout = gateway.content(of: workout)
-            if let duration, duration.isFinite { pulled.quantity = Quantity(duration, .second) }
-        }
-        if sample is HKCorrelation { pulled.group = group ?? ownGroup ?? sample.uuid.uuidString }
-        return pulled
+        (pulled.syncIdentifier, pulled.version, pulled.timeZone) = (identifier, version ?? 0, zone)
+        pulled.isUserEntered = wasEntered ?? false
+        pulled.metadata = metadata.compactMapValues(gateway.ownValue)
+        pulled.group = ownGroup ?? pulled.group
+        if type == .workout, let duration, duration.isFinite { pulled.quantity = Quantity(duration, .second) }
     }
 
     private func quantity(of sample: HKSample) -> Quantity? {
@@ -235,15 +247,43 @@ struct SampleReader {
         }
     }
 
-    private mutating func origin(_ revision: HKSourceRevision) -> Source {
-        if let known = sources[ObjectIdentifier(revision)] { return known.source }
-        let system = revision.operatingSystemVersion
-        let source = Source(
-            bundle: revision.source.bundleIdentifier, name: revision.source.name, version: revision.version,
-            product: revision.productType,
-            system: "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)")
-        sources[ObjectIdentifier(revision)] = (revision, source)
-        return source
+    private mutating func writer(of sample: HKSample) -> KnownSource {
+        let revision = sample.sourceRevision
+        return sources.value(of: revision) {
+            let system = revision.operatingSystemVersion
+            let source = Source(
+                bundle: revision.source.bundleIdentifier, name: revision.source.name, version: revision.version,
+                product: revision.productType,
+                system: "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)")
+            return KnownSource(source, isOwn: gateway.isOwn(sample))
+        }
+    }
+}
+
+/// A source, and whether it is this app or one of its extensions. An object, since it is handed out for each sample.
+private final class KnownSource {
+    let source: Source
+    let isOwn: Bool
+
+    init(_ source: Source, isOwn: Bool) { (self.source, self.isOwn) = (source, isOwn) }
+}
+
+/// What was made of objects that HealthKit gives again and again. The objects are kept, so that no other one takes an address.
+private struct KnownObjects<Object: AnyObject, Value> {
+    private var values: [ObjectIdentifier: (object: Object, value: Value)] = [:]
+    private var last: (object: Object, value: Value)?
+
+    mutating func value(of object: Object, _ make: () -> Value) -> Value {
+        // Most objects are the one before.
+        if let last, last.object === object { return last.value }
+        if let known = values[ObjectIdentifier(object)] {
+            last = known
+            return known.value
+        }
+        let made = (object: object, value: make())
+        values[ObjectIdentifier(object)] = made
+        last = made
+        return made.value
     }
 }
 

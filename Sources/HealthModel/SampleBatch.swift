@@ -138,11 +138,14 @@ public struct SampleBatch: Sendable {
     }
 
     /// Adds a whole sample with all its fields.
-    public mutating func append(_ sample: Sample) {
+    public mutating func append(_ sample: Sample) { append(sample, origin: sample.origin) }
+
+    /// Adds a whole sample, whoever is said to have written it.
+    package mutating func append(_ sample: Sample, origin: Sample.Origin) {
         let number =
-            kindOfLast(ifOf: sample)
+            kindAmongFew(of: sample, origin)
             ?? kind(
-                sample.type, sample.quantity.unit, source: sample.source, origin: sample.origin,
+                sample.type, sample.quantity.unit, source: sample.source, origin: origin,
                 isUserEntered: sample.isUserEntered)
         if sample.hasNoExtras {
             return append(
@@ -169,20 +172,33 @@ public struct SampleBatch: Sendable {
             modified: isRare ? nil : sample.modified)
     }
 
-    /// The kind of the last row where a sample is of it too: most samples are of the kind of the one before, and hashing one costs more than all else.
-    private func kindOfLast(ifOf sample: Sample) -> Int? {
-        guard let last = kindOfRow.last else { return nil }
-        let kind = kinds[Int(last)]
-        let isSame =
-            kind.type == sample.type && kind.unit == sample.quantity.unit && kind.origin == sample.origin
-            && kind.isUserEntered == sample.isUserEntered && kind.source == sample.source
-        return isSame ? Int(last) : nil
+    /// The kind of a sample, if it is one of the first: most batches have few, and hashing one costs more than to compare it with them.
+    private func kindAmongFew(of sample: Sample, _ origin: Sample.Origin) -> Int? {
+        (0..<min(kinds.count, SampleBatch.fewKinds)).first { number in
+            kinds[number].type == sample.type && kinds[number].unit == sample.quantity.unit
+                && kinds[number].origin == origin && kinds[number].isUserEntered == sample.isUserEntered
+                && kinds[number].source == sample.source
+        }
     }
+
+    private static let fewKinds = 8
 
     /// Sets the rare fields of a row.
     public mutating func setExtras(_ rare: Extras, row: Int) {
         precondition(row >= 0 && row < count, "the row does not exist")
         extras[row] = rare == Extras() ? nil : rare
+    }
+
+    /// Gives a row another id. The batch must have ids.
+    package mutating func setID(_ id: SampleID, row: Int) { ids[row] = id }
+
+    /// Makes room for rows with ids.
+    package mutating func reserveCapacity(_ count: Int) {
+        kindOfRow.reserveCapacity(count)
+        starts.reserveCapacity(count)
+        ends.reserveCapacity(count)
+        values.reserveCapacity(count)
+        ids.reserveCapacity(count)
     }
 
     /// Empties the batch and keeps its kinds and memory, so that one batch can be filled again and again.

@@ -8,6 +8,7 @@ final class PrivateMemory: Sendable {
     private let peak = Atomic<Int>(0)
     private let process: Int32
     private let isRunning = Atomic<Bool>(true)
+    private let worked = Atomic<UInt64>(0)
 
     init(of process: Int32) {
         self.process = process
@@ -17,6 +18,7 @@ final class PrivateMemory: Sendable {
         Thread.detachNewThread { [self] in
             while isRunning.load(ordering: .relaxed) {
                 peak.max(PrivateMemory.now(of: process), ordering: .relaxed)
+                worked.store(ProcessorTime.ofThread(), ordering: .relaxed)
                 usleep(5_000)
             }
         }
@@ -24,6 +26,9 @@ final class PrivateMemory: Sendable {
 
     /// The peak of anonymous memory until now, in bytes.
     var peakSoFar: Int { peak.load(ordering: .relaxed) }
+
+    /// The processor time that the sampling has taken, in nanoseconds.
+    var processorTime: UInt64 { worked.load(ordering: .relaxed) }
 
     /// The peak of private memory and of all memory that was mapped, in bytes, since the start. Sampling ends.
     func stop() -> (anonymous: Int, resident: Int) {

@@ -25,10 +25,13 @@ enum Work: String, CaseIterable {
     case load
     case syncImport = "sync_import"
     case syncImportYear = "sync_import_year"
+    case syncDeletions = "sync_deletions"
     case pulled = "bytes_per_sample_pulled"
     case syncPushLatency = "sync_push_latency"
     case status
 
     /// What the engine of sync does; only this store has one.
-    static let ofSync: Set<Work> = [.syncImport, .syncImportYear, .pulled, .syncPushLatency, .status]
+    static let ofSync: Set<Work> = [
+        .syncImport, .syncImportYear, .syncDeletions, .pulled, .syncPushLatency, .status,
+    ]
 }

@@ -22,8 +22,43 @@ extension WriteTransaction {
         for entry in after where !before.contains(entry) { try addRecent(entry, 1) }
     }
 
+    /// Runs `body`, and writes the entries that come and go meanwhile at its end. Nothing looks for them before.
+    mutating func indexingTogether(_ body: (inout WriteTransaction) throws -> Void) throws {
+        state.waitingEntries = []
+        try body(&self)
+        let waiting = state.waitingEntries ?? []
+        state.waitingEntries = nil
+        try addTogether(waiting)
+    }
+
+    /// Adds how many of each entry came or went: few to the recent part of the index, many as a run. Where the recent part has an entry it
+    /// is settled there, since a run does not cancel what is newer.
+    mutating func addTogether(_ changes: [(entry: IdentityEntry, change: Int32)]) throws {
+        guard changes.count >= WriteTransaction.manyEntries else {
+            for (entry, change) in changes { try addRecent(entry, change) }
+            return
+        }
+        var entries: [IdentityEntry] = []
+        for (entry, change) in changes {
+            if state.header.recentEntries > 0, try snapshot.recentNet(RecentEntry.key(entry)) != nil {
+                try addRecent(entry, change)
+            } else {
+                let signed = change < 0 ? IdentityEntry(key: entry.key, kind: entry.kind.removal) : entry
+                entries.append(contentsOf: repeatElement(signed, count: Int(change.magnitude)))
+            }
+        }
+        try addRuns(entries.sorted())
+    }
+
+    /// From so many entries on a run costs less than the recent part of the index.
+    private static let manyEntries = 64
+
     /// Adds to the recent part of the index how many of an entry came or went.
     mutating func addRecent(_ entry: IdentityEntry, _ change: Int32) throws {
+        if state.waitingEntries != nil {
+            state.waitingEntries!.append((entry, change))
+            return
+        }
         let key = RecentEntry.key(entry)
         let held = try snapshot.recentNet(key)
         let net = change + (held ?? 0)

@@ -7,23 +7,34 @@ extension WriteTransaction {
     /// Takes over a deletion as another store recorded it, version and clock as given. It wins over what it is not below:
     /// by version, then by clock, a deletion before content (SEMANTICS C1). Answers whether anything changed.
     @discardableResult
-    public mutating func merge(_ deletion: DeletedSample) throws -> Bool {
-        // Without a version no tombstone was left, and there is nothing to take over.
-        guard deletion.version != 0 else { return false }
-        guard (1...Sample.versionLimit).contains(deletion.version) else {
+    public mutating func merge(_ deletion: DeletedSample) throws -> Bool { try merge([deletion])[0] }
+
+    /// Takes over deletions as ``merge(_:)-(DeletedSample)`` does one by one, and writes each chunk once. Returns whether each changed anything.
+    package mutating func merge(_ deletions: [DeletedSample]) throws -> [Bool] {
+        for deletion in deletions where deletion.version != 0 && !(1...Sample.versionLimit).contains(deletion.version) {
             throw ModelError.numberOutOfRange(field: "version")
         }
         return try whole { transaction in
-            transaction.witness(deletion.modified)
-            if let found = try transaction.liveRow(of: deletion) {
-                guard (deletion.version, deletion.modified) >= (found.row.version, found.row.clock) else {
-                    return false
-                }
-                try transaction.deleteFound([found], tombstoneVersion: deletion.version, clock: deletion.modified)
-                return true
+            var leaving = LeavingRows()
+            var changes: [Bool] = []
+            for deletion in deletions {
+                if leaving.mayBeMeant(by: deletion) { try transaction.deleteRows(leaving.take()) }
+                changes.append(try transaction.merge(deletion, &leaving))
             }
-            return try transaction.buryUnknown(deletion)
+            try transaction.deleteRows(leaving.take())
+            return changes
         }
+    }
+
+    /// Takes over one deletion. A live row that it wins over is left to be deleted with others.
+    private mutating func merge(_ deletion: DeletedSample, _ leaving: inout LeavingRows) throws -> Bool {
+        // Without a version no tombstone was left, and there is nothing to take over.
+        guard deletion.version != 0 else { return false }
+        witness(deletion.modified)
+        guard let found = try liveRow(of: deletion) else { return try buryUnknown(deletion) }
+        guard (deletion.version, deletion.modified) >= (found.row.version, found.row.clock) else { return false }
+        leaving.append(LeavingRow(found, version: deletion.version, clock: deletion.modified))
+        return true
     }
 
     /// The live row that a deletion is about: by its id, else by its sync identity.
@@ -64,9 +75,50 @@ extension WriteTransaction {
         guard let found = try snapshot.find(id) else { return false }
         return try whole { transaction in
             guard let live = try transaction.settled(found) else { return false }
-            try transaction.deleteFound([live], tombstoneVersion: max(version, live.row.version))
+            try transaction.deleteRows([LeavingRow(live, version: max(version, live.row.version))])
             return true
         }
+    }
+
+    /// Deletes different samples because a peer did, as ``delete(id:version:)`` does one by one. Their rows are taken from where they were
+    /// read, and each chunk is written once.
+    package mutating func delete(_ deletions: [(sample: Sample, version: Int64)]) throws {
+        for deletion in deletions where deletion.version > Sample.versionLimit {
+            throw ModelError.numberOutOfRange(field: "version")
+        }
+        try whole { transaction in
+            var gone = try transaction.takeRows(of: deletions.map(\.sample))
+            try transaction.indexingTogether { transaction in
+                for (sample, version) in deletions {
+                    guard let found = gone.removeValue(forKey: sample.id) else { continue }
+                    try transaction.bury(LeavingRow(found, version: max(version, found.row.version)))
+                }
+            }
+        }
+    }
+
+    /// Takes the rows of samples out of their chunks, and returns them by id.
+    private mutating func takeRows(of samples: [Sample]) throws -> [SampleID: FoundRow] {
+        var points: [Lane: [Point]] = [:]
+        for sample in samples {
+            guard let type = try snapshot.number(of: sample.type) else { continue }
+            let point = Point(start: sample.start.nanoseconds, end: sample.end.nanoseconds, id: sample.id)
+            let lane = Lane(type: type, duration: DurationClass(start: point.start, end: point.end))
+            points[lane, default: []].append(point)
+        }
+        var gone: [SampleID: FoundRow] = [:]
+        for lane in points.keys.sorted() {
+            for row in try apply(lane, inserts: [], removals: points[lane]!.sorted()) {
+                gone[row.id] = FoundRow(lane: lane, row: row, isHidden: false)
+            }
+        }
+        // What was changed since it was read is looked up.
+        for sample in samples where gone[sample.id] == nil {
+            guard let live = try settled(snapshot.find(sample.id)) else { continue }
+            try apply(live.lane, inserts: [], removals: [live.row.point])
+            gone[sample.id] = live
+        }
+        return gone
     }
 
     /// Raises the version of a deletion, because a peer tells that it deleted a greater one of which nothing was heard here: wherever that one
@@ -91,6 +143,32 @@ extension WriteTransaction {
                 ChangeRecord.Deletion(ordinal: transaction.state.takeOrdinal(), id: id, type: live.lane.type))
             return true
         }
+    }
+}
+
+/// Rows that are to be deleted together. Until they are, they are found as if they lived.
+private struct LeavingRows {
+    private var rows: [LeavingRow] = []
+    private var ids: Set<SampleID> = []
+    private var identifiers: Set<String> = []
+
+    mutating func append(_ row: LeavingRow) {
+        rows.append(row)
+        ids.insert(row.found.row.id)
+        if let text = row.found.row.rare?.syncIdentifier { identifiers.insert(text) }
+    }
+
+    /// Whether a deletion may be about one of them, by its id or sync identifier.
+    func mayBeMeant(by deletion: DeletedSample) -> Bool {
+        if rows.isEmpty { return false }
+        if ids.contains(deletion.id) { return true }
+        guard let text = deletion.syncIdentifier else { return false }
+        return identifiers.contains(text) || SampleID(canonical: text).map { ids.contains($0) } ?? false
+    }
+
+    mutating func take() -> [LeavingRow] {
+        defer { self = LeavingRows() }
+        return rows
     }
 }
 

@@ -61,6 +61,9 @@ extension SampleBatch {
     /// Whether a row brings more than its columns say, or a clock that decides beside its content.
     func saysMore(_ row: Int) -> Bool { extras[row] != nil || !clocks.isEmpty && clocks[row] != nil }
 
+    /// Whether every row fulfils what a sample must to be stored.
+    package var isStorable: Bool { (try? validate()) != nil }
+
     /// Checks what every row must fulfil, naming the first that does not.
     func validate() throws {
         for kind in kinds {

@@ -18,6 +18,8 @@ struct WriteState {
     var reranked: Set<UInt32> = []
     /// Whether the identity index has new runs, which may have to be merged.
     var addedRuns = false
+    /// Entries of the identity index that are written together; `nil` where each is written at once.
+    var waitingEntries: [(entry: IdentityEntry, change: Int32)]?
     /// The peers that have a queue; `nil` until they are read.
     var queues: [RegisteredPeer]?
     /// Why nothing may be added; `nil` when there is room.

@@ -65,13 +65,16 @@ extension Snapshot {
 
 extension WriteTransaction {
     /// Brings rows into a lane and takes rows out, chunk by chunk. Both lists are in order; a row replaces the one at its
-    /// point. Counts, spans and stale marks follow; identities are the caller's.
-    mutating func apply(_ lane: Lane, inserts: [StoredRow], removals: [Point] = []) throws {
+    /// point. Counts, spans and stale marks follow; identities are the caller's. Returns the rows that went.
+    @discardableResult
+    mutating func apply(_ lane: Lane, inserts: [StoredRow], removals: [Point] = []) throws -> [StoredRow] {
         var edit = LaneEdit(inserts: inserts, removals: removals)
+        var removed: [StoredRow] = []
         while let point = edit.next {
             var chunk = try snapshot.load(lane, point)
             var merged = edit.merge(chunk.takeRows(), before: chunk.bounds.upper)
             try account(lane, merged)
+            removed += merged.removed
             if !chunk.purged.isEmpty { try settlePurged(lane, chunk.purged) }
             let marks = try shadows(lane.type)
             if marks { try markShadows(lane, &merged.rows, chunk.bounds) }
@@ -83,6 +86,7 @@ extension WriteTransaction {
             // Rivals at the ends of the chunk's span may stand in its neighbours.
             if marks { try refreshShadows(lane, merged.contested(with: chunk.purged, atEndsOf: bounds)) }
         }
+        return removed
     }
 
     /// Writes the rows of a span as one chunk or several, and joins what has become small with a neighbour.

@@ -37,33 +37,43 @@ extension WriteTransaction {
 
     mutating func deleteLive(_ found: [FoundRow]) throws -> Int {
         try whole { transaction in
-            var live: [FoundRow] = []
-            for row in found { if let row = try transaction.settled(row) { live.append(row) } }
-            for row in live {
-                let isImported = row.row.flags.contains(.imported)
-                try transaction.deleteFound([row], tombstoneVersion: isImported ? row.row.versionOfDeletion : nil)
+            var leaving: [LeavingRow] = []
+            for found in found {
+                guard let live = try transaction.settled(found) else { continue }
+                let isImported = live.row.flags.contains(.imported)
+                leaving.append(LeavingRow(live, version: isImported ? live.row.versionOfDeletion : nil))
             }
-            return live.count
+            try transaction.deleteRows(leaving)
+            return leaving.count
         }
     }
 
-    /// Deletes live rows. A tombstone's version is the row's unless it is given.
-    mutating func deleteFound(
-        _ found: [FoundRow], tombstoneVersion: Int64? = nil, clock: ChangeClock? = nil
-    ) throws {
-        for item in found {
-            var buried = item.row
-            let clock = clock ?? tick(over: item.row.clock)
-            buried.version = tombstoneVersion ?? buried.version
-            try apply(item.lane, inserts: [], removals: [item.row.point])
-            let ordinal = state.takeOrdinal()
-            try bury(
-                buried, item.lane, clock: clock, commit: commit, ordinal: ordinal,
-                time: environment.now().nanoseconds)
-            try reindex(from: (item.row, item.lane), to: nil)
-            try queue(buried, item.lane.type, .delete)
-            state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: item.row.id, type: item.lane.type))
+    /// Deletes live rows, each of which is named once, in their order. A chunk is written once, however many of its rows go: writing it costs
+    /// more than all else that a deletion does.
+    mutating func deleteRows(_ leaving: [LeavingRow]) throws {
+        if leaving.count == 1 {
+            try apply(leaving[0].found.lane, inserts: [], removals: [leaving[0].found.row.point])
+            return try bury(leaving[0])
         }
+        let points = Dictionary(grouping: leaving, by: \.found.lane).mapValues { $0.map(\.found.row.point).sorted() }
+        for lane in points.keys.sorted() { try apply(lane, inserts: [], removals: points[lane]!) }
+        try indexingTogether { transaction in
+            for item in leaving { try transaction.bury(item) }
+        }
+    }
+
+    /// What follows from a deletion once the row has left its chunk.
+    mutating func bury(_ leaving: LeavingRow) throws {
+        let (row, lane) = (leaving.found.row, leaving.found.lane)
+        let clock = leaving.clock ?? tick(over: row.clock)
+        var buried = row
+        buried.version = leaving.version ?? row.version
+        let ordinal = state.takeOrdinal()
+        try bury(
+            buried, lane, clock: clock, commit: commit, ordinal: ordinal, time: environment.now().nanoseconds)
+        try reindex(from: (row, lane), to: nil)
+        try queue(buried, lane.type, .delete)
+        state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: row.id, type: lane.type))
     }
 }
 
@@ -74,6 +84,19 @@ extension ChangeClock {
         let (nanoseconds, overflows) = deleted.time.nanoseconds.addingReportingOverflow(2)
         if overflows || time.nanoseconds >= nanoseconds { return self }
         return ChangeClock(time: Instant(nanoseconds: nanoseconds), replica: replica)
+    }
+}
+
+/// A live row that is to go, and what its tombstone says.
+struct LeavingRow {
+    var found: FoundRow
+    /// The tombstone's version; the row's own unless it is given.
+    var version: Int64?
+    /// When another store deleted it; `nil` where it is deleted here.
+    var clock: ChangeClock?
+
+    init(_ found: FoundRow, version: Int64? = nil, clock: ChangeClock? = nil) {
+        (self.found, self.version, self.clock) = (found, version, clock)
     }
 }
 

@@ -52,7 +52,7 @@ extension WriteTransaction {
             let left = try transaction.liveRows(ofGroup: group, sources).filter { row in
                 try !samples.contains { try transaction.snapshot.isVersion($0, of: row) }
             }
-            try transaction.deleteFound(left)
+            try transaction.deleteRows(left.map { LeavingRow($0) })
             return outcomes
         }
     }

@@ -12,6 +12,12 @@ extension WriteTransaction {
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
         guard !batch.kinds.isEmpty else { return ImportReport() }
         try batch.validate()
+        return try importChecked(batch)
+    }
+
+    /// Imports a batch that ``SampleBatch/isStorable`` was asked of.
+    package mutating func importChecked(_ batch: SampleBatch) throws -> ImportReport {
+        guard !batch.kinds.isEmpty else { return ImportReport() }
         return try whole { try $0.importValid(batch) }
     }
 

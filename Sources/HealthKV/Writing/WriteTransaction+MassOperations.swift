@@ -156,11 +156,7 @@ extension WriteTransaction {
             }
             appendEntries(of: row, lane, to: &entries)
         }
-        if entries.count < 64 {
-            for entry in entries { try addRecent(entry, -1) }
-        } else {
-            try addRuns(entries.map { IdentityEntry(key: $0.key, kind: $0.kind.removal) }.sorted())
-        }
+        try addTogether(entries.map { (entry: $0, change: -1) })
     }
 
     /// Carries an operation on over some chunks; answers true when it is finished.

@@ -59,7 +59,7 @@ extension PeerSession {
                 try Task.checkCancellation()
                 try await holdLease()
                 let page = try await peer.enumerate(
-                    EnumerationRequest(type: type, cursor: cursor, limit: options.pageSize))
+                    EnumerationRequest(type: type, cursor: cursor, limit: options.shortPage))
                 cursor = page.cursor
                 var stale = try forgotten(among: page.samples.map(\.sample), of: type)
                 if stale.isEmpty { continue }
@@ -109,7 +109,7 @@ extension PeerSession {
             while let from = start {
                 try Task.checkCancellation()
                 try await holdLease()
-                let limit = options.pageSize
+                let limit = options.shortPage
                 let given = try store.read { try $0.given(to: name, seen, type, from: from, limit: limit) }
                 start = given.next
                 guard !given.samples.isEmpty else { continue }

@@ -8,7 +8,7 @@ extension SyncEngine {
             for (type, plan) in session.plan.types where plan.pulls {
                 do {
                     let page = try await session.peer.enumerate(
-                        EnumerationRequest(type: type, limit: session.options.pageSize))
+                        EnumerationRequest(type: type, limit: session.options.shortPage))
                     counts[type] = page.samples.count { !$0.isOwn }
                 } catch let error as PeerError {
                     // Types that are asked for at a later stage have nothing to show yet.

@@ -33,8 +33,8 @@ public struct SyncOptions: Sendable {
     public var clock = SyncClock.system
     /// A random number from 0 to 1, for the jitter of retries.
     public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
-    /// The most samples that a page of a pull should have.
-    public var pageSize = 2_000
+    /// The most samples that a page of a pull should have. Each page is a commit of its own.
+    public var pageSize = 8_000
     /// The most operations of one push.
     public var pushSize = 200
     /// Quick attempts, the first among them; when the last of them failed, an operation is parked and tried slowly (SEMANTICS C13).
@@ -62,6 +62,8 @@ public struct SyncOptions: Sendable {
     /// The defaults; change what is to differ.
     public init() {}
 
+    /// The most samples of a page that somebody waits for, or that is compared with what is held, sample by sample.
+    var shortPage: Int { min(pageSize, 2_000) }
     /// Called between steps that a crash may separate. Tests end the process there.
     package var atStep: @Sendable (SyncStep) throws -> Void = { _ in }
     /// Whether the latest samples of feeds are looked at now and then. It mends what harnesses plant.

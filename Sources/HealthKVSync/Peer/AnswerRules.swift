@@ -59,15 +59,19 @@ extension EnumerationPage {
 private func checkSamples(
     _ samples: [PulledSample], of type: SampleType, _ traits: PeerTraits
 ) throws(PeerError) {
+    let (isAnyType, keepsRecords) = (type == .every, traits.keepsRecords)
+    for pulled in samples {
+        try require(isAnyType || pulled.sample.type == type, "a sample is of another type")
+        if keepsRecords { try require(pulled.peerID == pulled.sample.id, "a record has two ids") }
+    }
+    // On most pages all are of others.
+    guard !keepsRecords, let isOwn = samples.first?.isOwn, samples.contains(where: { $0.isOwn != isOwn }) else {
+        return
+    }
     var owners: [SampleID: Bool] = [:]
     for pulled in samples {
-        try require(type == .every || pulled.sample.type == type, "a sample is of another type")
-        if traits.keepsRecords {
-            try require(pulled.peerID == pulled.sample.id, "a record has two ids")
-        } else {
-            let isOwn = owners.updateValue(pulled.isOwn, forKey: pulled.peerID) ?? pulled.isOwn
-            try require(isOwn == pulled.isOwn, "a sample is this app's and another's")
-        }
+        let isOwn = owners.updateValue(pulled.isOwn, forKey: pulled.peerID) ?? pulled.isOwn
+        try require(isOwn == pulled.isOwn, "a sample is this app's and another's")
     }
 }
 

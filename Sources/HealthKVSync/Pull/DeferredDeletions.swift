@@ -43,7 +43,7 @@ extension PageApplier {
         let name = EngineNotes.deferred(peer, feed, blocks.first)
         let waiting = try EngineNotes.decode(txn.syncNote(name), as: [DeferredDeletion].self) ?? []
         try txn.receiving(from: peer) { txn in
-            for deletion in waiting { try apply(deletion.deletion, in: &txn) }
+            try apply(waiting, in: &txn)
         }
         try txn.setSyncNote(name, nil)
         blocks.first += 1

@@ -4,6 +4,7 @@ import HealthKV
 extension PageApplier {
     mutating func applyDeletions(_ page: PullPage, in txn: inout WriteTransaction) throws {
         for deletion in page.deletions {
+            try deleteLeaving(before: deletion, in: &txn)
             if !page.isDrained, try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn) {
                 // Its replacement, or what it was condensed into, may stand on a later page.
                 state.deferred.append(DeferredDeletion(deletion))
@@ -12,12 +13,32 @@ extension PageApplier {
                 try apply(deletion, in: &txn)
             }
         }
+        try deleteLeaving(in: &txn)
         guard page.isDrained, !state.deferred.isEmpty else { return }
         // Many of them are applied block by block, behind this page.
         if state.blocks != nil { return try putAside(in: &txn) }
         let waiting = state.deferred
         state.deferred = []
-        for deletion in waiting { try apply(deletion.deletion, in: &txn) }
+        try apply(waiting, in: &txn)
+    }
+
+    /// Applies deletions that waited for the end of the feed.
+    mutating func apply(_ waiting: [DeferredDeletion], in txn: inout WriteTransaction) throws {
+        for deletion in waiting.lazy.map(\.deletion) {
+            try deleteLeaving(before: deletion, in: &txn)
+            try apply(deletion, in: &txn)
+        }
+        try deleteLeaving(in: &txn)
+    }
+
+    /// Deletes what is to go, where a deletion may mean one of those samples: it must find them gone.
+    private mutating func deleteLeaving(before deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+        if leaving.mayBeMeant(by: deletion) { try deleteLeaving(in: &txn) }
+    }
+
+    /// Deletes what is to go, together: each chunk of the store is written once, however many samples go from it.
+    private mutating func deleteLeaving(in txn: inout WriteTransaction) throws {
+        try txn.delete(leaving.take())
     }
 
     /// A peer replaces only what has a sync identifier.
@@ -32,7 +53,8 @@ extension PageApplier {
         return try txn.sample(id: deletion.peerID) != nil
     }
 
-    mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+    /// Decides over one deletion. The sample is left to go with others.
+    private mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let held = try held(deletion, in: &txn) else {
             try keepInMind(deletion, in: &txn)
             report.superseded += 1
@@ -57,7 +79,7 @@ extension PageApplier {
         // What this store sent last has the version that it has here, whatever its number.
         let isLastSent =
             try deletion.version != nil && txn.link(peer: peer, sample: held.id)?.version == deletion.version
-        try txn.delete(id: held.id, version: isLastSent ? 0 : deletion.deletedVersion ?? 0)
+        leaving.append(held, deletion, version: isLastSent ? 0 : deletion.deletedVersion ?? 0)
         try unlink(held, deletion, in: &txn)
         noteDays([held])
         report.deleted += 1
@@ -90,8 +112,10 @@ extension PageApplier {
     }
 
     /// A deletion of what is not here: the sample may still come from elsewhere, and is to be known as deleted then.
-    private func keepInMind(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
+    private mutating func keepInMind(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         if let text = deletion.syncIdentifier, let version = deletion.deletedVersion {
+            // In the order in which they were told of, as their clocks say.
+            try deleteLeaving(in: &txn)
             let named = try txn.samples(syncIdentifier: text)
             // Another version of it lives here.
             if named.contains(where: { $0.type == feed && $0.source.identity.isSameApp(as: ownSource) }) { return }
@@ -133,6 +157,7 @@ extension PageApplier {
     private mutating func keep(
         _ held: Sample, _ deletion: PulledDeletion, in txn: inout WriteTransaction
     ) throws {
+        try deleteLeaving(in: &txn)
         var raised = held
         raised.version = Sample.version(after: max(held.version, deletion.deletedVersion ?? 0))
         raised.modified = nil
@@ -143,6 +168,33 @@ extension PageApplier {
         if let link { try txn.removeLink(link) }
         try txn.enqueue(.save, of: held.id, version: raised.version, clock, for: peer, above: number)
         report.conflicts += 1
+    }
+}
+
+/// Samples that a page deletes. Until they are deleted together, the store finds them as if they lived.
+struct LeavingSamples: Sendable {
+    private var deletions: [(sample: Sample, version: Int64)] = []
+    /// Their ids, and what the peer called them.
+    private var ids: Set<SampleID> = []
+    private var identifiers: Set<String> = []
+
+    mutating func append(_ held: Sample, _ deletion: PulledDeletion, version: Int64) {
+        deletions.append((held, version))
+        ids.formUnion([held.id, deletion.peerID])
+        if let text = held.syncIdentifier { identifiers.insert(text) }
+    }
+
+    /// Whether a deletion may mean one of them.
+    func mayBeMeant(by deletion: PulledDeletion) -> Bool {
+        if deletions.isEmpty { return false }
+        if ids.contains(deletion.peerID) { return true }
+        guard let text = deletion.syncIdentifier else { return false }
+        return identifiers.contains(text) || SampleID(text).map { ids.contains($0) } ?? false
+    }
+
+    mutating func take() -> [(sample: Sample, version: Int64)] {
+        defer { self = LeavingSamples() }
+        return deletions
     }
 }
 

@@ -20,6 +20,7 @@ extension PageApplier {
             report.count(try txn.importBatch(unknown))
             try txn.markReceived(page.additions.map(\.sample), from: peer)
         }
+        var deletions = DeletionsOfDifferentSamples()
         for deletion in page.deletions {
             // No sample here has a version that a deletion cannot have.
             guard let record = deletion.record, plan.plan(of: record.type)?.pulls ?? false else { continue }
@@ -28,8 +29,11 @@ extension PageApplier {
                 continue
             }
             noteSkew(record.modified)
-            try merge(record, in: &txn)
+            // A second deletion of one sample finds it gone.
+            if deletions.mayMean(sampleOf: record) { try merge(deletions.take(), in: &txn) }
+            deletions.append(record)
         }
+        try merge(deletions.take(), in: &txn)
     }
 
     /// Deletes what another peer had deleted before this one brought it. Behind what was received, so that this one is told of it.
@@ -58,12 +62,15 @@ extension PageApplier {
         }
     }
 
-    private mutating func merge(_ deletion: DeletedSample, in txn: inout WriteTransaction) throws {
-        let held = try txn.sample(id: deletion.id)
-        let isConflict = try held.map { try isUnknownToPeer($0.id, in: &txn) } ?? false
-        guard try txn.merge(deletion) else { return }
-        report.deleted += 1
-        if let held, isConflict { try note(.editDeleted, held, in: &txn) }
+    /// Merges deletions of different samples together.
+    private mutating func merge(_ deletions: [DeletedSample], in txn: inout WriteTransaction) throws {
+        let displaced = try deletions.map { deletion in
+            try isUnknownToPeer(deletion.id, in: &txn) ? txn.sample(id: deletion.id) : nil
+        }
+        for (displaced, isDeleted) in zip(displaced, try txn.merge(deletions)) where isDeleted {
+            report.deleted += 1
+            if let displaced { try note(.editDeleted, displaced, in: &txn) }
+        }
     }
 
     private mutating func note(
@@ -83,6 +90,29 @@ extension PageApplier {
         guard let clock else { return }
         let ahead = Double(clock.time.nanoseconds.subtractingReportingOverflow(now.nanoseconds).partialValue) / 1e9
         if ahead > 86_400, clock.time > now { report.skewSeconds = max(report.skewSeconds ?? 0, ahead) }
+    }
+}
+
+/// Deletions of which no two are about one sample.
+struct DeletionsOfDifferentSamples {
+    private var deletions: [DeletedSample] = []
+    private var ids: Set<SampleID> = []
+    private var identifiers: Set<String> = []
+
+    /// Whether another deletion may be about a sample that one of them is about.
+    func mayMean(sampleOf other: DeletedSample) -> Bool {
+        ids.contains(other.id) || other.syncIdentifier.map { identifiers.contains($0) } ?? false
+    }
+
+    mutating func append(_ deletion: DeletedSample) {
+        deletions.append(deletion)
+        ids.insert(deletion.id)
+        if let text = deletion.syncIdentifier { identifiers.insert(text) }
+    }
+
+    mutating func take() -> [DeletedSample] {
+        defer { self = DeletionsOfDifferentSamples() }
+        return deletions
     }
 }
 

@@ -23,6 +23,8 @@ struct PageApplier: Sendable {
     var report = PullReport()
     /// What another peer had deleted before this one brought it.
     var deletedUnseen: [Sample] = []
+    /// What the deletions of the page take away.
+    var leaving = LeavingSamples()
     /// What was presumed gone, by id, once it was read.
     var gone: [SampleID: Sample]?
 
@@ -61,11 +63,10 @@ struct PageApplier: Sendable {
         for addition in additions {
             let type = addition.sample.type
             if last?.type != type { last = (type, plan.plan(of: type)?.pulls ?? false) }
-            guard addition.isOwn || last?.pulls ?? false, isStorable(addition) else { continue }
-            if addition.isOwn {
+            if !addition.isOwn {
+                if last?.pulls ?? false { foreign.append(addition) }
+            } else if isStorable(addition) {
                 try applyOwn(addition, in: &txn)
-            } else {
-                foreign.append(addition)
             }
         }
         if let horizon = state.horizon { foreign.removeAll { $0.sample.start < horizon } }
@@ -107,44 +108,57 @@ struct PageApplier: Sendable {
         return try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
     }
 
-    private mutating func importForeign(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
+    private mutating func importForeign(_ pulled: [PulledSample], in txn: inout WriteTransaction) throws {
+        var foreign = pulled
+        var batch = PageApplier.batch(of: foreign)
+        // All at once, and one by one only where one of them is not as it must be.
+        if !batch.isStorable {
+            foreign = foreign.filter { isStorable($0) }
+            batch = PageApplier.batch(of: foreign)
+        }
         guard !foreign.isEmpty else { return }
-        var batch = SampleBatch()
-        var last: SourceIdentity?
-        let hasLinks = try txn.hasLinks(of: peer)
-        for addition in foreign {
-            // A version that the peer called otherwise before is held already.
-            var sample = addition.sample
-            sample.origin = .imported
-            if hasLinks, let link = try txn.link(peer: peer, peerID: addition.peerID) {
-                sample.id = link.sample
-                // The peer shows it, whatever was known of it before.
-                let isShown = link.isFromElsewhere && sample.syncIdentifier == nil
-                if isShown || link.version == PeerLink.deletedUnseen { try txn.removeLink(link) }
-            }
-            batch.append(sample)
-            let source = sample.source.identity
-            if source != last, state.sources.insert(source).inserted { try markReceived(from: source, in: &txn) }
-            last = source
+        if try txn.hasLinks(of: peer) { try nameAsHeld(foreign, &batch, in: &txn) }
+        for source in batch.kinds.map(\.source.identity) where state.sources.insert(source).inserted {
+            try markReceived(from: source, in: &txn)
         }
         let others = try txn.peers().contains { $0.name != peer && $0.queue != nil }
         let unknown = others ? try foreign.map(\.sample).filter { try txn.sample(id: $0.id) == nil } : []
         try noteDaysOfReplaced(foreign, in: &txn)
         try noteSeenAgain(foreign, in: &txn)
-        let imported = try txn.importBatch(batch)
+        let imported = try txn.importChecked(batch)
         try txn.markReceived(unknown, from: peer)
         report.count(imported)
         if state.isAdopted, state.lastForeign.map({ $0.hasPassed(.days(30), at: now) }) ?? true {
             state.needsRescan = true
         }
         state.lastForeign = now
-        noteDays(foreign.map(\.sample))
+        if keepsTotals { noteDays(foreign.map(\.sample)) }
         // Of several versions in one page the latest has the last word.
         let named = foreign.filter { $0.sample.syncIdentifier != nil }
             .sorted { $0.sample.version < $1.sample.version }
         if imported.older > 0 { for addition in named { try overtake(addition, in: &txn) } }
         for addition in named { try link(addition, in: &txn) }
         if imported.vetoed > 0 { for addition in foreign { try revive(addition, in: &txn) } }
+    }
+
+    private static func batch(of foreign: [PulledSample]) -> SampleBatch {
+        var batch = SampleBatch()
+        batch.reserveCapacity(foreign.count)
+        for addition in foreign { batch.append(addition.sample, origin: .imported) }
+        return batch
+    }
+
+    /// A version that the peer called otherwise before is held already, under the id that it has here.
+    private func nameAsHeld(
+        _ foreign: [PulledSample], _ batch: inout SampleBatch, in txn: inout WriteTransaction
+    ) throws {
+        for (row, addition) in foreign.enumerated() {
+            guard let link = try txn.link(peer: peer, peerID: addition.peerID) else { continue }
+            batch.setID(link.sample, row: row)
+            // The peer shows it, whatever was known of it before.
+            let isShown = link.isFromElsewhere && addition.sample.syncIdentifier == nil
+            if isShown || link.version == PeerLink.deletedUnseen { try txn.removeLink(link) }
+        }
     }
 
     /// While links are in doubt: only the database of health that was read before shows what it called so.

@@ -137,10 +137,11 @@ extension PeerSession {
         try await beginRescanIfDue(type)
         var total = try await adoptEarlier(type)
         total += try await pullNewestWindows(type)
+        var ahead: PageAhead?
         while true {
             try Task.checkCancellation()
             try await holdLease()
-            let page = try await pullPage(type)
+            let page = try await pullPage(type, &ahead)
             total += page.report
             guard page.isDrained else { continue }
             total += try await applyDeferred(type)
@@ -150,11 +151,15 @@ extension PeerSession {
         return total
     }
 
-    private func pullPage(_ type: SampleType) async throws -> (report: PullReport, isDrained: Bool) {
+    /// Pulls the page behind our place, and the one behind that while it is committed: an import waits for the peer and for the disk at once.
+    private func pullPage(
+        _ type: SampleType, _ ahead: inout PageAhead?
+    ) async throws -> (report: PullReport, isDrained: Bool) {
         let (name, known) = (name, try state()[type])
         let anchor = try store.read { try $0.anchor(peer: name, type: type, scope: known.scope) }
-        let told = try await page(
-            PullRequest(type: type, token: anchor?.token, from: known.horizon, limit: options.pageSize))
+        let request = PullRequest(type: type, token: anchor?.token, from: known.horizon, limit: options.pageSize)
+        let told = try await page(request, ahead)
+        ahead = nil
         try options.atStep(.pagePulled)
         let page = try await withReplacements(told, type)
         let isStill = page.isDrained && page.additions.isEmpty && page.deletions.isEmpty
@@ -164,6 +169,8 @@ extension PeerSession {
         }
         let applier = try applier(type, known)
         let now = now
+        // No other call of the peer begins before it has ended, and it is cancelled where the commit fails.
+        async let next = pullAhead(PageAhead.request(behind: page, of: request, peer.traits))
         let applied: PullReport? = try await update { txn, state in
             // Whoever forgot the place meanwhile wants the feed to be read anew.
             let place = try txn.anchor(peer: name, type: type, scope: known.scope)
@@ -185,6 +192,7 @@ extension PeerSession {
             }
             return applier.report
         }
+        ahead = await next
         guard let report = applied else { return (PullReport(), false) }
         try options.atStep(.pageCommitted)
         // The tail of a snapshot begins where the snapshot does: until then nothing is seen to its end.
@@ -217,8 +225,18 @@ extension PeerSession {
         try await update { _, state in state[type].unacknowledged = nil }
     }
 
-    private func page(_ request: PullRequest) async throws -> PullPage {
+    private nonisolated func pullAhead(_ request: PullRequest?) async -> PageAhead? {
+        guard let request else { return nil }
+        do throws(PeerError) {
+            return PageAhead(request: request, answer: .success(try await peer.pull(request)))
+        } catch {
+            return PageAhead(request: request, answer: .failure(error))
+        }
+    }
+
+    private func page(_ request: PullRequest, _ ahead: PageAhead?) async throws -> PullPage {
         do {
+            if let ahead, ahead.request == request { return try ahead.answer.get() }
             return try await peer.pull(request)
         } catch  where error.code == .readerWentBackwards {
             throw ReaderWentBackwards(token: request.token)

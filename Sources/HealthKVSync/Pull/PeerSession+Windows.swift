@@ -45,7 +45,7 @@ extension PeerSession {
             try Task.checkCancellation()
             try await holdLease()
             let page = try await peer.enumerate(
-                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.shortPage))
             try options.atStep(.pagePulled)
             let (applier, name, now) = (try applier(type, state()[type]), name, now)
             let isLast = page.cursor == nil

@@ -109,7 +109,7 @@ extension PeerSession {
             let page = try await peer.enumerate(
                 EnumerationRequest(
                     type: type, window: TimeRange(from: bound, to: .distantFuture), cursor: check.cursor,
-                    limit: options.pageSize))
+                    limit: options.shortPage))
             check.cursor = page.cursor
             check.imported += try await take(page, type)
             try compare(type, page, bound, &check)

@@ -80,7 +80,7 @@ extension PeerSession {
             try Task.checkCancellation()
             try await holdLease()
             let page = try await peer.enumerate(
-                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.shortPage))
             cursor = page.cursor
             let theirs = try await merge(page)
             let from = cursor == nil ? window.from : page.samples.map(\.sample.start).min() ?? end

@@ -106,22 +106,29 @@ public struct StorePeer: Peer {
                 let databases = try txn.databases()
                 var (deletedUnseen, unknown): ([Sample], [Sample]) = ([], [])
                 let outcomes: [PushOutcome] = try txn.receiving(from: ourName) { txn in
-                    try operations.map { operation in
+                    var outcomes: [PushOutcome] = []
+                    var deletions = DeletionsOfDifferentSamples()
+                    for operation in operations {
                         switch operation.kind {
                         case .save(let sample):
+                            outcomes += try StorePeer.merge(deletions.take(), in: &txn)
                             let isUnknown = try txn.sample(id: sample.id) == nil
                             if isUnknown, try txn.isDeletedUnseen(sample, by: databases) {
                                 deletedUnseen.append(sample)
-                                return .superseded
+                                outcomes.append(.superseded)
+                                continue
                             }
                             let outcome = try txn.merge(sample)
                             if isUnknown { unknown.append(sample) }
-                            return outcome == .older || outcome == .vetoed ? .superseded : .done()
+                            outcomes.append(outcome == .older || outcome == .vetoed ? .superseded : .done())
                         case .delete(let deleted):
-                            let isDeleted = try txn.merge(deleted) || txn.sample(id: deleted.id) == nil
-                            return isDeleted ? .done() : .superseded
+                            if deletions.mayMean(sampleOf: deleted) {
+                                outcomes += try StorePeer.merge(deletions.take(), in: &txn)
+                            }
+                            deletions.append(deleted)
                         }
                     }
+                    return try outcomes + StorePeer.merge(deletions.take(), in: &txn)
                 }
                 try txn.markReceived(unknown, from: ourName)
                 // Behind what was received, so that the feed tells us.
@@ -135,6 +142,15 @@ public struct StorePeer: Peer {
         } catch {
             let reason = (error as? StoreError)?.code.rawValue ?? (error as? PeerError)?.detail
             return operations.map { _ in .failed(reason: reason ?? "the other store failed") }
+        }
+    }
+
+    /// Merges deletions of different samples together.
+    private static func merge(
+        _ deletions: [DeletedSample], in txn: inout WriteTransaction
+    ) throws -> [PushOutcome] {
+        try zip(deletions, txn.merge(deletions)).map { deletion, isDeleted in
+            try isDeleted || txn.sample(id: deletion.id) == nil ? .done() : .superseded
         }
     }
 

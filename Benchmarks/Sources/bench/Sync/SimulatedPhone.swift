@@ -103,6 +103,36 @@ final class SimulatedPhone: Sendable {
         min(History.day, Int64(History.days) * History.day / Int64(max(count, 1)))
     }
 
+    /// The processor time that the simulator takes to answer what the feeds of some types ask, page by page, while nothing is made of the
+    /// answers.
+    func answer(_ types: [SampleType]) async throws -> UInt64 {
+        let (store, limit, began) = (app.healthStore, SyncOptions().pageSize, ProcessorTime.ofProcess())
+        for type in types {
+            var anchor: HKQueryAnchor?
+            while true {
+                let query = HKAnchoredObjectQueryDescriptor(
+                    predicates: [.sample(type: type.healthType)], anchor: anchor, limit: limit)
+                let page = try await query.result(for: store)
+                if page.addedSamples.isEmpty, page.deletedObjects.isEmpty { break }
+                anchor = page.newAnchor
+            }
+        }
+        return ProcessorTime.ofProcess() - began
+    }
+
+    /// The user deletes each sample of some types that stands so far behind the one before. Returns how many.
+    func deleteOne(of distance: Int, _ types: [SampleType]) -> Int {
+        var count = 0
+        for type in types {
+            let held = device.contents(of: type.identifier)
+            for index in stride(from: 0, to: held.count, by: distance) {
+                _ = device.userDeletes(held[index].uuid)
+                count += 1
+            }
+        }
+        return count
+    }
+
     func install(_ bundle: String, _ name: String) -> SimulatedApp { device.install(bundle: bundle, name: name) }
 }
 

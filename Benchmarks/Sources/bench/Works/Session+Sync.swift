@@ -19,6 +19,7 @@ extension Session {
             try measurePull(few)
         }
         if wants(.pulled), few < settings.samples { try measurePull(settings.samples) }
+        if wants(.syncDeletions) { try measureDeletions() }
         if wants(.pulled) { try measureLinks() }
         if wants(.status) { try measureStatus() }
     }
@@ -75,13 +76,18 @@ extension Session {
         MallocSetting.giveBack()
         let before = PrivateMemory.now(of: getpid())
         let watch = PrivateMemory(of: getpid())
+        let worked = ProcessorTime.ofProcess()
         let (seconds, tenth) = try pull(engine, store, samples, watch)
+        let processor = ProcessorTime.ofProcess() - worked - watch.processorTime
         let memory = watch.stop().anonymous - before
         guard try store.read({ try $0.count() }) == samples else {
             throw BenchFailure("sync_import did not bring every sample once")
         }
         if wants(.syncImport), samples <= Session.usualImport {
             try send(Work.syncImport.rawValue, Double(samples) / seconds, .perSecond) { $0.privateBytes = memory }
+            let alone = try blocking { try await phone.answer(history.types) }
+            let apart = Double(samples) * 1e9 / Double(max(processor, alone + 1) - alone)
+            try send(Work.syncImport.rawValue + ".apart", apart, .perSecond)
             try send(Work.syncImport.rawValue + ".tenth", Double(samples / 10) / tenth.seconds, .perSecond) {
                 $0.privateBytes = tenth.peak - before
             }
@@ -131,6 +137,37 @@ extension Session {
             try send(work + part + ".compacted", compactedBytes(contestant, history.samples), .bytes)
         }
         try imported.close()
+    }
+
+    /// How many deletions a pull brings, and out of how many samples each is one.
+    private static let (deletions, deletedOneOf) = (60_000, 5)
+
+    /// Every fifth sample of a history goes from Apple Health, and then from the store.
+    private func measureDeletions() throws {
+        let count = min(Session.deletions, max(100, settings.samples / Session.deletedOneOf))
+        let history = History(.plain, samples: count * Session.deletedOneOf, seed: settings.seed)
+        let path = folder + "/deleted"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        note("\(Work.syncDeletions.rawValue) of \(Format.count(count)) samples")
+        let phone = try SimulatedPhone()
+        try phone.fill(with: history)
+        let store = try phone.openStore(path)
+        let engine = phone.engine(
+            store, Dictionary(uniqueKeysWithValues: history.types.map { ($0, TypePlan(.pull)) }))
+        try blocking { try await engine.authorize(SimulatedPhone.peer) }
+        try blocking { try await engine.enable(SimulatedPhone.peer) }
+        try syncOnce(engine)
+        while try store.maintain(budget: .seconds(1)) {}
+        let left = history.samples - phone.deleteOne(of: Session.deletedOneOf, history.types)
+        let (worked, from) = (ProcessorTime.ofProcess(), Stopwatch.now())
+        try syncOnce(engine)
+        let seconds = Double(Stopwatch.now() - from) / 1e9
+        let processor = Double(ProcessorTime.ofProcess() - worked) / 1e9
+        guard try store.read({ try $0.count() }) == left else { throw BenchFailure("sync_deletions left too much") }
+        let deleted = Double(history.samples - left)
+        try send(Work.syncDeletions.rawValue, deleted / seconds, .perSecond)
+        try send(Work.syncDeletions.rawValue + ".processor", deleted / processor, .perSecond)
+        try store.close()
     }
 
     /// What a link costs: samples whose source gave each a new version, so that Apple Health calls it otherwise than the store does.
