@@ -34,7 +34,7 @@ public struct SyncOptions: Sendable {
     /// A random number from 0 to 1, for the jitter of retries.
     public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// The most samples that a page of a pull should have. Each page is a commit of its own.
-    public var pageSize = 8_000
+    public var pageSize = 4_000
     /// The most operations of one push.
     public var pushSize = 200
     /// Quick attempts, the first among them; when the last of them failed, an operation is parked and tried slowly (SEMANTICS C13).

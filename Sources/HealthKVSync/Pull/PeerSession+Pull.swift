@@ -157,7 +157,7 @@ extension PeerSession {
     ) async throws -> (report: PullReport, isDrained: Bool) {
         let (name, known) = (name, try state()[type])
         let anchor = try store.read { try $0.anchor(peer: name, type: type, scope: known.scope) }
-        let request = PullRequest(type: type, token: anchor?.token, from: known.horizon, limit: options.pageSize)
+        let request = PullRequest(type: type, token: anchor?.token, from: known.horizon, limit: pageLimit(type))
         let told = try await page(request, ahead)
         ahead = nil
         try options.atStep(.pagePulled)
@@ -223,6 +223,13 @@ extension PeerSession {
         }
         guard try state()[type].unacknowledged != nil else { return }
         try await update { _, state in state[type].unacknowledged = nil }
+    }
+
+    /// What others wrote comes in bulk. Records of a store, and what this app wrote and only sends, are met one by one, and the app waits
+    /// for the commit of a page.
+    private func pageLimit(_ type: SampleType) -> Int {
+        let isBulk = !peer.traits.keepsRecords && plan.types[type]?.pulls != false
+        return isBulk ? options.pageSize : options.shortPage
     }
 
     private nonisolated func pullAhead(_ request: PullRequest?) async -> PageAhead? {
