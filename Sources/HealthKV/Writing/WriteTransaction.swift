@@ -84,8 +84,12 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         return ChangeClock(time: Instant(nanoseconds: state.header.clock), replica: state.header.replica)
     }
 
-    /// The clock of a deletion made here.
-    mutating func tick(over deleted: ChangeClock) -> ChangeClock { tick().covering(deleted) }
+    /// The clock of a deletion made here. What covers the deleted version may lie ahead of ours: the next deletion must not get it too.
+    mutating func tick(over deleted: ChangeClock) -> ChangeClock {
+        let clock = tick().covering(deleted)
+        witness(clock)
+        return clock
+    }
 
     /// Advances the clock past one that was read, so that later local changes win. A clock more than a day ahead does not
     /// pull ours along: the record keeps it as received.

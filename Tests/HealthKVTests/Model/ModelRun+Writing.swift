@@ -257,7 +257,7 @@ extension ModelRun {
         try remove(txn, samples, count: count, leavingTombstones: leavesTombstones)
     }
 
-    /// A mass operation happens at one time, however long its steps take.
+    /// A mass operation happens at one time, however long its steps take, but for what a clock stamped that is ahead.
     private func remove(
         _ txn: borrowing WriteTransaction, _ samples: [Sample], count: Int, leavingTombstones: Bool
     ) throws {
@@ -268,7 +268,9 @@ extension ModelRun {
         model.lastClock = time
         for sample in samples {
             if leavingTombstones {
-                let clock = ChangeClock(time: time, replica: model.replica)
+                // Behind what it deletes, and behind that as a database of health gave it back, a nanosecond older.
+                let covered = sample.modified.map { $0.time + 2 } ?? time
+                let clock = ChangeClock(time: max(time, covered), replica: model.replica)
                 model.bury(ReferenceModel.asDeleted(sample), clock: clock, now: self.clock.now)
             } else {
                 model.live[sample.id] = nil
