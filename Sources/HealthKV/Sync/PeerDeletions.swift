@@ -16,9 +16,8 @@ extension WriteTransaction {
         return try whole { transaction in
             transaction.witness(deletion.modified)
             if let found = try transaction.liveRow(of: deletion) {
-                guard (deletion.version, deletion.modified) >= (found.row.version, found.row.clock) else {
-                    return false
-                }
+                let last = try transaction.lastChange(of: found)
+                guard (deletion.version, deletion.modified) >= (last.version, last.clock) else { return false }
                 try transaction.deleteFound([found], tombstoneVersion: deletion.version, clock: deletion.modified)
                 return true
             }
@@ -64,7 +63,8 @@ extension WriteTransaction {
         guard let found = try snapshot.find(id) else { return false }
         return try whole { transaction in
             guard let live = try transaction.settled(found) else { return false }
-            try transaction.deleteFound([live], tombstoneVersion: max(version, live.row.version))
+            let last = try transaction.lastChange(of: live).version
+            try transaction.deleteFound([live], tombstoneVersion: max(version, last))
             return true
         }
     }

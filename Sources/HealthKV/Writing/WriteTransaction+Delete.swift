@@ -53,8 +53,9 @@ extension WriteTransaction {
     ) throws {
         for item in found {
             var buried = item.row
-            let clock = clock ?? tick(over: item.row.clock)
-            buried.version = tombstoneVersion ?? buried.version
+            let last = try lastChange(of: item)
+            let clock = try clock ?? tick(over: latestClock(of: item))
+            buried.version = tombstoneVersion ?? last.version
             try apply(item.lane, inserts: [], removals: [item.row.point])
             let ordinal = state.takeOrdinal()
             try bury(
