@@ -25,6 +25,24 @@ extension CanonicalEncoder {
         }
     }
 
+    /// What orders an import apart from the edit that lies over it, or was taken off: versions and clocks, which are no content.
+    public mutating func encodeOverlay(of sample: Sample) {
+        if let clock = sample.original?.modified {
+            append(32 as UInt8)
+            encode(clock)
+        }
+        if let reversion = sample.reversion {
+            append(33 as UInt8)
+            append(UInt64(bitPattern: reversion.version))
+            encode(reversion.modified)
+        }
+    }
+
+    private mutating func encode(_ clock: ChangeClock) {
+        append(UInt64(bitPattern: clock.time.nanoseconds))
+        append(UInt64(clock.replica))
+    }
+
     private mutating func encode(_ quantity: Quantity) {
         append(quantity.value.bitPattern)
         append(quantity.unit.symbol)

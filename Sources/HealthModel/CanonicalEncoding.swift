@@ -40,6 +40,7 @@ public struct CanonicalEncoder: Sendable {
         append(UInt64(sample.modified?.replica ?? 0))
         append(sample.origin == .authored ? 1 : 0 as UInt8)
         encodeContent(of: sample)
+        encodeOverlay(of: sample)
     }
 
     /// Metadata in the order of its keys.

@@ -3,7 +3,7 @@ extension Sample: Codable {
     enum Field: String, CodingKey {
         case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin,
             userEntered
-        case count, multiplicity, device, metadata, group, timeZone, local, workout, original
+        case count, multiplicity, device, metadata, group, timeZone, local, workout, original, reversion
     }
 
     /// Reads a sample. Type, start, value and unit suffice: the end is then the start, the id is minted, the sample imported.
@@ -35,7 +35,8 @@ extension Sample: Codable {
             timeZone: try fields.decodeIfPresent(String.self, forKey: .timeZone),
             local: try fields.decodeIfPresent([String: MetadataValue].self, forKey: .local) ?? [:],
             workout: try fields.decodeIfPresent(Workout.self, forKey: .workout),
-            original: try fields.decodeIfPresent(Original.self, forKey: .original))
+            original: try fields.decodeIfPresent(Original.self, forKey: .original),
+            reversion: try fields.decodeIfPresent(Reversion.self, forKey: .reversion))
     }
 
     /// An object, or the name alone.
@@ -77,6 +78,7 @@ extension Sample: Codable {
         if !local.isEmpty { try fields.encode(local, forKey: .local) }
         try fields.encodeIfPresent(workout, forKey: .workout)
         try fields.encodeIfPresent(original, forKey: .original)
+        try fields.encodeIfPresent(reversion, forKey: .reversion)
     }
 }
 

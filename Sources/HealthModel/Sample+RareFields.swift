@@ -4,19 +4,24 @@ final class SampleRareFields: Sendable, Hashable {
     let local: [String: MetadataValue]
     let workout: Workout?
     let original: Sample.Original?
+    let reversion: Sample.Reversion?
 
-    init?(timeZone: String?, local: [String: MetadataValue], workout: Workout?, original: Sample.Original?) {
-        if timeZone == nil && local.isEmpty && workout == nil && original == nil { return nil }
+    init?(
+        timeZone: String?, local: [String: MetadataValue], workout: Workout?, original: Sample.Original?,
+        reversion: Sample.Reversion?
+    ) {
+        if timeZone == nil && local.isEmpty && workout == nil && original == nil && reversion == nil { return nil }
         self.timeZone = timeZone
         self.local = local
         self.workout = workout
         self.original = original
+        self.reversion = reversion
     }
 
     static func == (left: SampleRareFields, right: SampleRareFields) -> Bool {
         left === right
             || left.timeZone == right.timeZone && left.local == right.local && left.workout == right.workout
-                && left.original == right.original
+                && left.original == right.original && left.reversion == right.reversion
     }
 
     func hash(into hasher: inout Hasher) {
@@ -24,6 +29,7 @@ final class SampleRareFields: Sendable, Hashable {
         hasher.combine(local)
         hasher.combine(workout)
         hasher.combine(original)
+        hasher.combine(reversion)
     }
 }
 
@@ -43,6 +49,8 @@ extension Sample {
         public var metadata: [String: MetadataValue]
         /// The version at its source; a later import has a greater one.
         public var version: Int64
+        /// When it was imported, and by which replica: orders it against what other stores imported. `nil` where nobody knows.
+        public var modified: ChangeClock?
 
         /// The fields of a sample that an edit may lie over.
         public init(of sample: Sample) {
@@ -52,12 +60,13 @@ extension Sample {
             isUserEntered = sample.isUserEntered
             metadata = sample.metadata
             version = max(1, sample.version)
+            modified = sample.modified
         }
 
         /// What was imported, field by field.
         public init(
             start: Instant, end: Instant, quantity: Quantity, isUserEntered: Bool = false,
-            metadata: [String: MetadataValue] = [:], version: Int64 = 1
+            metadata: [String: MetadataValue] = [:], version: Int64 = 1, modified: ChangeClock? = nil
         ) {
             self.start = start
             self.end = end
@@ -65,34 +74,63 @@ extension Sample {
             self.isUserEntered = isUserEntered
             self.metadata = metadata
             self.version = version
+            self.modified = modified
+        }
+    }
+
+    /// That an edit was taken off an import again: an older edit of another store does not come back.
+    public struct Reversion: Hashable, Sendable {
+        /// Above the version of the edit that was taken off.
+        public var version: Int64
+        /// When it was taken off, and by which replica.
+        public var modified: ChangeClock
+
+        /// The version and clock of a change.
+        public init(version: Int64, modified: ChangeClock) {
+            self.version = version
+            self.modified = modified
         }
     }
 
     /// Where the sample was taken, as the name of a time zone such as `Asia/Kathmandu`. HealthKit keeps it as metadata.
     public var timeZone: String? {
         get { rare?.timeZone }
-        set { rare = SampleRareFields(timeZone: newValue, local: local, workout: workout, original: original) }
+        set { setRare(timeZone: newValue, local, workout, original, reversion) }
     }
 
     /// What belongs to the sample in this store and its peers, and never goes to HealthKit. See ``note`` and ``bodyFat``.
     public var local: [String: MetadataValue] {
         get { rare?.local ?? [:] }
-        set { rare = SampleRareFields(timeZone: timeZone, local: newValue, workout: workout, original: original) }
+        set { setRare(timeZone: timeZone, newValue, workout, original, reversion) }
     }
 
     /// What makes a sample of the type `workout` one, beside its duration.
     public var workout: Workout? {
         get { rare?.workout }
-        set { rare = SampleRareFields(timeZone: timeZone, local: local, workout: newValue, original: original) }
+        set { setRare(timeZone: timeZone, local, newValue, original, reversion) }
     }
 
     /// What was imported, where an edit made here lies over it.
     public var original: Original? {
         get { rare?.original }
-        set { rare = SampleRareFields(timeZone: timeZone, local: local, workout: workout, original: newValue) }
+        set { setRare(timeZone: timeZone, local, workout, newValue, newValue == nil ? reversion : nil) }
     }
 
-    /// Whether the sample has any of ``timeZone``, ``local``, ``workout`` and ``original``.
+    /// The last edit of an import that was taken off, where none lies over it now.
+    public var reversion: Reversion? {
+        get { rare?.reversion }
+        set { setRare(timeZone: timeZone, local, workout, newValue == nil ? original : nil, newValue) }
+    }
+
+    private mutating func setRare(
+        timeZone: String?, _ local: [String: MetadataValue], _ workout: Workout?, _ original: Original?,
+        _ reversion: Reversion?
+    ) {
+        rare = SampleRareFields(
+            timeZone: timeZone, local: local, workout: workout, original: original, reversion: reversion)
+    }
+
+    /// Whether the sample has any of ``timeZone``, ``local``, ``workout``, ``original`` and ``reversion``.
     package var hasRareFields: Bool { rare != nil }
 
     static let noteKey = "note"
@@ -119,8 +157,9 @@ extension Sample {
             sample.original = nil
             (sample.start, sample.end, sample.quantity) = (original.start, original.end, original.quantity)
             (sample.isUserEntered, sample.metadata) = (original.isUserEntered, original.metadata)
-            sample.version = original.version
+            (sample.version, sample.modified) = (original.version, original.modified)
         }
+        sample.reversion = nil
         return sample
     }
 

@@ -19,6 +19,12 @@ extension Sample {
             }
             try Sample.validate(original.quantity, in: type.canonicalUnit)
         }
+        if let reversion {
+            guard origin == .imported, original == nil else { throw .misplacedField("reversion") }
+            guard reversion.version >= 1, reversion.version < Sample.versionLimit else {
+                throw .numberOutOfRange(field: "reversion version")
+            }
+        }
     }
 
     private static func validate(span start: Instant, _ end: Instant) throws(ModelError) {

@@ -48,6 +48,8 @@ public struct SampleBatch: Sendable {
         public var workout: Workout?
         /// See ``Sample/original``.
         public var original: Sample.Original?
+        /// See ``Sample/reversion``.
+        public var reversion: Sample.Reversion?
 
         /// Fields as a row without rare ones has them.
         public init() {}
@@ -162,7 +164,7 @@ public struct SampleBatch: Sendable {
         rare.group = sample.group
         if sample.rare != nil {
             (rare.timeZone, rare.local) = (sample.timeZone, sample.local)
-            (rare.workout, rare.original) = (sample.workout, sample.original)
+            (rare.workout, rare.original, rare.reversion) = (sample.workout, sample.original, sample.reversion)
         }
         let isRare = rare != Extras()
         rare.modified = sample.modified
@@ -241,7 +243,8 @@ public struct SampleBatch: Sendable {
         sample.count = rare.count
         sample.multiplicity = rare.multiplicity
         sample.rare = SampleRareFields(
-            timeZone: rare.timeZone, local: rare.local, workout: rare.workout, original: rare.original)
+            timeZone: rare.timeZone, local: rare.local, workout: rare.workout, original: rare.original,
+            reversion: rare.reversion)
         return sample
     }
 

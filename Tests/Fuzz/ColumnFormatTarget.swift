@@ -46,6 +46,7 @@ private func decode(_ rare: RareFields.Content) {
     for metadata in [rare.metadata, rare.local].compactMap(\.self) { _ = try? MetadataCoding.decode(metadata) }
     if let payload = rare.payload { _ = try? PayloadCoding.decode(payload) }
     if let original = rare.original { _ = try? OriginalCoding.decode(original) }
+    if let reversion = rare.reversion { _ = try? ReversionCoding.decode(reversion) }
 }
 
 private func decodeSummary(_ bytes: [UInt8]) throws {

@@ -66,6 +66,39 @@ struct StorePeerTests {
         try store.write { _ = try $0.save(samples) }
     }
 
+    @Test(
+        "C7: an edit over an import stays on all stores when another store brings a newer import, and goes where it is taken off"
+    )
+    func overlays() async throws {
+        let ring = try Ring(3, links: [(0, 1), (1, 2), (2, 0)])
+        var pulled = weight(80, 1)
+        (pulled.origin, pulled.source) = (.imported, Source(bundle: "com.example.scale", name: "Scale"))
+        let (first, id) = (pulled, pulled.id)
+        _ = try await ring.stores[0].write { try $0.merge(first) }
+        try await ring.enable()
+        try await ring.settle()
+        _ = try await ring.stores[0].write { try $0.overlay(id: id) { $0.quantity.value = 79 } }
+        // Its source has another name now: the same import is raised as far as the edit, and later.
+        ring.clock.advance(seconds: 10)
+        pulled.source.name += " 2"
+        let renamed = pulled
+        #expect(try await ring.stores[1].write { try $0.save(renamed) } == .replaced)
+        try await ring.settle()
+        #expect(try ring.digests().count == 1)
+        for store in ring.stores {
+            let held = try #require(try store.read { try $0.sample(id: id) })
+            #expect(held.quantity.value == 79 && held.original?.version == 2 && held.source.name == renamed.source.name)
+        }
+        _ = try await ring.stores[2].write { try $0.removeOverlay(id: id) }
+        try await ring.settle()
+        #expect(try ring.digests().count == 1)
+        for store in ring.stores {
+            let held = try #require(try store.read { try $0.sample(id: id) })
+            #expect(held.quantity.value == 80 && held.original == nil && held.version == 2)
+        }
+        try ring.finish()
+    }
+
     @Test("Two stores come to hold the same, and then are silent") func two() async throws {
         let ring = try Ring(2, links: [(0, 1)])
         for hour in 0..<30 {

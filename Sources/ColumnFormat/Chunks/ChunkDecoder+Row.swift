@@ -90,6 +90,7 @@ extension RareFields.Content? {
         case .timeZone: content.timeZone = String(decoding: text, as: UTF8.self)
         case .payload: content.payload = text
         case .original: content.original = text
+        case .reversion: content.reversion = text
         default: return
         }
         self = content

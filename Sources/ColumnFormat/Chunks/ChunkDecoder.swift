@@ -53,7 +53,7 @@ private struct RowColumns {
     // These are nil where all rows share one value.
     private var units, revisions, flags, versions, clockTimes, clockReplicas, commits, ordinals, devices: Integers?
     private var counts, multiplicities: Integers?
-    private let metadata, groups, syncIdentifiers, locals, timeZones, payloads, originals: Texts?
+    private let metadata, groups, syncIdentifiers, locals, timeZones, payloads, originals, reversions: Texts?
     private let hasTexts: Bool
 
     /// Opens the columns for reading `range`; the ids of these rows are verified, and every other column of the details.
@@ -98,7 +98,8 @@ private struct RowColumns {
         timeZones = try Texts(.timeZone, details, range)
         payloads = try Texts(.payload, details, range)
         originals = try Texts(.original, details, range)
-        let all = [metadata, groups, syncIdentifiers, locals, timeZones, payloads, originals]
+        reversions = try Texts(.reversion, details, range)
+        let all = [metadata, groups, syncIdentifiers, locals, timeZones, payloads, originals, reversions]
         hasTexts = all.contains { $0 != nil }
     }
 
@@ -141,6 +142,7 @@ private struct RowColumns {
         content.timeZone = try text(timeZones)
         content.payload = try bytes(payloads)
         content.original = try bytes(originals)
+        content.reversion = try bytes(reversions)
         return RareFields(content)
     }
 }

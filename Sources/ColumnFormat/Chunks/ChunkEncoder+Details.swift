@@ -70,6 +70,7 @@ extension ChunkEncoder {
         add(.timeZone) { $0.content.timeZone.map { Array($0.utf8) } }
         add(.payload) { $0.content.payload }
         add(.original) { $0.content.original }
+        add(.reversion) { $0.content.reversion }
     }
 }
 

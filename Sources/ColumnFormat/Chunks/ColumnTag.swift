@@ -25,6 +25,7 @@ enum ColumnTag: UInt8 {
     case timeZone = 29
     case payload = 30
     case original = 31
+    case reversion = 32
 
     /// A set of tags, which are all below 64.
     struct Mask {
@@ -49,9 +50,9 @@ enum ColumnTag: UInt8 {
     }
 
     static let hot = Mask(1...6)
-    static let details = Mask(16...31)
+    static let details = Mask(16...32)
     /// What no chunk with rows lacks of the hot ones.
     static let required = Mask(1...5)
     /// Columns of strings.
-    static let texts = Mask(23...25, 28...31)
+    static let texts = Mask(23...25, 28...32)
 }

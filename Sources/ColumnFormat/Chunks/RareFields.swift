@@ -14,6 +14,8 @@ public final class RareFields: Sendable, Hashable {
         public var payload: [UInt8]?
         /// What an edit lies over; see ``OriginalCoding``.
         public var original: [UInt8]?
+        /// That an edit was taken off; see ``ReversionCoding``.
+        public var reversion: [UInt8]?
 
         public init() {}
     }
@@ -42,13 +44,17 @@ public final class RareFields: Sendable, Hashable {
     /// The bytes of all texts.
     var byteCount: Int {
         [content.syncIdentifier, content.group, content.timeZone].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
-            + [content.metadata, content.local, content.payload, content.original].reduce(0) { $0 + ($1?.count ?? 0) }
+            + encoded.reduce(0) { $0 + $1.count }
     }
 
     /// What its columns of strings hold.
     var texts: [[UInt8]] {
         [content.syncIdentifier, content.group, content.timeZone].compactMap { $0.map { Array($0.utf8) } }
-            + [content.metadata, content.local, content.payload, content.original].compactMap(\.self)
+            + encoded
+    }
+
+    private var encoded: [[UInt8]] {
+        [content.metadata, content.local, content.payload, content.original, content.reversion].compactMap(\.self)
     }
 
     /// Whether there is more than a sync identifier.

@@ -131,7 +131,8 @@ public enum PayloadCoding {
     }
 }
 
-/// What an edit lies over, as bytes: start (8), end (8), quantity (1, double, unit), user entered (1), metadata, version (8).
+/// What an edit lies over, as bytes: start (8), end (8), quantity (1, double, unit), user entered (1), metadata, version (8), and a clock
+/// where there is one; a clock is time (8), replica (4).
 public enum OriginalCoding {
     public static func encode(_ original: Sample.Original?) -> [UInt8]? {
         guard let original else { return nil }
@@ -142,6 +143,7 @@ public enum OriginalCoding {
         writer.append(original.isUserEntered ? 1 : 0 as UInt8)
         MetadataCoding.write(original.metadata, to: &writer)
         writer.append(original.version)
+        if let clock = original.modified { ReversionCoding.write(clock, to: &writer) }
         return writer.bytes
     }
 
@@ -153,9 +155,40 @@ public enum OriginalCoding {
         let isUserEntered = try reader.read(UInt8.self) != 0
         let metadata = try MetadataCoding.read(&reader)
         let version = try reader.read(Int64.self)
+        // Those that were written before there were clocks have none.
+        let clock = reader.isAtEnd ? nil : try ReversionCoding.clock(&reader)
         guard reader.isAtEnd else { throw FormatError(.invalid, "original") }
         return Sample.Original(
             start: start, end: end, quantity: quantity, isUserEntered: isUserEntered, metadata: metadata,
-            version: version)
+            version: version, modified: clock)
+    }
+}
+
+/// That an edit was taken off an import, as bytes: version (8), time (8), replica (4).
+public enum ReversionCoding {
+    public static func encode(_ reversion: Sample.Reversion?) -> [UInt8]? {
+        guard let reversion else { return nil }
+        var writer = RecordWriter()
+        writer.append(reversion.version)
+        write(reversion.modified, to: &writer)
+        return writer.bytes
+    }
+
+    public static func decode(_ bytes: [UInt8]) throws(FormatError) -> Sample.Reversion {
+        var reader = RecordReader(fields: bytes.rawBytes)
+        let version = try reader.read(Int64.self)
+        let clock = try clock(&reader)
+        guard reader.isAtEnd else { throw FormatError(.invalid, "reversion") }
+        return Sample.Reversion(version: version, modified: clock)
+    }
+
+    fileprivate static func write(_ clock: ChangeClock, to writer: inout RecordWriter) {
+        writer.append(clock.time.nanoseconds)
+        writer.append(clock.replica)
+    }
+
+    fileprivate static func clock(_ reader: inout RecordReader) throws(FormatError) -> ChangeClock {
+        let time = Instant(nanoseconds: try reader.read(Int64.self))
+        return ChangeClock(time: time, replica: try reader.read(UInt32.self))
     }
 }

@@ -147,7 +147,7 @@ extension Snapshot {
         return DeletedSample(
             id: deletion.id, type: try type(deletion.type), source: source,
             syncIdentifier: tombstone?.syncIdentifier, version: tombstone?.version ?? 0,
-            modified: tombstone?.clock ?? ChangeClock(time: .distantPast, replica: 0), group: tombstone?.group)
+            modified: tombstone?.clock ?? .unknown, group: tombstone?.group)
     }
 
     /// Whether the feed tells of a deletion in its own place, and not by the removal of a mass operation.

@@ -31,9 +31,10 @@ package struct StoredSample {
         package var timeZone: String? { fields.content.timeZone }
         /// Metadata as it is stored: equal bytes are equal metadata.
         package var metadata: [UInt8]? { fields.content.metadata }
-        /// Whether there are local values, a workout or an original besides.
+        /// Whether there are local values, a workout, an original or a reversion besides.
         package var hasMore: Bool {
             fields.content.local != nil || fields.content.payload != nil || fields.content.original != nil
+                || fields.content.reversion != nil
         }
     }
 

@@ -32,7 +32,8 @@ extension WriteTransaction {
         guard deletion.version != 0 else { return false }
         witness(deletion.modified)
         guard let found = try liveRow(of: deletion) else { return try buryUnknown(deletion) }
-        guard (deletion.version, deletion.modified) >= (found.row.version, found.row.clock) else { return false }
+        let last = try lastChange(of: found)
+        guard (deletion.version, deletion.modified) >= (last.version, last.clock) else { return false }
         leaving.append(LeavingRow(found, version: deletion.version, clock: deletion.modified))
         return true
     }
@@ -75,7 +76,8 @@ extension WriteTransaction {
         guard let found = try snapshot.find(id) else { return false }
         return try whole { transaction in
             guard let live = try transaction.settled(found) else { return false }
-            try transaction.deleteRows([LeavingRow(live, version: max(version, live.row.version))])
+            let last = try transaction.lastChange(of: live).version
+            try transaction.deleteRows([LeavingRow(live, version: max(version, last))])
             return true
         }
     }
@@ -91,7 +93,8 @@ extension WriteTransaction {
             try transaction.indexingTogether { transaction in
                 for (sample, version) in deletions {
                     guard let found = gone.removeValue(forKey: sample.id) else { continue }
-                    try transaction.bury(LeavingRow(found, version: max(version, found.row.version)))
+                    try transaction.bury(
+                        LeavingRow(found, version: max(version, transaction.lastChange(of: found).version)))
                 }
             }
         }

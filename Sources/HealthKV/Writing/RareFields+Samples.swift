@@ -12,6 +12,7 @@ extension RareFields.Content {
         timeZone = sample.timeZone
         payload = PayloadCoding.encode(sample.workout)
         original = OriginalCoding.encode(sample.original)
+        reversion = ReversionCoding.encode(sample.reversion)
     }
 
     init(_ extras: SampleBatch.Extras) {
@@ -22,6 +23,7 @@ extension RareFields.Content {
         timeZone = extras.timeZone
         payload = PayloadCoding.encode(extras.workout)
         original = OriginalCoding.encode(extras.original)
+        reversion = ReversionCoding.encode(extras.reversion)
     }
 
     /// Gives a sample what stands here.
@@ -32,5 +34,6 @@ extension RareFields.Content {
         if let timeZone { sample.timeZone = timeZone }
         if let payload { sample.workout = try PayloadCoding.decode(payload) }
         if let original { sample.original = try OriginalCoding.decode(original) }
+        if let reversion { sample.reversion = try ReversionCoding.decode(reversion) }
     }
 }

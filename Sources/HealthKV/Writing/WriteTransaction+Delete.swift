@@ -65,9 +65,9 @@ extension WriteTransaction {
     /// What follows from a deletion once the row has left its chunk.
     mutating func bury(_ leaving: LeavingRow) throws {
         let (row, lane) = (leaving.found.row, leaving.found.lane)
-        let clock = leaving.clock ?? tick(over: row.clock)
+        let clock = try leaving.clock ?? tick(over: latestClock(of: leaving.found))
         var buried = row
-        buried.version = leaving.version ?? row.version
+        buried.version = try leaving.version ?? lastChange(of: leaving.found).version
         let ordinal = state.takeOrdinal()
         try bury(
             buried, lane, clock: clock, commit: commit, ordinal: ordinal, time: environment.now().nanoseconds)

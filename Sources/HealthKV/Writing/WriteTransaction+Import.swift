@@ -198,6 +198,7 @@ extension WriteTransaction {
                 (row.clockTime, row.clockReplica) = (modified.time.nanoseconds, modified.replica)
             }
             if let rare { try set(rare, &row) }
+            if let clock = rare?.original?.modified ?? rare?.reversion?.modified { witness(clock) }
             rows.append(row)
         }
         return rows

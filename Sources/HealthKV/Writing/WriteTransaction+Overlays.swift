@@ -26,29 +26,19 @@ extension WriteTransaction {
         return try save(edited)
     }
 
-    /// Takes the edit off an imported sample again. Answers false where none lies over it.
+    /// Takes the edit off an imported sample again: it is as it was imported last, with that version, and keeps its notes
+    /// (``Sample/local``). No older edit of another store comes back. Answers false where no edit lies over the sample.
     @discardableResult
     public mutating func removeOverlay(id: SampleID) throws -> Bool {
-        guard var sample = try sample(id: id), let original = sample.original else { return false }
-        (sample.start, sample.end, sample.quantity) = (original.start, original.end, original.quantity)
-        (sample.isUserEntered, sample.metadata) = (original.isUserEntered, original.metadata)
-        sample.original = nil
-        sample.version = Sample.version(after: max(sample.version, original.version))
-        sample.modified = nil
+        guard let held = try sample(id: id), held.original != nil else { return false }
         return try whole { transaction in
             guard let found = try transaction.settled(transaction.snapshot.find(id)) else { return false }
-            if sample.syncIdentifier != nil { try transaction.keepShownVersion(id, original.version) }
-            return try transaction.replaceSample(found, by: sample) == .replaced
-        }
-    }
-
-    /// The row's version says no longer which one was imported. Peers like a database of health go on from that.
-    private mutating func keepShownVersion(_ id: SampleID, _ version: Int64) throws {
-        for peer in try peers() where peer.queue?.takesImports == false {
-            guard try link(peer: peer.name, sample: id) == nil, try link(peer: peer.name, peerID: id) == nil else {
-                continue
-            }
-            try setLink(PeerLink(peer: peer.name, sample: id, peerID: id, version: version))
+            var sample = OverlaidImport(held).beneath
+            sample.local = held.local
+            sample.reversion = Sample.Reversion(
+                version: Sample.version(after: held.lastChange.version), modified: transaction.tick())
+            try transaction.replaceSample(found, by: sample)
+            return true
         }
     }
 
@@ -78,35 +68,76 @@ extension WriteTransaction {
         }
     }
 
-    /// An import of a sample over which an edit lies: it changes what lies beneath.
-    mutating func replaceBeneath(
-        _ found: FoundRow, _ held: Sample, _ original: Sample.Original, by sample: Sample
-    ) throws -> SaveOutcome {
-        if sample.version > 0, sample.version < original.version { return .older }
-        var beneath = Sample.Original(of: sample)
-        if sample.version == 0 { beneath.version = original.version }
-        var kept = sample
-        kept.takeOverlay(of: held)
-        (kept.id, kept.origin, kept.source, kept.original) = (held.id, held.origin, held.source, beneath)
-        kept.syncIdentifier = sample.syncIdentifier ?? held.syncIdentifier
-        (kept.version, kept.modified, kept.isShadowed) = (held.version, held.modified, held.isShadowed)
-        if bytes(kept) == bytes(held) { return .unchanged }
-        kept.version = Sample.version(after: held.version)
-        return try replaceSample(found, by: kept)
+    /// An import of a sample over which an edit lies, or lay: it changes what lies beneath.
+    mutating func replaceBeneath(_ found: FoundRow, _ held: Sample, by sample: Sample) throws -> SaveOutcome {
+        let overlaid = OverlaidImport(held)
+        let beneath = overlaid.beneath
+        var given = sample
+        (given.id, given.origin, given.local, given.reversion) = (held.id, held.origin, beneath.local, nil)
+        given.syncIdentifier = sample.syncIdentifier ?? beneath.syncIdentifier
+        if given.version > 0, given.version < beneath.version { return .older }
+        if given.version <= beneath.version {
+            if bytes(given) == bytes(beneath) { return .unchanged }
+            given.version = Sample.version(after: beneath.version)
+        }
+        given.modified = tick()
+        try replaceSample(found, by: overlaid.lying(over: given).sample)
+        return .replaced
     }
 
-    private mutating func replaceSample(_ found: FoundRow, by sample: Sample) throws -> SaveOutcome {
-        let type = try number(of: sample.type)
-        let row = try self.row(sample, clock: tick(), keepingDerivedID: found.row, type: type)
-        try replaceRow(found, by: row, type: type)
+    /// A record of another store, where an edit lies over the import here or there, or was taken off.
+    mutating func mergeOverlaid(_ found: FoundRow, _ held: Sample, _ sample: Sample) throws -> SaveOutcome {
+        var brought = sample
+        (brought.id, brought.origin, brought.version) = (held.id, held.origin, max(1, sample.version))
+        let merged = OverlaidImport(held).merged(with: OverlaidImport(brought)).sample
+        let (wanted, stored) = (record(merged), record(held))
+        if wanted == stored { return record(brought) == stored ? .unchanged : .older }
+        try replaceSample(found, by: merged)
         return .replaced
+    }
+
+    /// All that a sample says, but for what the store derives.
+    private func record(_ sample: Sample) -> [UInt8] {
+        var encoder = CanonicalEncoder()
+        encoder.encode(sample)
+        return encoder.bytes
+    }
+
+    private mutating func replaceSample(_ found: FoundRow, by sample: Sample) throws {
+        let type = try number(of: sample.type)
+        let row = try self.row(
+            sample, clock: sample.modified ?? tick(), keepingDerivedID: found.row, type: type)
+        try replaceRow(found, by: row, type: type)
+    }
+
+    /// The greatest version and clock of what makes up a row: what a deletion has to reach.
+    func lastChange(of found: FoundRow) throws -> (version: Int64, clock: ChangeClock) {
+        try overlaid(found)?.lastChange ?? (found.row.version, found.row.clock)
+    }
+
+    /// The latest clock of what makes up a row.
+    func latestClock(of found: FoundRow) throws -> ChangeClock {
+        try overlaid(found)?.clocks.max() ?? found.row.clock
+    }
+
+    /// The sample of a row with more than one version; `nil` for others, which need not be decoded.
+    private func overlaid(_ found: FoundRow) throws -> Sample? {
+        guard let rare = found.row.rare?.content, rare.original != nil || rare.reversion != nil else { return nil }
+        return try snapshot.sample(found.row, found.lane.type)
     }
 }
 
 extension Sample {
-    /// Takes over from another version what an edit may lay over an import.
-    fileprivate mutating func takeOverlay(of other: Sample) {
-        (start, end, quantity) = (other.start, other.end, other.quantity)
-        (isUserEntered, metadata, local) = (other.isUserEntered, other.metadata, other.local)
+    /// Becomes the next state of an import with an overlay, where the caller saves more than what was imported: an edit, which follows
+    /// one that was taken off, or something else in the place of an edit.
+    mutating func follow(_ held: Sample, _ clock: ChangeClock) {
+        if original != nil {
+            version = max(version, Sample.version(after: held.reversion?.version ?? 0))
+        } else if let beneath = held.original {
+            version = max(version, Sample.version(after: beneath.version))
+            reversion = Reversion(version: Sample.version(after: held.lastChange.version), modified: clock)
+        } else {
+            reversion = held.reversion
+        }
     }
 }

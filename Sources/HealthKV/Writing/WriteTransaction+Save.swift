@@ -57,7 +57,13 @@ extension WriteTransaction {
         var sample = sample
         if sample.source == .thisApp { sample.source = environment.source }
         try sample.validate()
-        if rule == .merge, let clock = sample.modified { witness(clock) }
+        if rule == .local {
+            // What is changed here gets a clock here.
+            sample.modified = nil
+        } else if let clock = sample.modified {
+            witness(clock)
+        }
+        if sample.hasRareFields { for clock in sample.clocks { witness(clock) } }
         let known = try match(sample)
         if let found = known.live { return try replace(found, by: sample, rule) }
         return try insert(sample, rule, mayBeDead: known.mayBeDead)
@@ -110,17 +116,16 @@ extension WriteTransaction {
 
     private mutating func replace(_ found: FoundRow, by sample: Sample, _ rule: StoreRule) throws -> SaveOutcome {
         let old = try snapshot.sample(found.row, found.lane.type)
-        if rule == .local, let original = old.original, sample.original == nil, sample.origin == .imported,
-            sample.type == old.type
-        {
-            return try replaceBeneath(found, old, original, by: sample)
+        if old.origin == .imported, sample.type == old.type, old.hasOverlay || sample.hasOverlay {
+            if rule == .merge { return try mergeOverlaid(found, old, sample) }
+            if sample.original == nil, sample.origin == .imported { return try replaceBeneath(found, old, by: sample) }
         }
         if rule == .local { try refuseTakenIdentifier(of: sample, insteadOf: old, found) }
         var sample = sample
         sample.id = old.id
         sample.origin = old.origin
         // Nothing lies beneath what was written here.
-        if old.origin == .authored, sample.original != nil { sample.original = nil }
+        if old.origin == .authored, sample.hasOverlay { (sample.original, sample.reversion) = (nil, nil) }
         if sample.syncIdentifier == nil {
             let own = old.origin == .authored ? old.id.description : nil
             sample.syncIdentifier = rule == .local ? old.syncIdentifier : own
@@ -134,9 +139,10 @@ extension WriteTransaction {
             if isEqual, sample.version <= old.version { return .unchanged }
             if sample.version <= old.version { sample.version = Sample.version(after: old.version) }
             clock = tick()
+            if old.hasOverlay || sample.hasOverlay { sample.follow(old, clock) }
         case .merge:
-            let given = sample.modified ?? ChangeClock(time: .distantPast, replica: 0)
-            let held = old.modified ?? ChangeClock(time: .distantPast, replica: 0)
+            let given = sample.modified ?? .unknown
+            let held = old.modified ?? .unknown
             let version = max(1, sample.version)
             if version == old.version, given == held, isEqual { return .unchanged }
             if isEqual, sample.modified == nil, version <= old.version { return .unchanged }
@@ -226,9 +232,9 @@ extension WriteTransaction {
     /// Whether a deletion stands against a sample: its version is not below the sample's. At an equal version only a
     /// merged record with a later clock lives again.
     private func vetoes(_ tombstone: Tombstone, _ sample: Sample, _ rule: StoreRule) -> Bool {
-        if sample.version != tombstone.version { return sample.version < tombstone.version }
-        guard rule == .merge, let clock = sample.modified else { return true }
-        return clock <= tombstone.clock
+        let last = sample.lastChange
+        if last.version != tombstone.version { return last.version < tombstone.version }
+        return rule == .local || last.clock <= tombstone.clock
     }
 
     /// A sample as a row of this commit.

@@ -243,6 +243,6 @@ extension DeletedSample {
         self.init(
             id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,
             version: max(1, sample.version),
-            modified: sample.modified ?? ChangeClock(time: .distantPast, replica: 0), group: sample.group)
+            modified: sample.modified ?? .unknown, group: sample.group)
     }
 }

@@ -102,8 +102,3 @@ extension Sample {
         return sent
     }
 }
-
-extension ChangeClock {
-    /// The clock of a version of which nobody knows when it was made.
-    fileprivate static let unknown = ChangeClock(time: .distantPast, replica: 0)
-}

@@ -130,7 +130,7 @@ extension PageApplier {
             {
                 let forgotten = DeletedSample(
                     id: id, type: feed, source: ownSource, syncIdentifier: text, version: 0,
-                    modified: ChangeClock(time: .distantPast, replica: 0))
+                    modified: .unknown)
                 try txn.raise(forgotten, to: version)
                 return try noteUnseen(id, deletion, in: &txn)
             }

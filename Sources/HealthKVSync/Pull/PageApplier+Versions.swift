@@ -12,7 +12,7 @@ extension PageApplier {
             let last = try txn.link(peer: peer, sample: held.id)?.shown, last < version,
             version < held.versionBeneath,
             // Another store may know of a newer version than the peer.
-            held.modified?.replica == txn.replica
+            held.replicaBeneath == txn.replica
         else { return }
         var sample = addition.sample
         (sample.origin, sample.version) = (.imported, held.versionBeneath)
@@ -72,19 +72,16 @@ extension PageApplier {
 
     /// Lays the edit back over an import that shows itself again.
     private mutating func layBack(_ id: SampleID, in txn: inout WriteTransaction) throws {
-        guard let kept = try presumedGone(id, in: &txn), kept.original != nil else { return }
-        try txn.overlay(id: id) { sample in
-            (sample.start, sample.end, sample.quantity) = (kept.start, kept.end, kept.quantity)
-            (sample.isUserEntered, sample.metadata) = (kept.isUserEntered, kept.metadata)
-            sample.local = kept.local
-        }
+        guard let kept = try presumedGone(id, in: &txn), kept.original != nil || kept.reversion != nil else { return }
+        // With its own version and clock: another store may have a newer edit.
+        try txn.merge(kept)
     }
 
     /// Forgets what the peer called a sample that it deleted, unless it may show a newer one that is not above what was held.
     func unlink(_ held: Sample, _ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         let known = try txn.link(peer: peer, sample: held.id)
         let last = max(1, deletion.version ?? known?.shown ?? .max)
-        if held.origin == .imported, held.syncIdentifier != nil, last < held.version {
+        if held.origin == .imported, held.syncIdentifier != nil, last < held.lastChange.version {
             try txn.setLink(PeerLink(peer: peer, sample: held.id, peerID: deletion.peerID, version: last))
         } else if let known {
             try txn.removeLink(known)
@@ -94,7 +91,7 @@ extension PageApplier {
     /// Whether another store brought a newer version than the peer has shown: that does not go with the peer's.
     func isNewerElsewhere(_ held: Sample, _ link: PeerLink, in txn: inout WriteTransaction) -> Bool {
         guard let shown = link.shown, held.origin == .imported else { return false }
-        return shown < held.versionBeneath && held.modified?.replica != txn.replica
+        return shown < held.versionBeneath && held.replicaBeneath != txn.replica
     }
 
     /// The live sample that has the sync identifier of one that another app wrote.
@@ -119,4 +116,7 @@ extension PageApplier {
 extension Sample {
     /// The version that the next import is compared with.
     var versionBeneath: Int64 { original?.version ?? version }
+
+    /// Which replica imported that version.
+    var replicaBeneath: UInt32? { (original == nil ? modified : original?.modified)?.replica }
 }

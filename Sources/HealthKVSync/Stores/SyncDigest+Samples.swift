@@ -15,6 +15,7 @@ extension SyncDigest {
         encoder.append(UInt64(sample.modified?.replica ?? 0))
         encoder.append(sample.origin == .authored ? 1 : 0 as UInt8)
         encoder.encodeContent(of: sample)
+        encoder.encodeOverlay(of: sample)
         count += 1
         sum &+= SyncDigest.word(encoder.bytes)
     }

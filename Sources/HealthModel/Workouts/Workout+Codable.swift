@@ -79,7 +79,9 @@ extension WorkoutActivity: Codable {
 }
 
 extension Sample.Original: Codable {
-    private enum Field: String, CodingKey { case start, end, value, unit, userEntered, metadata, syncVersion }
+    private enum Field: String, CodingKey {
+        case start, end, value, unit, userEntered, metadata, syncVersion, modified, replica
+    }
 
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Field.self)
@@ -89,6 +91,9 @@ extension Sample.Original: Codable {
             isUserEntered: try fields.decodeIfPresent(Bool.self, forKey: .userEntered) ?? false,
             metadata: try fields.decodeIfPresent([String: MetadataValue].self, forKey: .metadata) ?? [:],
             version: try fields.decodeIfPresent(Int64.self, forKey: .syncVersion) ?? 1)
+        if let time = try fields.decodeIfPresent(Instant.self, forKey: .modified) {
+            modified = ChangeClock(time: time, replica: try fields.decodeIfPresent(UInt32.self, forKey: .replica) ?? 0)
+        }
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -100,5 +105,26 @@ extension Sample.Original: Codable {
         if isUserEntered { try fields.encode(true, forKey: .userEntered) }
         if !metadata.isEmpty { try fields.encode(metadata, forKey: .metadata) }
         if version != 1 { try fields.encode(version, forKey: .syncVersion) }
+        try fields.encodeIfPresent(modified?.time, forKey: .modified)
+        try fields.encodeIfPresent(modified?.replica, forKey: .replica)
+    }
+}
+
+extension Sample.Reversion: Codable {
+    private enum Field: String, CodingKey { case syncVersion, modified, replica }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: Field.self)
+        let clock = ChangeClock(
+            time: try fields.decode(Instant.self, forKey: .modified),
+            replica: try fields.decodeIfPresent(UInt32.self, forKey: .replica) ?? 0)
+        self.init(version: try fields.decode(Int64.self, forKey: .syncVersion), modified: clock)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Field.self)
+        try fields.encode(version, forKey: .syncVersion)
+        try fields.encode(modified.time, forKey: .modified)
+        try fields.encode(modified.replica, forKey: .replica)
     }
 }

@@ -55,7 +55,7 @@ import TestSupport
             (.metadata, { $0.metadata = [1, 2] }), (.group, { $0.group = "meal" }),
             (.syncIdentifier, { $0.syncIdentifier = "w-1" }), (.local, { $0.local = [3] }),
             (.timeZone, { $0.timeZone = "Asia/Kathmandu" }), (.payload, { $0.payload = [4] }),
-            (.original, { $0.original = [5] }),
+            (.original, { $0.original = [5] }), (.reversion, { $0.reversion = [6] }),
         ]
         for (tag, set) in fields {
             var changed = rows

@@ -25,17 +25,27 @@ import TestSupport
     private var original: Sample.Original {
         Sample.Original(
             start: .earliest, end: .distantFuture, quantity: Quantity(5.5, try! HealthUnit(symbol: "mmol<180>/L")),
-            isUserEntered: true, metadata: ["k": .quantity(Quantity(1, .watt))], version: 7)
+            isUserEntered: true, metadata: ["k": .quantity(Quantity(1, .watt))], version: 7,
+            modified: ChangeClock(time: .distantPast, replica: .max))
     }
 
-    @Test("A workout and an original read back as they were, and equal ones are equal bytes")
+    private let reversion = Sample.Reversion(version: 9, modified: ChangeClock(time: .latest, replica: 3))
+
+    @Test("A workout, an original and a reversion read back as they were, and equal ones are equal bytes")
     func roundTrip() throws {
         let bytes = try #require(PayloadCoding.encode(workout))
         #expect(try PayloadCoding.decode(bytes) == workout)
         #expect(PayloadCoding.encode(try PayloadCoding.decode(bytes)) == bytes)
-        let other = try #require(OriginalCoding.encode(original))
-        #expect(try OriginalCoding.decode(other) == original)
+        var bare = original
+        bare.modified = nil
+        for original in [original, bare] {
+            let bytes = try #require(OriginalCoding.encode(original))
+            #expect(try OriginalCoding.decode(bytes) == original)
+        }
+        let taken = try #require(ReversionCoding.encode(reversion))
+        #expect(try ReversionCoding.decode(taken) == reversion)
         #expect(PayloadCoding.encode(nil) == nil && OriginalCoding.encode(nil) == nil)
+        #expect(ReversionCoding.encode(nil) == nil)
     }
 
     @Test("Bytes that are cut, changed or made up are refused or read, and never trap")
@@ -46,8 +56,13 @@ import TestSupport
         for length in payload.indices {
             #expect(throws: FormatError.self) { try PayloadCoding.decode(Array(payload[..<length])) }
         }
-        for length in beneath.indices {
+        // Without its clock it is whole: there was none once.
+        for length in beneath.indices where length != beneath.count - 12 {
             #expect(throws: FormatError.self) { try OriginalCoding.decode(Array(beneath[..<length])) }
+        }
+        let taken = ReversionCoding.encode(reversion)!
+        for length in taken.indices {
+            #expect(throws: FormatError.self) { try ReversionCoding.decode(Array(taken[..<length])) }
         }
         for _ in 0..<5_000 {
             var (bytes, others) = (payload, beneath)
@@ -57,6 +72,7 @@ import TestSupport
             }
             _ = try? PayloadCoding.decode(bytes)
             _ = try? OriginalCoding.decode(others)
+            _ = try? ReversionCoding.decode(others)
             _ = try? MetadataCoding.decode(others)
         }
     }
@@ -69,6 +85,6 @@ import TestSupport
         let bare = chunk.encode().details
         let value = try StoredValue(bare.rawBytes, table: .details)
         for tag in 23...25 { #expect(try value.column(UInt8(tag)) == nil) }
-        for tag in 28...31 { #expect(try value.column(UInt8(tag)) == nil) }
+        for tag in 28...32 { #expect(try value.column(UInt8(tag)) == nil) }
     }
 }

@@ -71,6 +71,7 @@ struct TestChunk {
         rare.timeZone = random.chance(0.05) ? "Asia/Kathmandu" : nil
         rare.payload = random.chance(0.05) ? [UInt8](repeating: 9, count: random.number(0..<900)) : nil
         rare.original = random.chance(0.05) ? [1, 2, 3] : nil
+        rare.reversion = random.chance(0.05) ? [4, 5] : nil
         row.rare = RareFields(rare)
         return row
     }

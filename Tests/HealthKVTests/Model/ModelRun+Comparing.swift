@@ -96,6 +96,9 @@ extension ModelRun {
         for (left, right) in zip(found, expected)
         where ReferenceModel.wholeBytes(left) != ReferenceModel.wholeBytes(right) {
             lines.append("  store \(left)\n  model \(right)")
+            for sample in [left, right] {
+                lines.append("  beneath \(sample.original as Any), taken off \(sample.reversion as Any)")
+            }
             break
         }
         throw Mismatch(lines.joined(separator: "\n"))

@@ -60,8 +60,11 @@ extension ModelRun {
             case .vetoed: report.vetoed += 1
             }
             if rule == .local, outcome == .inserted || outcome == .replaced { changed.append(id) }
-            // A later row may have brought a clock of its own for the same sample.
-            if rule == .merge, outcome == .inserted || outcome == .replaced { changed.removeAll { $0 == id } }
+            // A later row may have brought a clock of its own for the same sample; of an import with an edit it brings one of two.
+            let isOverlaid = model.live[id].map { $0.original != nil || $0.reversion != nil } ?? false
+            if rule == .merge, outcome == .inserted || outcome == .replaced, !isOverlaid {
+                changed.removeAll { $0 == id }
+            }
         }
         return changed
     }

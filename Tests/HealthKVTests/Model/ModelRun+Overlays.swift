@@ -38,7 +38,9 @@ extension ModelRun {
         let before = model.lastClock
         var sample = held.shared
         sample.local = held.local
-        sample.version = max(held.version, original.version) + 1
+        sample.reversion = Sample.Reversion(version: max(held.version, original.version) + 1, modified: soon)
+        // Of an import that brought no clock nobody knows when it came.
+        sample.modified = sample.modified ?? soon
         model.live[held.id] = sample
         try adopt(txn, [held.id], after: before)
     }

@@ -65,7 +65,11 @@ struct ReferenceModel {
     mutating func save(_ given: Sample, _ rule: Rule, clock: ChangeClock, now: Instant) -> (SaveOutcome, SampleID) {
         let (outcome, id) = store(given, rule, clock: clock)
         // What changes nothing need not be remembered, the clock neither.
-        if outcome == .inserted || outcome == .replaced, let read = given.modified { witness(read, now: now) }
+        if outcome == .inserted || outcome == .replaced {
+            for read in [rule == .merge ? given.modified : nil, given.original?.modified, given.reversion?.modified] {
+                if let read { witness(read, now: now) }
+            }
+        }
         return (outcome, id)
     }
 
@@ -74,12 +78,14 @@ struct ReferenceModel {
         sample.isShadowed = false
         if sample.source == .thisApp { sample.source = ownSource }
         guard let held = held(sample) else { return insert(sample, rule, clock: clock) }
-        if rule == .local, held.original != nil, given.original == nil, given.origin == .imported,
-            given.type == held.type
-        {
-            return (importBeneath(held, sample, clock: clock), held.id)
+        let isOverlaid = [held, given].contains { $0.original != nil || $0.reversion != nil }
+        if held.origin == .imported, given.type == held.type, isOverlaid {
+            if rule == .merge { return (mergeHalves(held, sample, clock: clock), held.id) }
+            if given.original == nil, given.origin == .imported {
+                return (importBeneath(held, sample, clock: clock), held.id)
+            }
         }
-        if held.origin == .authored { sample.original = nil }
+        if held.origin == .authored { (sample.original, sample.reversion) = (nil, nil) }
         sample.id = held.id
         sample.origin = held.origin
         if rule == .local, given.syncIdentifier == nil { sample.syncIdentifier = held.syncIdentifier }
@@ -91,6 +97,16 @@ struct ReferenceModel {
             if isEqual, sample.version <= held.version { return (.unchanged, held.id) }
             sample.version = sample.version > held.version ? sample.version : held.version + 1
             sample.modified = clock
+            if sample.original != nil, let taken = held.reversion {
+                sample.version = max(sample.version, taken.version + 1)
+            } else if sample.original == nil, let beneath = held.original {
+                // Something else stands in the place of an edit, which is gone for good.
+                sample.version = max(sample.version, beneath.version + 1)
+                sample.reversion = Sample.Reversion(
+                    version: max(held.version, beneath.version) + 1, modified: clock)
+            } else if sample.original == nil {
+                sample.reversion = held.reversion
+            }
         case .merge:
             sample.version = max(1, sample.version)
             if isEqual, sample.version <= held.version, sample.modified == nil { return (.unchanged, held.id) }
@@ -113,21 +129,121 @@ struct ReferenceModel {
 
     /// C7: an import of a sample that was edited here changes what lies beneath the edit.
     private mutating func importBeneath(_ held: Sample, _ given: Sample, clock: ChangeClock) -> SaveOutcome {
-        if given.version > 0, given.version < held.original!.version { return .older }
-        var changed = given
-        (changed.id, changed.origin, changed.source) = (held.id, held.origin, held.source)
-        (changed.version, changed.modified, changed.isShadowed) = (held.version, held.modified, held.isShadowed)
-        changed.syncIdentifier = given.syncIdentifier ?? held.syncIdentifier
-        // What an edit may lie over.
-        (changed.start, changed.end, changed.quantity) = (held.start, held.end, held.quantity)
-        (changed.isUserEntered, changed.metadata, changed.local) = (held.isUserEntered, held.metadata, held.local)
-        changed.original = Sample.Original(of: given)
-        if given.version == 0 { changed.original!.version = held.original!.version }
-        if ReferenceModel.bytes(changed) == ReferenceModel.bytes(held) { return .unchanged }
-        changed.version = held.version + 1
-        changed.modified = clock
-        live[held.id] = changed
+        let before = ReferenceModel.beneath(held)
+        var after = given
+        (after.id, after.origin, after.local, after.reversion) = (held.id, held.origin, before.local, nil)
+        after.syncIdentifier = given.syncIdentifier ?? held.syncIdentifier
+        if given.version > 0, given.version < before.version { return .older }
+        let isEqual = ReferenceModel.bytes(after) == ReferenceModel.bytes(before)
+        if isEqual, given.version <= before.version { return .unchanged }
+        after.version = given.version > before.version ? given.version : before.version + 1
+        after.modified = clock
+        live[held.id] = ReferenceModel.lay(held, over: after)
         return .replaced
+    }
+
+    /// C7: of two states of an import the newer import and the newer edit, each by its own version and clock.
+    private mutating func mergeHalves(_ held: Sample, _ given: Sample, clock: ChangeClock) -> SaveOutcome {
+        var brought = given
+        (brought.id, brought.origin, brought.version) = (held.id, held.origin, max(1, given.version))
+        let (ours, theirs) = (ReferenceModel.beneath(held), ReferenceModel.beneath(brought))
+        let beneath = ReferenceModel.importOrder(ours) < ReferenceModel.importOrder(theirs) ? theirs : ours
+        let over = ReferenceModel.isEditNewer(brought, than: held) ? brought : held
+        var merged = ReferenceModel.lay(over, over: beneath)
+        if ReferenceModel.wholeBytes(merged, ignoringShadow: true)
+            == ReferenceModel.wholeBytes(held, ignoringShadow: true)
+        {
+            let isSame =
+                ReferenceModel.wholeBytes(brought, ignoringShadow: true)
+                == ReferenceModel.wholeBytes(held, ignoringShadow: true)
+            return isSame ? .unchanged : .older
+        }
+        merged.modified = merged.modified ?? clock
+        live[held.id] = merged
+        return .replaced
+    }
+
+    /// What was imported, without what lies over it.
+    private static func beneath(_ sample: Sample) -> Sample {
+        guard sample.original != nil || sample.reversion != nil else { return sample }
+        var bare = sample
+        bare.local = [:]
+        bare.reversion = nil
+        if let original = sample.original {
+            (bare.start, bare.end, bare.quantity) = (original.start, original.end, original.quantity)
+            (bare.isUserEntered, bare.metadata) = (original.isUserEntered, original.metadata)
+            (bare.version, bare.modified, bare.original) = (original.version, original.modified, nil)
+        }
+        return bare
+    }
+
+    /// An import with the edit of another state over it, if that has one.
+    private static func lay(_ edited: Sample, over beneath: Sample) -> Sample {
+        var sample = beneath
+        if let reversion = edited.reversion { (sample.reversion, sample.local) = (reversion, edited.local) }
+        guard edited.original != nil else { return sample }
+        (sample.start, sample.end, sample.quantity) = (edited.start, edited.end, edited.quantity)
+        (sample.isUserEntered, sample.metadata, sample.local) = (edited.isUserEntered, edited.metadata, edited.local)
+        (sample.version, sample.modified) = (edited.version, edited.modified)
+        sample.original = Sample.Original(of: beneath)
+        return sample
+    }
+
+    /// What decides between two versions: version, clock, then bytes.
+    private struct Order: Comparable {
+        let version: Int64
+        let clock: ChangeClock
+        let bytes: [[UInt8]]
+
+        init(_ version: Int64, _ clock: ChangeClock?, _ bytes: [[UInt8]]) {
+            (self.version, self.bytes) = (version, bytes)
+            self.clock = clock ?? ChangeClock(time: .distantPast, replica: 0)
+        }
+
+        static func < (left: Order, right: Order) -> Bool {
+            let (one, other) = ((left.version, left.clock), (right.version, right.clock))
+            if one != other { return one < other }
+            guard let (mine, theirs) = zip(left.bytes, right.bytes).first(where: { $0 != $1 }) else { return false }
+            return mine.lexicographicallyPrecedes(theirs)
+        }
+    }
+
+    private static func importOrder(_ sample: Sample) -> Order {
+        var bare = sample
+        bare.local = [:]
+        var notes = CanonicalEncoder()
+        notes.encode(sample.local)
+        return Order(sample.version, sample.modified, [bytes(bare), notes.bytes])
+    }
+
+    /// `nil` where nothing lies over the sample, and nothing did.
+    private static func editOrder(_ sample: Sample) -> Order? {
+        var encoder = CanonicalEncoder()
+        if let reversion = sample.reversion {
+            encoder.encode(sample.local)
+            return Order(reversion.version, reversion.modified, [[1], encoder.bytes])
+        }
+        guard sample.original != nil else { return nil }
+        var bare = Sample(
+            sample.type, sample.quantity.value, sample.quantity.unit, from: sample.start, to: sample.end, id: sample.id,
+            isUserEntered: sample.isUserEntered, metadata: sample.metadata)
+        bare.local = sample.local
+        encoder.encodeContent(of: bare)
+        return Order(sample.version, sample.modified, [[0], encoder.bytes])
+    }
+
+    private static func isEditNewer(_ sample: Sample, than other: Sample) -> Bool {
+        guard let mine = editOrder(sample) else { return false }
+        return editOrder(other).map { $0 < mine } ?? true
+    }
+
+    /// The greatest version and clock of what makes up a sample.
+    static func last(_ sample: Sample) -> (version: Int64, clock: ChangeClock) {
+        let never = ChangeClock(time: .distantPast, replica: 0)
+        var all = [(sample.version, sample.modified ?? never)]
+        if let original = sample.original { all.append((original.version, original.modified ?? never)) }
+        if let reversion = sample.reversion { all.append((reversion.version, reversion.modified)) }
+        return all.max(by: <)!
     }
 
     private mutating func insert(_ given: Sample, _ rule: Rule, clock: ChangeClock) -> (SaveOutcome, SampleID) {
@@ -136,10 +252,11 @@ struct ReferenceModel {
         sample.syncIdentifier = ReferenceModel.syncIdentifier(of: sample)
         let key = ReferenceModel.syncKey(of: sample)
         for grave in [gravesByID[sample.id], key.flatMap { gravesBySync[$0] }] {
-            guard let grave, sample.version <= grave.version else { continue }
+            let last = ReferenceModel.last(sample)
+            guard let grave, last.version <= grave.version else { continue }
             // At an equal version the later change wins; a deletion wins a tie, and against what brings no clock.
-            let isLater = rule == .merge && sample.modified.map { grave.clock < $0 } ?? false
-            guard sample.version == grave.version, isLater else { return (.vetoed, sample.id) }
+            let isLater = rule == .merge && grave.clock < last.clock
+            guard last.version == grave.version, isLater else { return (.vetoed, sample.id) }
         }
         gravesByID[sample.id] = nil
         if let key { release(key) }

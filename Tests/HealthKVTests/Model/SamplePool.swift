@@ -66,9 +66,18 @@ struct SamplePool {
             var beneath = sample
             beneath.quantity = Quantity(value(&random), unit(type, &random))
             beneath.version = Int64(random.number(1..<4))
+            if random.chance(0.5) { beneath.modified = clock(&random) }
             sample.original = Sample.Original(of: beneath)
+        } else if random.chance(0.1) {
+            sample.reversion = Sample.Reversion(version: Int64(random.number(1..<5)), modified: clock(&random))
         }
         return fit(sample, &random)
+    }
+
+    /// The clock of a change that was made elsewhere, long ago.
+    private func clock(_ random: inout SeededGenerator) -> ChangeClock {
+        ChangeClock(
+            time: Instant(nanoseconds: Int64(random.number(1..<5))), replica: UInt32(random.number(1..<3)))
     }
 
     /// The sample without what its kind and origin cannot have.
@@ -79,7 +88,7 @@ struct SamplePool {
         // A workout whose end is not known says how long it has lasted.
         if sample.type == .workout, sample.isOpenEnded, sample.quantity.value.isNaN { sample.quantity.value = 60 }
         if sample.type != .workout { sample.workout = nil }
-        if sample.origin == .authored { sample.original = nil }
+        if sample.origin == .authored { (sample.original, sample.reversion) = (nil, nil) }
         if let unit = sample.original?.quantity.unit, let canonical = sample.type.canonicalUnit,
             !unit.isCompatible(with: canonical)
         {

@@ -74,23 +74,24 @@ import Testing
         }
     }
 
-    @Test("C7: when an edit is taken off, peers with databases of their own go on from the version that was imported")
+    @Test(
+        "C7: when an edit is taken off, the import has the version of its source again, and the store goes on from that"
+    )
     func shownVersion() throws {
         try withStore { store in
             try store.save(pulled)
             try store.write { txn in
-                for (name, takesImports) in [("health", false), ("server", true)] {
-                    let rule = QueueRule(types: nil, takesImports: takesImports)
-                    try txn.setPeer(
-                        RegisteredPeer(name: name, registered: .day(1), lastSeen: .day(1), queue: rule))
-                }
                 _ = try txn.overlay(id: pulled.id) { $0.quantity.value = 79 }
                 try txn.removeOverlay(id: pulled.id)
             }
-            #expect(try store.read { try $0.sample(id: pulled.id) }?.version == 5)
-            let link = PeerLink(peer: "health", sample: pulled.id, peerID: pulled.id, version: 3)
-            #expect(try store.read { try $0.link(peer: "health", sample: pulled.id) } == link)
-            #expect(try store.read { try $0.link(peer: "server", sample: pulled.id) } == nil)
+            let bare = try #require(try store.read { try $0.sample(id: pulled.id) })
+            #expect(bare.version == 3 && bare.reversion?.version == 5)
+            var newer = pulled
+            (newer.version, newer.quantity.value) = (4, 81)
+            #expect(try store.save(newer) == .replaced)
+            #expect(try store.write { try $0.overlay(id: pulled.id) { $0.quantity.value = 78 } } == .replaced)
+            let edited = try #require(try store.read { try $0.sample(id: pulled.id) })
+            #expect(edited.version == 6 && edited.reversion == nil && edited.original?.version == 4)
         }
     }
 

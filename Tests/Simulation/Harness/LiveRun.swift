@@ -10,13 +10,17 @@ struct LiveRun {
     private let seconds: Double
     private let plant: Plant?
     private let traces: Bool
-    /// How long it may take to come to rest.
-    private let patience: Duration
+    /// How long it may take to come to rest, by the world's clock.
+    private let patience: Double
 
     /// How much faster the world's clock goes than the machine's: retries and leases are waited for.
     private static let pace = 20.0
-    /// How long nothing may happen before it counts as rest, and then must not.
-    private static let rest = Duration.seconds(3)
+    /// The most that the world's clock advances at once: where the machine is busy with other things, time goes on as slowly as the engines
+    /// do, so that nothing is taken for rest that only waits for a processor.
+    private static let longestTick = 0.02
+    /// For how long, by the world's clock, nothing may happen before it counts as rest, and then must not: longer than a lease, and than the
+    /// first retries.
+    private static let rest = 90.0
 
     init(_ arguments: Arguments) throws {
         scratch = try arguments.text("scratch")
@@ -24,7 +28,7 @@ struct LiveRun {
         seconds = Double(try arguments.number("seconds", default: 20))
         plant = Plant(rawValue: arguments.text("plant", default: ""))
         traces = arguments.has("trace")
-        patience = .seconds(Int(try arguments.number("patience", default: 90)))
+        patience = Double(try arguments.number("patience", default: 90)) * LiveRun.pace
     }
 
     func run() async throws {
@@ -38,7 +42,7 @@ struct LiveRun {
             while !Task.isCancelled {
                 try await Task.sleep(for: .milliseconds(5))
                 let now = ContinuousClock.now
-                clock.advance(by: (now - last) / .seconds(1) * LiveRun.pace)
+                clock.advance(by: min((now - last) / .seconds(1), LiveRun.longestTick) * LiveRun.pace)
                 last = now
             }
         }
@@ -73,22 +77,32 @@ struct LiveRun {
 
     /// Waits until nothing happens any more, and judges what is left and whether it stays so.
     private func atRest(_ world: World) async throws -> [String] {
-        let limit = ContinuousClock.now + patience
-        var (last, since) = (try world.traffic(), ContinuousClock.now)
-        while ContinuousClock.now - since < LiveRun.rest {
-            if ContinuousClock.now > limit { throw Finding("it does not come to rest") }
+        let limit = world.clock.now.addingTimeInterval(patience)
+        var (last, since) = (try world.traffic(), world.clock.now)
+        while world.clock.now < since.addingTimeInterval(LiveRun.rest) {
+            if world.clock.now > limit { throw Finding("it does not come to rest") }
             try await Task.sleep(for: .milliseconds(100))
             world.cloud?.sync()
             let now = try world.traffic()
-            if now != last { (last, since) = (now, ContinuousClock.now) }
+            if now != last { (last, since) = (now, world.clock.now) }
         }
         let findings = try world.findings()
-        try await Task.sleep(for: LiveRun.rest)
+        note(findings, world)
+        let end = world.clock.now.addingTimeInterval(LiveRun.rest)
+        while world.clock.now < end { try await Task.sleep(for: .milliseconds(100)) }
         let after = try world.traffic()
         if after == last { return findings }
         return findings + [
             "at rest there were \(after.commits - last.commits) commits and \(after.saves - last.saves) saves"
         ]
+    }
+
+    /// Notes where each sample stands that a finding names.
+    private func note(_ findings: [String], _ world: World) {
+        for id in world.ledger.ids where findings.contains(where: { $0.contains(id.description) }) {
+            world.note("\(id) in the end, with \(world.ledger.entries[id]!.acts.suffix(4)):")
+            world.watch(id)
+        }
     }
 }
 

@@ -140,7 +140,7 @@ final class World {
     func forgetEngines() { for site in sites { site.engine = nil } }
 
     func note(_ text: @autoclosure () -> String) {
-        trace.append(text())
+        trace.append(isLive ? "\(Int(clock.now.timeIntervalSinceReferenceDate)) \(text())" : text())
         guard let id = watched else { return }
         watched = nil
         watch(id)

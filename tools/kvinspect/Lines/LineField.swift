@@ -1,7 +1,7 @@
 /// The fields that a line may have. A field that is not among them is refused, so that a slip of the pen is not lost in silence.
 enum LineField: Int, CaseIterable {
     case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin, userEntered
-    case shadowed, count, multiplicity, device, metadata, group, timeZone, local, workout, original
+    case shadowed, count, multiplicity, device, metadata, group, timeZone, local, workout, original, reversion
     /// The name of a category's value, which `scan` prints beside the value itself.
     case `case`
     /// What concerns the whole dump: on its first line, or alone on a line.

@@ -190,8 +190,7 @@ struct LineReader {
             row.state = try scanner.state()
             row.isState = true
         case .syncIdentifier, .syncVersion, .count, .multiplicity, .device, .metadata, .group, .timeZone, .local,
-            .workout,
-            .original:
+            .workout, .original, .reversion:
             row.hasExtras = true
             try readExtra(field, into: &row.extras, &scanner)
         }
@@ -211,6 +210,7 @@ struct LineReader {
         case .local: extras.local = try scanner.metadata(in: zone)
         case .workout: extras.workout = try scanner.decoded(Workout.self)
         case .original: extras.original = try scanner.decoded(Sample.Original.self)
+        case .reversion: extras.reversion = try scanner.decoded(Sample.Reversion.self)
         default: extras.group = try scanner.string()
         }
     }
@@ -284,6 +284,7 @@ struct LineReader {
             group: extras.group)
         (probe.timeZone, probe.local) = (extras.timeZone, extras.local)
         (probe.workout, probe.original) = (extras.workout, extras.original)
+        if let reversion = extras.reversion { probe.reversion = reversion }
         probe.count = extras.count
         probe.multiplicity = extras.multiplicity
         try validate(probe)

@@ -19,7 +19,7 @@ struct SampleRecord: JSONRecord {
     static let columns = [
         "id", "type", "start", "end", "value", "unit", "source", "syncIdentifier", "syncVersion", "modified", "origin",
         "userEntered", "shadowed", "count", "device", "metadata", "group", "timeZone", "local", "workout", "original",
-        "case",
+        "reversion", "case",
     ]
 
     func write(to sink: inout some JSONSink) {
@@ -81,6 +81,7 @@ struct SampleRecord: JSONRecord {
             WorkoutRecord(workout: workout, zone: zone).write(to: &sink)
         }
         if let original = sample.original { write(original, to: &sink) }
+        if let reversion = sample.reversion { write(reversion, to: &sink) }
     }
 
     private var zone: Zone {
@@ -133,7 +134,21 @@ struct SampleRecord: JSONRecord {
         if original.isUserEntered { sink.field("userEntered", true) }
         if !original.metadata.isEmpty { write(original.metadata, "metadata", to: &sink) }
         if original.version != 1 { sink.field("syncVersion", original.version) }
+        if let clock = original.modified { write(clock, to: &sink) }
         sink.endObject()
+    }
+
+    private func write(_ reversion: Sample.Reversion, to sink: inout some JSONSink) {
+        sink.key("reversion")
+        sink.beginObject()
+        sink.field("syncVersion", reversion.version)
+        write(reversion.modified, to: &sink)
+        sink.endObject()
+    }
+
+    private func write(_ clock: ChangeClock, to sink: inout some JSONSink) {
+        sink.field("modified", clock.time, in: zone)
+        sink.field("replica", Int64(clock.replica))
     }
 }
 
