@@ -68,6 +68,46 @@ struct DeferredDeletionTests {
         try bench.finish()
     }
 
+    @Test(
+        "C22: a deletion that waits is void once a later page shows the sample again, be it this app's or another's",
+        arguments: [1, 1_000], [true, false])
+    func broughtBack(block: Int, isOwn: Bool) async throws {
+        let health = MemoryHealth()
+        let gone = Mutex<MemoryHealth.Entry?>(nil)
+        let plan = SyncPlan(types: [.stepCount: TypePlan(.both)])
+        let bench = try Bench(plan, health: health, clock: ManualClock()) { options in
+            (options.pageSize, options.deferredBlock) = (2, block)
+            options.atStep = { reached in
+                // Two devices save one version, and their clouds settle on the one that was there first.
+                guard reached == .pageCommitted, let entry = gone.withLock({ $0.take() }) else { return }
+                health.bringBack(entry)
+            }
+        }
+        try await bench.engine.enable(bench.peer)
+        var sample = steps(10, 0..<1, bench)
+        if isOwn {
+            (sample.origin, sample.source) = (.authored, .thisApp)
+            let own = sample
+            try bench.write { _ = try $0.save(own) }
+        } else {
+            health.save(sample)
+        }
+        for _ in 0..<2 { try await bench.sync() }
+        let entry = try #require(health.live.first)
+        health.delete(entry.sample.id)
+        for minute in 1..<4 { health.save(steps(10, minute..<minute + 1, bench)) }
+        gone.withLock { $0 = entry }
+        for _ in 0..<2 { try await bench.sync() }
+        #expect(gone.withLock { $0 == nil })
+        #expect(try bench.store.read { try $0.samples(of: .stepCount).count } == 4)
+        #expect(health.live.count == 4)
+        // It goes when it is deleted at last.
+        health.delete(entry.sample.id)
+        try await bench.sync()
+        #expect(try bench.store.read { try $0.samples(of: .stepCount).count } == 3)
+        try bench.finish()
+    }
+
     @Test("Until all of them are applied the type is held back, and disconnecting forgets them") func heldBack()
         async throws
     {

@@ -89,7 +89,12 @@ import Testing
         try await bench.store.save([meal()])
         let saved = try await bench.changes(of: food).addedSamples
         #expect((saved.first as? HKCorrelation)?.objects.count == 2)
+        // Whoever observes a type hears of what goes with a correlation (A14).
+        let calls = types.map { _ in Calls() }
+        for (call, type) in zip(calls, types) { bench.store.execute(call.query([type])) }
+        let before = calls.map(\.count)
         try await bench.store.delete(saved)
+        #expect(zip(calls, before).map { $0.count - $1 } == (takesMembers ? [1, 1] : [0, 0]))
         #expect(bench.device.contents(of: types[0].identifier).count == (takesMembers ? 0 : 1))
         let misuse = await SimulatedMisuse.recording {
             try? await bench.store.requestAuthorization(toShare: [], read: [food])

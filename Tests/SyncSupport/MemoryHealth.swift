@@ -61,6 +61,14 @@ package final class MemoryHealth: Sendable {
     /// A sample goes, and the feed does not tell: its deletion was purged.
     package func forget(_ id: SampleID) { state.withLock { _ = $0.live.removeValue(forKey: id) } }
 
+    /// A cloud brings a sample again that is gone, under the name that it had.
+    package func bringBack(_ entry: Entry) {
+        state.withLock { state in
+            state.live[entry.sample.id] = entry
+            state.events.append(.added(entry.sample.id))
+        }
+    }
+
     /// A sample that could not be seen for a while shows itself again.
     package func restore(_ id: SampleID, _ sample: Sample, app: String = "scale") {
         state.withLock { state in

@@ -37,6 +37,27 @@ extension PageApplier {
         (state.blocks, state.deferred) = (blocks, [])
     }
 
+    /// Drops the deletions that wait of what the peer shows now: a cloud may bring back what another version took the place of, under the
+    /// name that it had. The end of the feed would take it for deleted by its user.
+    mutating func withdraw(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
+        guard !state.deferred.isEmpty || state.blocks != nil else { return }
+        let shown = Set(additions.map(\.peerID))
+        state.deferred.removeAll { shown.contains($0.peerID) }
+        guard let blocks = state.blocks else { return }
+        // Only what may have been replaced, or is held, has a deletion that waits.
+        let mayWait = try additions.contains { addition in
+            try addition.sample.syncIdentifier != nil || txn.link(peer: peer, peerID: addition.peerID) != nil
+                || txn.sample(id: addition.peerID) != nil
+        }
+        guard mayWait else { return }
+        for block in blocks.first..<blocks.next {
+            let name = EngineNotes.deferred(peer, feed, block)
+            let waiting = try EngineNotes.decode(txn.syncNote(name), as: [DeferredDeletion].self) ?? []
+            let left = waiting.filter { !shown.contains($0.peerID) }
+            if left.count < waiting.count { try txn.setSyncNote(name, try EngineNotes.encode(left)) }
+        }
+    }
+
     /// Applies the first block. The feed is read to its end once none is left.
     mutating func applyBlock(in txn: inout WriteTransaction) throws {
         guard var blocks = state.blocks else { return }

@@ -57,6 +57,7 @@ struct PageApplier: Sendable {
     mutating func applySamples(
         _ additions: [PulledSample], isNews: Bool = false, in txn: inout WriteTransaction
     ) throws {
+        try withdraw(additions, in: &txn)
         var foreign: [PulledSample] = []
         // Most pages are of one type.
         var last: (type: SampleType, pulls: Bool)?

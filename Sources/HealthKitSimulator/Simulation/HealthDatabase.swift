@@ -43,7 +43,7 @@ struct HealthDatabase: Sendable {
                 }
                 insert(&record)
                 takePlace(of: older.uuid, by: record.uuid)
-                remove(older.uuid, isReplaced: true)
+                changed.formUnion(remove(older.uuid, isReplaced: true))
             } else {
                 insert(&record)
             }
@@ -88,12 +88,13 @@ struct HealthDatabase: Sendable {
     /// The type of an object; there are few types and many objects.
     private func table(of uuid: UUID) -> String? { tables.first { $0.value.has(uuid) }?.key }
 
-    /// Deletes an object, where there is one. Answers its type.
+    /// Deletes an object, where there is one. Answers its type, and those of members that go with it.
     @discardableResult
-    mutating func remove(_ uuid: UUID, at date: Date = .distantPast, isReplaced: Bool = false) -> String? {
-        guard let type = table(of: uuid) else { return nil }
+    mutating func remove(_ uuid: UUID, at date: Date = .distantPast, isReplaced: Bool = false) -> Set<String> {
+        guard let type = table(of: uuid) else { return [] }
+        var types: Set<String> = [type]
         sequence += 1
-        guard let removed = tables[type]?.remove(uuid, sequence: sequence, at: date) else { return nil }
+        guard let removed = tables[type]?.remove(uuid, sequence: sequence, at: date) else { return [] }
         // Whoever takes the replacement removes what it replaces himself.
         if !isReplaced { journal?.append(.deleted(removed)) }
         if let owner = owners.removeValue(forKey: uuid), let record = record(owner) {
@@ -102,10 +103,10 @@ struct HealthDatabase: Sendable {
         for member in removed.content.members ?? [] {
             owners[member] = nil
             if case .correlation = removed.content, options.deletingCorrelationDeletesMembers {
-                remove(member, at: date)
+                types.formUnion(remove(member, at: date))
             }
         }
-        return type
+        return types
     }
 
     /// Tells of the deletion of an object that never was here.

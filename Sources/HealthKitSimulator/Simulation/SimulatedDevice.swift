@@ -198,7 +198,7 @@ extension SimulatedDevice.State {
 
     mutating func remove(_ uuids: [UUID], at date: Date) {
         var types = Set<String>()
-        for uuid in uuids { if let type = database.remove(uuid, at: date) { types.insert(type) } }
+        for uuid in uuids { types.formUnion(database.remove(uuid, at: date)) }
         observers.noteNews(of: types, at: date)
     }
 }
