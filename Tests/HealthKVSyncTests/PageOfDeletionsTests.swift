@@ -7,6 +7,8 @@ import Testing
 @Suite("Deletions of a page")
 struct PageOfDeletionsTests {
     private static let ids = (0..<40).map { SampleID(high: UInt64($0 + 1) << 32 | 0x4000, low: 1 << 63) }
+    /// What the peer calls samples of this app: no sample of others has such a name.
+    private static let namesOfOwn = (0..<10).map { SampleID(high: UInt64($0 + 100) << 32 | 0x4000, low: 1 << 63) }
     private static let peers = ["health", "other"]
 
     private func makeStore(_ clock: ManualClock) throws -> SampleStore {
@@ -35,7 +37,7 @@ struct PageOfDeletionsTests {
     }
 
     private func deletion(_ own: [SampleID], _ random: inout SeededGenerator) -> PulledDeletion {
-        let id = random.chance(0.85) ? random.pick(Self.ids) : SampleID(using: &random)
+        let id = random.chance(0.85) ? random.pick(Self.ids + Self.namesOfOwn) : SampleID(using: &random)
         guard random.chance(0.4) else { return PulledDeletion(peerID: id) }
         let text =
             random.chance(0.5) && !own.isEmpty ? random.pick(own).description : "scale-\(random.number(0..<15))"
@@ -68,9 +70,11 @@ struct PageOfDeletionsTests {
             try txn.setLink(
                 PeerLink(peer: "health", sample: id, peerID: Self.ids[draw(40)], version: Int64(draw(4)) - 3))
         case 2:
+            let name = Self.namesOfOwn[draw(Self.namesOfOwn.count)]
             try txn.setLink(
                 PeerLink(
-                    peer: "health", sample: own[draw(own.count)], peerID: id, version: 1, isProvisional: draw(2) == 0))
+                    peer: "health", sample: own[draw(own.count)], peerID: name, version: 1, isProvisional: draw(2) == 0)
+            )
         case 3: try txn.delete(id: own[draw(own.count)])
         case 4:
             if var edit = try txn.sample(id: own[draw(own.count)]) {

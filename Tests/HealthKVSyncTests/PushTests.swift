@@ -320,4 +320,31 @@ struct PushTests {
 
 private final class GroupSizes: Sendable {
     let all = Mutex<[Int]>([])
+
+    @Test(
+        "What may have been sent and was deleted there does not come back, whether its feed fails or was not asked for",
+        arguments: [true, false])
+    func deletedUnanswered(fails: Bool) async throws {
+        let trial = try BadAnswerTrial()
+        try await trial.engine.enable(trial.bench.peer)
+        let sample = try trial.bench.save(72)
+        trial.peer.set { $0.outcomes = { _ in [] } }
+        try await trial.sync()
+        #expect(try trial.bench.pending.map(\.isSent) == [true])
+        trial.peer.set { $0.outcomes = nil }
+        let held = try #require(trial.bench.health.live.first)
+        trial.bench.health.delete(held.sample.id)
+        if fails { trial.bench.health.set(failure: { _ in PeerError(.transient, "busy") }) }
+        trial.bench.clock.advance(seconds: 3_600)
+        let request = PassRequest(pulls: fails)
+        _ = try await trial.engine.session("health").inTurn { try await $0.pass(request) }
+        #expect(trial.bench.held.isEmpty)
+        trial.bench.health.set(failure: nil)
+        trial.bench.clock.advance(seconds: 3_600)
+        try await trial.sync()
+        #expect(trial.bench.held.isEmpty)
+        #expect(try trial.bench.store.read { try $0.sample(id: sample.id) } == nil)
+        #expect(try trial.bench.pending.isEmpty)
+        try trial.bench.finish()
+    }
 }

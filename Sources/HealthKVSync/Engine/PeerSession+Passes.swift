@@ -58,7 +58,11 @@ extension PeerSession {
                 if request.isUrgent, pulls.isWhole { report.pulled += try await probe(feeds) }
             }
             report.pulled += try await settleRetirement(after: pulls)
-            if request.pushes { report.pushed += try await push(request, isBlind: isLocked || pulls.isLocked) }
+            if request.pushes {
+                let done = try await push(request, FeedsSeen(isBlind: isLocked || pulls.isLocked, read: pulls.read))
+                report.pushed += done.pushed
+                report.pulled += done.pulled
+            }
             try await dropAcknowledged()
             if request.pulls, request.pushes { report.pulled += try await checkSome(isLocked || pulls.isLocked) }
             report.issue = try standingIssue(pulls.isLocked)

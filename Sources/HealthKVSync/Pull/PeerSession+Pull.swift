@@ -7,6 +7,8 @@ struct PullOutcome: Sendable {
     var isLocked = false
     /// Whether something was pulled, and nothing of it failed.
     var isWhole = false
+    /// The feeds that were read to their ends, and those that may not be read.
+    var read: Set<SampleType> = []
     /// Whether the feed went on from a place in it, without a gap.
     var isContinuous = false
 }
@@ -49,6 +51,7 @@ extension PeerSession {
             do {
                 outcome.report += try await pull(type)
                 try await forgetFailure(type)
+                outcome.read.insert(type)
             } catch let error as PeerError {
                 // A query that was cancelled did not fail.
                 try Task.checkCancellation()
@@ -61,6 +64,7 @@ extension PeerSession {
                 case .unavailable, .restricted, .wentBackwards: throw error
                 default:
                     if peer.traits.hasOneFeed { throw error }
+                    if error.code == .notDetermined || error.code == .unauthorized { outcome.read.insert(type) }
                     try await noteFailure(type, error)
                 }
             }

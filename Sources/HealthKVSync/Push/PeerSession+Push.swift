@@ -1,22 +1,35 @@
 import HealthKV
 
 extension PeerSession {
-    /// Sends what waits for the peer, which shows nothing while its device is locked.
-    func push(_ request: PassRequest, isBlind: Bool) async throws -> PushReport {
-        var report = PushReport()
+    /// Sends what waits for the peer. What may have been sent before is sent again only where its feed was read, and so the feeds of such
+    /// operations are read first.
+    func push(_ request: PassRequest, _ seen: FeedsSeen) async throws -> (pushed: PushReport, pulled: PullReport) {
+        var (report, unread) = try await pushQueue(request, seen)
+        guard !unread.isEmpty, !seen.isBlind else { return (report, PullReport()) }
+        let pulls = try await pullAll(feeds.filter { $0 == .every || unread.contains($0) }.sorted())
+        let now = FeedsSeen(isBlind: pulls.isLocked, read: seen.read.union(pulls.read))
+        report += try await pushQueue(request, now).report
+        return (report, pulls.report)
+    }
+
+    private func pushQueue(
+        _ request: PassRequest, _ seen: FeedsSeen
+    ) async throws -> (report: PushReport, unread: Set<SampleType>) {
+        var (report, unread) = (PushReport(), Set<SampleType>())
         if peer.traits.keepsRecords { report += try await pushFeed() }
         try await exportEarlier()
         var place: UInt64 = 0
         while true {
             try Task.checkCancellation()
-            let batch = try await nextBatch(after: place, request, isBlind: isBlind)
+            let batch = try await nextBatch(after: place, request, seen)
+            unread.formUnion(batch.unread)
             if !batch.isEmpty { report += try await send(batch) }
             if batch.isAtEnd { break }
             place = batch.last
         }
         try await settleNextTries()
         try await acknowledgeQueue()
-        return report
+        return (report, unread)
     }
 
     /// What was due and is done leaves long queues with times that are too early: then each commit would look through them again.
@@ -30,12 +43,12 @@ extension PeerSession {
     }
 
     private func nextBatch(
-        after place: UInt64, _ request: PassRequest, isBlind: Bool
+        after place: UInt64, _ request: PassRequest, _ seen: FeedsSeen
     ) async throws -> PushBatch {
         let (name, plan) = (name, plan)
         let conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
-            ungranted: try ungrantedTypes(), isBlind: isBlind, keepsRecords: peer.traits.keepsRecords,
+            ungranted: try ungrantedTypes(), seen: seen, keepsRecords: peer.traits.keepsRecords,
             limit: options.pushSize, longestDelay: options.longestDelay)
         var batch = PushBatch(after: place)
         try store.read { txn in try batch.collect(name, conditions, in: txn) }

@@ -1,5 +1,13 @@
 import HealthKV
 
+/// What a pass has read of its peer before it sends.
+struct FeedsSeen: Sendable {
+    /// Whether the peer shows nothing, because its device is locked.
+    var isBlind = false
+    /// The feeds that were read to their ends, and those that may not be read.
+    var read: Set<SampleType> = []
+}
+
 /// Operations of a queue that go to the peer together.
 struct PushBatch: Sendable {
     /// As they stand in the queue, beside what is sent.
@@ -10,6 +18,8 @@ struct PushBatch: Sendable {
     var blocked: [PendingOperation] = []
     /// Samples that the peer holds, and that are to be sent again under a greater number: a member of their group comes late.
     var completed: [SampleID] = []
+    /// Types whose feeds are to be read before what may have been sent before is sent again.
+    var unread: Set<SampleType> = []
     /// The last place of the queue that was looked at.
     var last: UInt64
     /// Whether the end of the queue was reached.
@@ -33,9 +43,8 @@ struct PushBatch: Sendable {
         var held: Set<SampleType>
         /// Types that the user is known not to let be written.
         var ungranted: Set<SampleType>
-        /// Whether the peer shows nothing: what may have been sent before is not sent again then. The user may have deleted it there, which
-        /// the feed will tell.
-        var isBlind: Bool
+        /// What was read of the peer.
+        var seen: FeedsSeen
         /// Whether the peer takes samples as they are, with their own versions.
         var keepsRecords: Bool
         var limit: Int
@@ -85,10 +94,9 @@ struct PushBatch: Sendable {
             return
         }
         guard conditions.pushes(sample.type) else { return idle.append(operation) }
-        guard !block(operation, sample.type, conditions), conditions.allows(sample.type),
-            !(conditions.isBlind && operation.isSent)
-        else { return }
+        guard !block(operation, sample.type, conditions), conditions.allows(sample.type) else { return }
         let group = try sample.group.map { try txn.samples(group: $0, source: sample.source.identity) } ?? []
+        guard try mayGoAgain(operation, sample, group, peer, conditions, in: txn) else { return }
         if !conditions.keepsRecords { sample = sample.numbered(operation.version) }
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
         let sent = PushOperation(
@@ -103,13 +111,30 @@ struct PushBatch: Sendable {
             try add(other, peer, conditions, in: txn)
         }
         // What could not go with its group, and may now, completes it.
-        guard operation.accessType != nil, operation.attempts == 0, link == nil, !conditions.isBlind else { return }
+        guard operation.accessType != nil, operation.attempts == 0, link == nil, !conditions.seen.isBlind else {
+            return
+        }
         for mate in group where mate.id != sample.id && conditions.allows(mate.type) {
             guard !conditions.ungranted.contains(mate.type), try txn.pending(peer: peer, sample: mate.id) == nil,
                 try txn.link(peer: peer, sample: mate.id) != nil
             else { continue }
             completed.append(mate.id)
         }
+    }
+
+    /// Whether a sample may go though it, or one that goes with it, may have been sent before. The user may have deleted it there since:
+    /// only a feed that was read to its end tells.
+    private mutating func mayGoAgain(
+        _ operation: PendingOperation, _ sample: Sample, _ group: [Sample], _ peer: String, _ conditions: Conditions,
+        in txn: borrowing ReadTransaction
+    ) throws -> Bool {
+        var unread: Set<SampleType> = []
+        if operation.isSent, !conditions.hasRead(sample.type) { unread.insert(sample.type) }
+        for mate in group where mate.id != sample.id && !conditions.hasRead(mate.type) {
+            if try txn.pending(peer: peer, sample: mate.id)?.isSent == true { unread.insert(mate.type) }
+        }
+        self.unread.formUnion(unread)
+        return unread.isEmpty
     }
 
     /// Takes an operation out of the way that lacks access. Returns `true` if it does.
@@ -149,6 +174,11 @@ extension PushBatch.Conditions {
     fileprivate func isDue(_ operation: PendingOperation) -> Bool {
         guard operation.state != .quarantined, operation.nextTry < .distantFuture else { return false }
         return isUrgent || operation.nextTry.isDue(at: now, longest: longestDelay)
+    }
+
+    /// Whether all is known that the peer tells of a type. Of what is only sent it tells nothing, and records say themselves which is newer.
+    fileprivate func hasRead(_ type: SampleType) -> Bool {
+        keepsRecords || !seen.isBlind && (seen.read.holds(type) || plan.plan(of: type)?.pulls != true)
     }
 
     fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }
