@@ -168,7 +168,7 @@ struct PageOfDeletionsTests {
     /// A page as it is applied where each deletion is carried out before the next is looked at.
     private func singly(_ page: PullPage, _ applier: inout PageApplier, in txn: inout WriteTransaction) throws {
         try txn.receiving(from: "health") { txn in
-            try applier.applySamples(page.additions, isNews: applier.state.isPastBaseline == true, in: &txn)
+            try applier.applySamples(page.additions, isFed: true, in: &txn)
             let waiting = applier.state.deferred
             if page.isDrained { applier.state.deferred = [] }
             for deletion in page.deletions {

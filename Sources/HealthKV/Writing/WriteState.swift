@@ -22,6 +22,8 @@ struct WriteState {
     var waitingEntries: [(entry: IdentityEntry, change: Int32)]?
     /// The peers that have a queue; `nil` until they are read.
     var queues: [RegisteredPeer]?
+    /// When what is imported now can have been written at the earliest; `nil` for what is written now.
+    var importClock: ChangeClock?
     /// Why nothing may be added; `nil` when there is room.
     var refusal: StoreError?
     /// Whether anything is added or edited, not only deleted.

@@ -12,13 +12,75 @@ extension WriteTransaction {
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
         guard !batch.kinds.isEmpty else { return ImportReport() }
         try batch.validate()
-        return try importChecked(batch)
+        return try whole { try $0.importValid(batch) }
     }
 
-    /// Imports a batch that ``SampleBatch/isStorable`` was asked of.
-    package mutating func importChecked(_ batch: SampleBatch) throws -> ImportReport {
+    /// Imports a batch that ``SampleBatch/isStorable`` was asked of, as the feed of a peer told it, in its order. A peer gives no time of
+    /// writing: its samples count as written at their end, or at the last look at the feed before they came where that is later (SEMANTICS
+    /// C2). Of those written at one time the later one of the feed shows.
+    ///
+    /// - Parameters:
+    ///   - lastLook: when the feed was read to its end last; `nil` where it never was.
+    ///   - ordersHeld: whether also what is held takes its place as the feed has it, because it came without the feed.
+    package mutating func importFeed(
+        _ batch: SampleBatch, lastLook: Instant?, ordersHeld: Bool = false
+    ) throws -> ImportReport {
         guard !batch.kinds.isEmpty else { return ImportReport() }
-        return try whole { try $0.importValid(batch) }
+        return try whole { txn in
+            // No look was before this moment, whatever the clock said then.
+            let time = lastLook.map { min($0, txn.tick().time) } ?? .beforeAnyLook
+            txn.state.importClock = ChangeClock(time: time, replica: txn.state.header.replica)
+            defer { txn.state.importClock = nil }
+            let first = txn.state.ordinal
+            let report = try txn.importValid(batch)
+            try txn.orderAsFed(batch, written: time, behind: ordersHeld ? nil : first)
+            return report
+        }
+    }
+
+    /// Gives rivals for one place in the view that count as written at one time clocks in the order of the feed.
+    private mutating func orderAsFed(_ batch: SampleBatch, written: Instant, behind first: UInt32?) throws {
+        var contested: [UInt32?] = []
+        for kind in batch.kinds {
+            let type = try number(of: kind.type)
+            contested.append(try shadows(type) ? type : nil)
+        }
+        guard contested.contains(where: { $0 != nil }) else { return }
+        for index in 0..<batch.count {
+            guard let type = contested[Int(batch.kindOfRow[index])] else { continue }
+            let (start, end) = (batch.starts[index], batch.ends[index])
+            let rivals = try snapshot.rows(
+                Lane(type: type, duration: DurationClass(start: start, end: end)), start: start, end: end)
+            guard rivals.count > 1, let row = try self.row(index, of: batch, among: rivals, type),
+                first.map({ row.commit == commit && row.ordinal >= $0 }) ?? true
+            else { continue }
+            let base = max(written.nanoseconds, end == .max ? .min : end)
+            let places = base...base &+ WriteTransaction.placesAtOneTime
+            let last = rivals.filter { $0.id != row.id && $0.flags.contains(.imported) && places.contains($0.written) }
+                .map(\.written).max()
+            guard let last, places.contains(row.written), row.written <= last, let found = try snapshot.find(row.id)
+            else { continue }
+            var moved = found.row
+            (moved.clockTime, moved.clockReplica) = (last &+ 1, state.header.replica)
+            (moved.commit, moved.ordinal) = (commit, state.takeOrdinal())
+            try replaceRow(found, by: moved, type: type, isSameContent: true)
+        }
+    }
+
+    /// How many rivals that count as written at one time are told apart.
+    private static let placesAtOneTime: Int64 = 4_096
+
+    /// The row that a sample of a batch has become.
+    private func row(
+        _ index: Int, of batch: SampleBatch, among rows: [StoredRow], _ type: UInt32
+    ) throws -> StoredRow? {
+        if let row = rows.first(where: { $0.id == batch.ids[index] }) { return row }
+        guard let text = batch.extras[index]?.syncIdentifier else { return nil }
+        let source = batch.kinds[Int(batch.kindOfRow[index])].source.identity
+        return try rows.first { row in
+            let sample = try snapshot.sample(row, type)
+            return sample.syncIdentifier == text && sample.source.identity == source
+        }
     }
 
     private mutating func importValid(_ batch: SampleBatch) throws -> ImportReport {
@@ -28,7 +90,7 @@ extension WriteTransaction {
         var report = ImportReport()
         try settleUnchanged(batch, &plan, &report)
         if report.unchanged == batch.count { return report }
-        let clock = tick()
+        let clock = state.importClock ?? tick()
         try insertPlain(batch, &plan, clock, &report)
         for row in 0..<batch.count where plan.careful[row] && !plan.settled[row] {
             var sample = batch.sample(at: row)

@@ -138,7 +138,7 @@ extension WriteTransaction {
             if sample.version > 0, sample.version < old.version { return .older }
             if isEqual, sample.version <= old.version { return .unchanged }
             if sample.version <= old.version { sample.version = Sample.version(after: old.version) }
-            clock = tick()
+            clock = state.importClock ?? tick()
             if old.hasOverlay || sample.hasOverlay { sample.follow(old, clock) }
         case .merge:
             let given = sample.modified ?? .unknown
@@ -220,7 +220,7 @@ extension WriteTransaction {
             for tombstone in tombstones where vetoes(tombstone, sample, rule) { return .vetoed }
             try revive(sample.id, sync, tombstones)
         }
-        let clock = rule == .merge ? sample.modified ?? tick() : tick()
+        let clock = (rule == .merge ? sample.modified : state.importClock) ?? tick()
         let row = try self.row(sample, clock: clock, keepingDerivedID: nil, type: type)
         let lane = Lane(type: type, duration: row.durationClass)
         try apply(lane, inserts: [row])

@@ -85,12 +85,11 @@ extension Snapshot {
         return try rows.max { try isLess($0, $1, type, priorities) }
     }
 
-    /// Whether `left` loses against `right`: modification clock, then rank of the source, then id.
+    /// Whether `left` loses against `right`: the time of writing, in which the order of a feed is, then rank of the source, then id.
     private func isLess(
         _ left: StoredRow, _ right: StoredRow, _ type: UInt32, _ priorities: PriorityRecord
     ) throws -> Bool {
-        let clocks = ((left.clockTime, left.clockReplica), (right.clockTime, right.clockReplica))
-        if clocks.0 != clocks.1 { return clocks.0 < clocks.1 }
+        if left.written != right.written { return left.written < right.written }
         let ranks = (try rank(left, type, priorities), try rank(right, type, priorities))
         if ranks.0 != ranks.1 { return ranks.1 < ranks.0 }
         return left.id < right.id
@@ -114,6 +113,16 @@ extension Snapshot {
         }
         return rows
     }
+}
+
+extension StoredRow {
+    /// When it counts as written. Nothing imported was written before its end, whatever little is known of it (SEMANTICS C2).
+    var written: Int64 { flags.contains(.imported) && end != .max ? max(end, clockTime) : clockTime }
+}
+
+extension Instant {
+    /// Stands for the last look at a feed that never was read to its end: the clock that costs least.
+    static let beforeAnyLook = Instant(nanoseconds: 0)
 }
 
 extension WriteTransaction {

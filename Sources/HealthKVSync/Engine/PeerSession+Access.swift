@@ -89,6 +89,7 @@ extension PeerSession {
     ) throws {
         try txn.removeAnchor(peer: name, type: type, scope: state[type].scope)
         state[type].isDrained = false
+        state[type].lastLook = nil
         state[type].lastRescan = nil
     }
 

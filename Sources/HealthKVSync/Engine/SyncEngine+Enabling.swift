@@ -277,7 +277,7 @@ extension SyncPlan {
             if isSet, state[type].horizon == start, state[type].skipped == skipped { continue }
             try PeerSession.forgetPlace(name, type, &state, &txn)
             (state[type].horizon, state[type].skipped) = (start, skipped)
-            (state[type].windowsDone, state[type].isEarlierAdopted) = (nil, nil)
+            (state[type].windowsDone, state[type].isEarlierAdopted, state[type].isInOrder) = (nil, nil, nil)
             state[type].isAdopted = false
         }
     }

@@ -34,7 +34,7 @@ struct PageApplier: Sendable {
             if traits.keepsRecords {
                 try applyRecords(page, in: &txn)
             } else {
-                try applySamples(page.additions, isNews: state.isPastBaseline == true, in: &txn)
+                try applySamples(page.additions, isFed: true, in: &txn)
                 try applyDeletions(page, in: &txn)
             }
         }
@@ -50,12 +50,13 @@ struct PageApplier: Sendable {
         state.midwaySince = isDrained ? nil : now
         guard isDrained else { return }
         state.isAdopted = true
+        state.isInOrder = true
         if state.skipped != nil { state.isPastBaseline = true }
     }
 
     /// Samples of a page, or of a window that was enumerated. Those of a feed that goes on behind its baseline are news.
     mutating func applySamples(
-        _ additions: [PulledSample], isNews: Bool = false, in txn: inout WriteTransaction
+        _ additions: [PulledSample], isFed: Bool = false, in txn: inout WriteTransaction
     ) throws {
         try withdraw(additions, in: &txn)
         var foreign: [PulledSample] = []
@@ -71,8 +72,9 @@ struct PageApplier: Sendable {
             }
         }
         if let horizon = state.horizon { foreign.removeAll { $0.sample.start < horizon } }
+        let isNews = isFed && state.isPastBaseline == true
         if let skipped = state.skipped, !isNews { try leaveOut(&foreign, upTo: skipped, in: &txn) }
-        try importForeign(foreign, in: &txn)
+        try importForeign(foreign, isFed: isFed, in: &txn)
     }
 
     /// Leaves out what was at the peer when the import was skipped (SEMANTICS C9). Whoever reads from the beginning cannot tell it from what came
@@ -109,7 +111,9 @@ struct PageApplier: Sendable {
         return try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
     }
 
-    private mutating func importForeign(_ pulled: [PulledSample], in txn: inout WriteTransaction) throws {
+    private mutating func importForeign(
+        _ pulled: [PulledSample], isFed: Bool, in txn: inout WriteTransaction
+    ) throws {
         var foreign = pulled
         var batch = PageApplier.batch(of: foreign)
         // All at once, and one by one only where one of them is not as it must be.
@@ -126,7 +130,8 @@ struct PageApplier: Sendable {
         let unknown = others ? try foreign.map(\.sample).filter { try txn.sample(id: $0.id) == nil } : []
         try noteDaysOfReplaced(foreign, in: &txn)
         try noteSeenAgain(foreign, in: &txn)
-        let imported = try txn.importChecked(batch)
+        let imported = try txn.importFeed(
+            batch, lastLook: isFed ? state.lastLook : nil, ordersHeld: isFed && state.isInOrder != true)
         try txn.markReceived(unknown, from: peer)
         report.count(imported)
         if state.isAdopted, state.lastForeign.map({ $0.hasPassed(.days(30), at: now) }) ?? true {

@@ -159,7 +159,7 @@ extension PeerSession {
     private func pullPage(
         _ type: SampleType, _ ahead: inout PageAhead?
     ) async throws -> (report: PullReport, isDrained: Bool) {
-        let (name, known) = (name, try state()[type])
+        let (name, known, asked) = (name, try state()[type], now)
         let anchor = try store.read { try $0.anchor(peer: name, type: type, scope: known.scope) }
         let request = PullRequest(type: type, token: anchor?.token, from: known.horizon, limit: pageLimit(type))
         let told = try await page(request, ahead)
@@ -169,10 +169,11 @@ extension PeerSession {
         let isStill = page.isDrained && page.additions.isEmpty && page.deletions.isEmpty
         if isStill, known.isDrained, known.isAdopted, page.token == nil || page.token == anchor?.token {
             if let token = anchor?.token, known.unacknowledged != nil { try await acknowledge(token, type) }
+            looks[type] = asked
             return (PullReport(), true)
         }
         let applier = try applier(type, known)
-        let now = now
+        let (now, look) = (now, looks[type])
         // No other call of the peer begins before it has ended, and it is cancelled where the commit fails.
         async let next = pullAhead(PageAhead.request(behind: page, of: request, peer.traits))
         let applied: PullReport? = try await update { txn, state in
@@ -184,7 +185,10 @@ extension PeerSession {
             // Whatever made it begin at the beginning: it passes what was there when the import was skipped.
             if place == nil { applier.state.isPastBaseline = nil }
             applier.acknowledged = try txn.peer(name)?.acknowledged
+            // The store forgets it where the feed is read from its beginning.
+            if let last = applier.state.lastLook, let look { applier.state.lastLook = max(last, look) }
             try applier.apply(page, in: &txn)
+            if page.isDrained { applier.state.lastLook = asked }
             state[type] = applier.state
             applier.note(in: &state)
             // Data and anchor in one transaction (SEMANTICS C14).

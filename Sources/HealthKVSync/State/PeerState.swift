@@ -122,6 +122,10 @@ struct TypeState: Codable, Sendable, Equatable {
     var isSeenAgain: Bool?
     /// Where the deletions before ``deferred`` wait; `nil` while they are few.
     var blocks: DeferredBlocks?
+    /// When the feed was read to its end last, since it was read from its beginning: what comes later was written later (SEMANTICS C2).
+    var lastLook: Instant?
+    /// Whether what came by windows, the newest first, has its place in the order of the feed.
+    var isInOrder: Bool?
     /// Why the peer could not be told how far its feed is held, and when it is told again; `nil` once it was.
     var unacknowledged: PullFailure?
 

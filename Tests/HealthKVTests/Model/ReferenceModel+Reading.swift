@@ -4,14 +4,21 @@
 extension ReferenceModel {
     func shadows(_ type: SampleType) -> Bool { shadowing[type] ?? type.shadowsDuplicates }
 
-    /// The greatest modification clock, then the rank of the source (A20), then the id.
+    /// The latest time of writing, then the rank of the source (A20), then the id.
     private func isBetter(_ left: Sample, than right: Sample) -> Bool {
-        if left.modified! != right.modified! { return left.modified! > right.modified! }
+        let (leftTime, rightTime) = (written(left), written(right))
+        if leftTime != rightTime { return leftTime > rightTime }
         let (leftKind, rightKind) = (kind(left), kind(right))
         if leftKind != rightKind { return leftKind < rightKind }
         let (leftPlace, rightPlace) = (place(left), place(right))
         if leftPlace != rightPlace { return leftPlace > rightPlace }
         return left.id > right.id
+    }
+
+    /// Nothing imported was written before its end.
+    private func written(_ sample: Sample) -> Instant {
+        let time = sample.modified!.time
+        return sample.origin == .imported && !sample.isOpenEnded ? max(sample.end, time) : time
     }
 
     /// Entered by the user, then watch, then phone, then others.
