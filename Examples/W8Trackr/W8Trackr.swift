@@ -13,7 +13,7 @@ struct W8Trackr {
         var options = SampleStore.Options()
         options.source = Source(bundle: "com.example.w8trackr", name: "W8Trackr")
         store = try SampleStore.temporary(options: options)
-        sync = SyncEngine(store: store, peers: [SyncPeer(peer, plan: .weightTracker)])
+        sync = SyncEngine(store: store, peers: [SyncPeer(peer, plan: .weightTracker.askingForHistory)])
     }
 
     /// The toggle in Settings. Answers how many entries there are to import.

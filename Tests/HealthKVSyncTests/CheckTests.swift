@@ -51,6 +51,24 @@ struct CheckTests {
         try bench.finish()
     }
 
+    @Test("C26: own samples that a comparison missed stay where the peer shows them when it is asked by name")
+    func missedPage() async throws {
+        let trial = try BadAnswerTrial()
+        try await trial.engine.enable(trial.bench.peer)
+        let sample = try trial.bench.save(72)
+        for _ in 0..<2 { try await trial.sync() }
+        trial.peer.set {
+            $0.enumeration = { $1.syncIdentifiers == nil ? EnumerationPage(samples: [], cursor: nil) : $0 }
+        }
+        _ = try await trial.engine.reconcile(trial.bench.peer)
+        #expect(try isHeld(sample.id, trial.bench))
+        // What is gone is not shown by name either.
+        trial.bench.health.forget(try #require(trial.bench.health.live.first).sample.id)
+        _ = try await trial.engine.reconcile(trial.bench.peer)
+        #expect(try !isHeld(sample.id, trial.bench))
+        try trial.bench.finish()
+    }
+
     @Test("C26: a comparison that cannot be made waits, and keeps neither the pass nor the engine busy") func locked()
         async throws
     {

@@ -187,15 +187,53 @@ struct PullTests {
         try bench.finish()
     }
 
+    @Test(
+        "C9: a plan that asks brings nothing of the past until it is answered, however often it syncs, and all that comes"
+    )
+    func asks() async throws {
+        let bench = try Bench(.weightTracker.askingForHistory)
+        for hour in 0..<50 { bench.health.save(bench.scale(60, hour: -hour)) }
+        _ = try bench.save(72)
+        bench.engine.start()
+        try await bench.engine.authorize(bench.peer)
+        try await bench.engine.enable(bench.peer)
+        for _ in 0..<3 {
+            bench.clock.advance(seconds: 3_600)
+            try await bench.engine.enterForeground()
+        }
+        #expect(try bench.weights == [72])
+        #expect(try bench.status().historyToAsk == [.bodyMass])
+        #expect(try await bench.engine.importPreview(bench.peer) == [.bodyMass: 50])
+        bench.health.save(bench.scale(61, hour: -100))
+        try await bench.sync()
+        #expect(try bench.weights.sorted() == [61, 72])
+        // "Skip" leaves them, also later.
+        for try await _ in bench.engine.importHistory(bench.peer, .fromNowOn) {}
+        #expect(try bench.weights.sorted() == [61, 72])
+        #expect(try bench.status().historyToAsk.isEmpty)
+        bench.clock.advance(seconds: 40 * 86_400)
+        try await bench.engine.enterForeground()
+        #expect(try bench.weights.sorted() == [61, 72])
+        for try await _ in bench.engine.importHistory(bench.peer, .all) {}
+        #expect(try bench.weights.count == 52)
+        await bench.engine.stop()
+        try bench.finish()
+    }
+
     @Test("D: A first import brings the newest samples first, tells its progress, and can be cancelled and resumed")
     func newestFirst() async throws {
         let bench = try Bench { $0.pageSize = 50 }
         let day = 24
         for index in 0..<400 { bench.health.save(bench.scale(60, hour: 270 - day * index)) }
-        #expect(try await bench.engine.importPreview(bench.peer)[.bodyMass] == 50)
+        let counts = Mutex<[Int]>([])
+        let preview = try await bench.engine.importPreview(bench.peer) { told in
+            counts.withLock { $0.append(told[.bodyMass] ?? 0) }
+        }
+        #expect(preview[.bodyMass] == 400)
+        #expect(counts.withLock { $0 } == [50, 100, 150, 200, 250, 300, 350, 400])
         var steps = 0
         for try await progress in bench.engine.importHistory(bench.peer, .all) {
-            #expect(progress.type == .bodyMass)
+            #expect(progress.type == .bodyMass && progress.total == 400 && progress.completed == progress.imported)
             steps += 1
             if steps == 1 {
                 let latest = try #require(try bench.store.read { try $0.latest(of: .bodyMass) })
@@ -204,6 +242,12 @@ struct PullTests {
             }
         }
         // Breaking out of the loop cancels the import after the page under way.
+        var last: SyncProgress?
+        for try await progress in bench.engine.importHistory(bench.peer, .all) { last = progress }
+        // What is held is not counted again.
+        let total = try #require(last?.total)
+        #expect(total < 400 && last?.completed == total)
+        #expect(try bench.store.read { try $0.count() } == 400)
         while try bench.store.read({ try $0.count() }) < 400 { try await bench.sync() }
         #expect(try bench.status().drained == [.bodyMass])
         #expect(try bench.status().imported[.bodyMass] == 400)

@@ -1,15 +1,24 @@
 import HealthKV
+import Synchronization
 
 extension SyncEngine {
-    /// How many samples of others the peer has at least, by type: for the question whether to import them. One page is looked at.
-    public func importPreview(_ name: String) async throws -> [SampleType: Int] {
+    /// How many samples of others the peer has, by type: for the question whether to import them. They are counted page by page, and cancelling the
+    /// task ends that.
+    ///
+    /// - Parameter progress: is told after each page what was counted until then.
+    public func importPreview(
+        _ name: String, progress: (@Sendable ([SampleType: Int]) -> Void)? = nil
+    ) async throws -> [SampleType: Int] {
         try await session(name).inTurn { session in
             var counts: [SampleType: Int] = [:]
-            for (type, plan) in session.plan.types where plan.pulls {
+            for (type, plan) in session.plan.types.sorted(by: { $0.key < $1.key }) where plan.pulls {
                 do {
-                    let page = try await session.peer.enumerate(
-                        EnumerationRequest(type: type, limit: session.options.shortPage))
-                    counts[type] = page.samples.count { !$0.isOwn }
+                    let counted = counts
+                    counts[type] = try await session.count(type, in: .all) { _ in
+                        true
+                    } told: { count in
+                        progress?(counted.merging([type: count]) { $1 })
+                    }
                 } catch let error as PeerError {
                     // Types that are asked for at a later stage have nothing to show yet.
                     if error.code == .notDetermined { continue }
@@ -21,7 +30,8 @@ extension SyncEngine {
     }
 
     /// Enables a peer and imports its history: all of it, of some days, or nothing of what there is (SEMANTICS C9). The newest samples come
-    /// first. Cancelling the task stops it between two pages, and a later call goes on there.
+    /// first. Cancelling the task stops it between two pages, and a later call goes on there. What there is to import is counted first, so
+    /// that each step can say how far the whole has come.
     ///
     /// A peer that keeps records, such as another store, is read whole: for it any other horizon than all is ``SyncIssue/Code/invalid``.
     ///
@@ -36,7 +46,17 @@ extension SyncEngine {
                 do {
                     let report = try await session(name).inTurn { session in
                         try await session.enable(horizon)
-                        session.progress = { continuation.yield($0) }
+                        let total = try await session.countHistory(horizon)
+                        let completed = Mutex(0)
+                        session.progress = { step in
+                            var step = step
+                            step.completed = completed.withLock { count in
+                                count += step.imported
+                                return count
+                            }
+                            step.total = total.map { max($0, step.completed) }
+                            continuation.yield(step)
+                        }
                         defer { session.progress = nil }
                         return try await session.pass(PassRequest(isUrgent: true))
                     }
@@ -88,6 +108,49 @@ extension SyncEngine {
 }
 
 extension PeerSession {
+    /// Counts the samples of others that a peer shows in a window.
+    func count(
+        _ type: SampleType, in window: TimeRange, _ isWanted: @escaping @Sendable (PulledSample) throws -> Bool,
+        told: @Sendable (Int) -> Void = { _ in }
+    ) async throws -> Int {
+        var (count, cursor): (Int, [UInt8]?) = (0, nil)
+        // A sample may come again on the next page.
+        var last: Set<SampleID> = []
+        repeat {
+            try Task.checkCancellation()
+            let page = try await peer.enumerate(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
+            count += try page.samples.count { try !$0.isOwn && !last.contains($0.peerID) && isWanted($0) }
+            last = Set(page.samples.map(\.peerID))
+            cursor = page.cursor
+            told(count)
+        } while cursor != nil
+        return count
+    }
+
+    /// How many samples an import has yet to bring; `nil` where that cannot be said, and where nothing of what there is is imported.
+    func countHistory(_ horizon: TypePlan.Horizon) async throws -> Int? {
+        guard !peer.traits.keepsRecords, horizon != .fromNowOn, horizon != .ask else { return nil }
+        let (store, name) = (store, name)
+        let window = TimeRange(from: horizon.start(now) ?? .distantPast, to: .distantFuture)
+        var total = 0
+        for type in plan.pulled.sorted() {
+            do {
+                total += try await count(type, in: window) { addition in
+                    try store.read { txn in
+                        try txn.link(peer: name, peerID: addition.peerID) == nil
+                            && txn.sample(id: addition.peerID) == nil
+                    }
+                }
+            } catch is PeerError {
+                // The import itself tells what keeps it from being read.
+                try Task.checkCancellation()
+                return nil
+            }
+        }
+        return total
+    }
+
     /// Registers the peer, so that changes are queued for it, and sets how far back it is imported.
     func enable(_ horizon: TypePlan.Horizon?) async throws {
         let (name, now, plan, traits) = (name, now, plan, peer.traits)
@@ -297,7 +360,7 @@ extension TypePlan.Horizon {
     func start(_ now: Instant) -> Instant? {
         switch self {
         // What a skipped import leaves out is told by the place in the feed, not by dates.
-        case .all, .fromNowOn: nil
+        case .all, .fromNowOn, .ask: nil
         // By a clock that was never set nothing can be said of the last days: what is imported waits for one that is right.
         case .days(let count): now < .earliestBelievable ? .distantFuture : now - .days(count)
         }
@@ -305,7 +368,7 @@ extension TypePlan.Horizon {
 
     /// What is there up to this time is left out; `nil` where nothing is.
     fileprivate func skipped(_ now: Instant) -> Instant? {
-        guard self == .fromNowOn else { return nil }
+        guard self == .fromNowOn || self == .ask else { return nil }
         return now < .earliestBelievable ? .distantFuture : now
     }
 }

@@ -32,6 +32,13 @@ public struct SyncPlan: Sendable, Hashable {
         self.messages = messages
     }
 
+    /// The plan, with the history of whatever is imported whole left to the user (``TypePlan/Horizon/ask``).
+    public var askingForHistory: SyncPlan {
+        var plan = self
+        for (type, item) in types where item.pulls && item.horizon == .all { plan.types[type]?.horizon = .ask }
+        return plan
+    }
+
     /// The plan of a type; `nil` when it is not synced.
     public func plan(of type: SampleType) -> TypePlan? { types[type] ?? others }
 

@@ -33,6 +33,8 @@ public struct TypePlan: Sendable, Hashable, Codable {
         case days(Int)
         /// What comes to the peer after the sync was enabled, whatever its date (SEMANTICS C9).
         case fromNowOn
+        /// As ``fromNowOn`` until ``SyncEngine/importHistory(_:_:)`` says otherwise: the user is asked first, however long that takes.
+        case ask
     }
 
     /// How long imported samples stay.

@@ -315,4 +315,8 @@ public struct SyncProgress: Sendable, Hashable {
     public var imported: Int
     /// Whether the feed of the type was read to its end.
     public var isDrained: Bool
+    /// How many samples the import has brought until now, of all types.
+    public var completed = 0
+    /// How many there were to import of all types; `nil` where that is not known.
+    public var total: Int?
 }

@@ -34,7 +34,7 @@ extension PeerSession {
     }
 
     /// What the peer shows under some sync identifiers.
-    private func living(_ names: Set<String>, of type: SampleType) async throws -> [PulledSample] {
+    func living(_ names: Set<String>, of type: SampleType) async throws -> [PulledSample] {
         var (found, cursor): ([PulledSample], [UInt8]?) = ([], nil)
         repeat {
             try Task.checkCancellation()

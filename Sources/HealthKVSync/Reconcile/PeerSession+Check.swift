@@ -234,7 +234,14 @@ extension PeerSession {
             if missing.isEmpty { return (0, open) }
         }
         _ = try await pullPages(type)
+        // Where a page was left out, as a peer that answers badly may, they live all the same.
+        let names = try store.read { txn in
+            try missing.compactMap { item in try txn.sample(id: item.id).map { $0.syncIdentifier ?? $0.id.description }
+            }
+        }
+        let living = try await living(Set(names), of: type)
         let applier = try applier(type, state()[type])
+        let (found, named) = (Set(living.map(\.peerID)), Set(living.compactMap(\.sample.syncIdentifier)))
         var gone = 0
         for from in stride(from: 0, to: missing.count, by: PeerSession.deletedAtOnce) {
             try await holdLease()
@@ -243,7 +250,10 @@ extension PeerSession {
                 var applier = applier
                 applier.state = state[type]
                 let ids = try some.filter { item in
-                    guard let link = try txn.link(peer: name, sample: item.id) else { return false }
+                    guard let link = try txn.link(peer: name, sample: item.id), !found.contains(item.peerID),
+                        let sample = try txn.sample(id: item.id),
+                        !named.contains(sample.syncIdentifier ?? item.id.description)
+                    else { return false }
                     return try link.peerID == item.peerID && link.isHeldThere
                         && txn.pending(peer: name, sample: item.id) == nil
                 }.map(\.id)

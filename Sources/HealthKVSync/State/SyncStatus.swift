@@ -65,6 +65,8 @@ public struct PeerStatus: Sendable, Hashable {
     public var quarantined: Int { queue[.quarantined] }
     /// How many samples were imported of each type.
     public var imported: [SampleType: Int] = [:]
+    /// Types of whose history nothing is imported until the user has answered (``TypePlan/Horizon/ask``).
+    public var historyToAsk: Set<SampleType> = []
     /// Types whose feed was read to its end.
     public var drained: Set<SampleType> = []
     /// The farthest that the peer's clock was seen ahead, in seconds.
@@ -105,6 +107,7 @@ extension SampleReading where Self: ~Copyable {
             status.authorization[key] = type.authorization
             if type.imported > 0 { status.imported[key] = type.imported }
             if type.isDrained { status.drained.insert(key) }
+            if type.planned == .ask, type.wanted == nil { status.historyToAsk.insert(key) }
         }
         (status.lastSync, status.lastWake, status.lastWakeResult) = (
             state.lastSync, state.lastWake, state.lastWakeResult
