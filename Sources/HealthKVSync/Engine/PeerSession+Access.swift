@@ -36,7 +36,9 @@ extension PeerSession {
         // What a peer answers to whoever does not wait is no answer.
         try Task.checkCancellation()
         let known = try state()
-        let isSame = found.allSatisfy { known[$0.key].authorization == $0.value }
+        let isSame = found.allSatisfy { type, answer in
+            known[type].authorization == answer && (known[type].asked != nil || answer.advice != .unnecessary)
+        }
         if isSame, asked.isEmpty { return }
         let (name, now, answers, plan) = (name, now, found, plan)
         try await update { txn, state in
@@ -44,6 +46,9 @@ extension PeerSession {
             for (type, answer) in answers {
                 let before = state[type].authorization
                 state[type].authorization = answer
+                // An earlier installation may have asked.
+                let isAsked = asked.contains(type) || answer.advice == .unnecessary
+                if isAsked, plan.types[type]?.pulls ?? false, state[type].asked == nil { state[type].asked = now }
                 if answer.writing == .granted, before?.writing != .granted { isGranted = true }
                 let reachesBack = (answer.earliest ?? .distantPast) < (before?.earliest ?? .distantPast)
                 guard before != nil, asked.contains(type) || reachesBack, plan.types[type]?.pulls ?? false else {

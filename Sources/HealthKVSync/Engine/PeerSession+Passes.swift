@@ -55,7 +55,10 @@ extension PeerSession {
                 try await settleDoubt()
                 // It was locked meanwhile: reading waits, saving goes on (SEMANTICS C19).
                 if pulls.isLocked { try await noteAvailability(.locked) }
-                if request.isUrgent, pulls.isWhole { report.pulled += try await probe(feeds) }
+                if request.isUrgent, pulls.isWhole {
+                    report.pulled += try await probe(feeds)
+                    try await lookForRevocation(feeds)
+                }
             }
             report.pulled += try await settleRetirement(after: pulls)
             if request.pushes {
@@ -106,6 +109,9 @@ extension PeerSession {
         if notices.contains(.readingRevoked) { return issue(.accessRevoked, "what was readable vanished twice") }
         if notices.contains(.nothingGranted) {
             return issue(.accessDenied, "nothing that may be shared is granted")
+        }
+        if notices.contains(.nothingReadable) {
+            return issue(.accessDenied, "nothing could be read for a day since the user was asked")
         }
         return try accessIssue()
     }

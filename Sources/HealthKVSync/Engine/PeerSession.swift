@@ -27,6 +27,8 @@ actor PeerSession {
     var agreesWithPeer = false
     /// The last place of our feed that the peer has taken, where the store does not say so yet.
     var told: ChangeToken?
+    /// When it was last looked whether anything of others still shows.
+    var lookedForOthers: [SampleType: Instant] = [:]
     /// When a feed was found at its end, where the store does not say so yet.
     var looks: [SampleType: Instant] = [:]
     /// When the latest samples of a feed were last looked at, and which of them are left out whatever is read.

@@ -82,6 +82,30 @@ public struct TypeAuthorization: Sendable, Hashable, Codable {
     public static let open = TypeAuthorization(writing: .granted, reading: .granted, advice: .unnecessary)
 }
 
+/// What is known of the access to read one type, where the peer does not say (SEMANTICS C36).
+public enum ReadAccess: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The user was never asked.
+    case notDetermined
+    /// The user was asked, and nothing of others was ever seen: there is nothing, or it may not be read.
+    case noDataOrDenied
+    /// Samples of others were seen.
+    case readable
+    /// Samples of others were seen, and then none of them twice: reading was probably revoked.
+    case suspectedRevoked
+}
+
+/// What an app shows beside its switch: how it stands with the access to a peer, as far as that can be known.
+public enum AccessState: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The user was not asked yet.
+    case notDetermined
+    /// Something may be read or written, as far as is known.
+    case authorized
+    /// Nothing may be written and nothing was readable for a day, or reading was probably revoked.
+    case denied
+    /// The peer does not exist here, or somebody forbids it.
+    case notAvailable
+}
+
 /// Why a peer could not answer. It never carries a health value.
 public struct PeerError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
     /// What happened, for the engine to decide by. Raw values are stable.

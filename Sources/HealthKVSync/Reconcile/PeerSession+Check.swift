@@ -355,11 +355,12 @@ extension PageApplier {
 extension PeerState {
     /// A revoked access to read cannot be seen, only suspected: all that was seen of a type before vanished, twice (SEMANTICS C11). Access is revoked by
     /// type.
-    fileprivate mutating func noteVanished(
+    mutating func noteVanished(
         _ type: SampleType, _ hasVanished: Bool, _ issue: SyncIssue, at now: Instant
     ) {
         let count = self[type].vanished ?? 0
         self[type].vanished = hasVanished ? count + 1 : nil
+        self[type].vanishedAt = hasVanished ? now : nil
         guard types.values.contains(where: { $0.vanished ?? 0 >= 2 }) else {
             notices.removeAll { $0.code == .readingRevoked }
             return

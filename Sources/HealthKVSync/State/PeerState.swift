@@ -114,6 +114,10 @@ struct TypeState: Codable, Sendable, Equatable {
     var checkDue: Instant?
     /// How many comparisons in a row showed no sample of others, while we hold some.
     var vanished: Int?
+    /// When a comparison last showed none; the next one counts an hour later.
+    var vanishedAt: Instant?
+    /// When the user was first asked to let the type be read, as far as is known.
+    var asked: Instant?
     /// Whether the store was copied or restored since samples of others were last compared: the peer need not hold what it does not show.
     var isDoubted: Bool?
     /// The commit at which links were doubted last; what the store held then shows, when the peer shows it, that both know each other.
@@ -131,6 +135,15 @@ struct TypeState: Codable, Sendable, Equatable {
 
     /// Names the feed of the type: its predicate belongs to the anchor (SEMANTICS A13).
     var scope: String { horizon.map { "from:\($0.nanoseconds)" } ?? "" }
+}
+
+extension TypeState {
+    /// What is known of the access to read the type (SEMANTICS C36).
+    var readAccess: ReadAccess {
+        if vanished ?? 0 >= 2 { return .suspectedRevoked }
+        if !sources.isEmpty || lastForeign != nil { return .readable }
+        return asked == nil ? .notDetermined : .noDataOrDenied
+    }
 }
 
 /// How the pull of one feed failed, and when it is tried again.

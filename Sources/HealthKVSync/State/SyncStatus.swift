@@ -8,6 +8,8 @@ public struct SyncNotice: Sendable, Hashable, Codable {
         case lockedForLong
         /// Nothing may be shared: the status advises to switch the sync off (SEMANTICS C24).
         case nothingGranted
+        /// Nothing of others could be read for a day since the user was asked: the status advises to switch the sync off (SEMANTICS C36).
+        case nothingReadable
         /// A peer's clock is more than a day ahead (SEMANTICS C29).
         case clockSkew
         /// Foreign samples vanished twice: reading was probably revoked (SEMANTICS C11).
@@ -47,6 +49,8 @@ public struct PeerStatus: Sendable, Hashable {
     public var availability = PeerAvailability.available
     /// What is known of the access to each type; "unknown" is an answer too (SEMANTICS A17).
     public var authorization: [SampleType: TypeAuthorization] = [:]
+    /// What is known of the access to read each type that is pulled (SEMANTICS C36).
+    public var reading: [SampleType: ReadAccess] = [:]
     /// When the last sync ended well.
     public var lastSync: Instant?
     /// When the peer last called, and how that ended.
@@ -77,7 +81,21 @@ public struct PeerStatus: Sendable, Hashable {
     public var notices: [SyncNotice] = []
 
     /// Whether the sync had better be switched off, since nothing that may be shared is (SEMANTICS C24).
-    public var advisesSwitchingOff: Bool { notices.contains { $0.code == .nothingGranted } }
+    public var advisesSwitchingOff: Bool {
+        notices.contains { $0.code == .nothingGranted || $0.code == .nothingReadable }
+    }
+
+    /// How it stands with the access to the peer, as far as that can be known.
+    public var access: AccessState {
+        if availability == .unavailable || availability == .restricted { return .notAvailable }
+        let mayWrite = authorization.values.contains { $0.writing == .granted }
+        if mayWrite || reading.values.contains(.readable) { return .authorized }
+        let isRevoked = reading.values.contains(.suspectedRevoked) && notices.contains { $0.code == .readingRevoked }
+        if advisesSwitchingOff || isRevoked { return .denied }
+        if reading.values.contains(.noDataOrDenied) { return .authorized }
+        let isDenied = authorization.values.contains { $0.writing == .denied }
+        return isDenied ? .denied : .notDetermined
+    }
 }
 
 /// How the sync with all peers stands.
@@ -105,6 +123,7 @@ extension SampleReading where Self: ~Copyable {
         for (name, type) in state.types {
             let key = SampleType(name)
             status.authorization[key] = type.authorization
+            if type.planned != nil, type.authorization != nil { status.reading[key] = type.readAccess }
             if type.imported > 0 { status.imported[key] = type.imported }
             if type.isDrained { status.drained.insert(key) }
             if type.planned == .ask, type.wanted == nil { status.historyToAsk.insert(key) }

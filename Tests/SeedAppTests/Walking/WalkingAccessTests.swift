@@ -64,15 +64,87 @@ import Testing
             try enter(bench)
             try await bench.refresh()
             #expect(try bench.samples(.stepCount).map(\.quantity.value) == [900])
-            let issue = SyncIssue(.accessDenied, "", plan: .walkingApp)
+            // HealthKit does not tell: for a day there may be nothing to read.
+            #expect(
+                try bench.status.reading == [.stepCount: .noDataOrDenied, .distanceWalkingRunning: .noDataOrDenied])
+            #expect(try bench.status.issue == nil && !bench.status.advisesSwitchingOff)
+            bench.clock.advance(by: 25 * 3_600)
+            try await bench.sync.enterForeground()
+            let issue = try #require(try bench.status.issue)
+            #expect(issue.code == .accessDenied && issue.recovery == .openSettings)
             #expect(
                 issue.message
                     == "Health access is disabled. You can enter steps manually or enable Health access in Settings.")
-            #expect(issue.recovery == .openSettings)
+            #expect(try bench.status.advisesSwitchingOff && bench.status.access == .denied)
             setReading(bench, .granted)
             try await bench.sync.authorize(AppBench.health)
-            try await bench.refresh()
+            try await bench.sync.enterForeground()
             #expect(try bench.samples(.stepCount).count == 4)
+            #expect(try bench.status.issue == nil && !bench.status.advisesSwitchingOff)
+            #expect(try bench.status.reading[.stepCount] == .readable && bench.status.access == .authorized)
+        }
+    }
+
+    @Test("C36: the four states of access are told: not asked, authorized, denied, and not available")
+    func states() async throws {
+        try await withApp(.walkingApp, answer: nil) { bench in
+            try walk(bench, days: 1)
+            try await bench.sync.enable(AppBench.health)
+            try await bench.sync.enterForeground()
+            #expect(try bench.status.access == .notDetermined)
+            #expect(try bench.status.reading[.stepCount] == .notDetermined)
+            try await bench.sync.authorize(AppBench.health)
+            try await bench.sync.enterForeground()
+            #expect(try bench.status.access == .authorized)
+            bench.device.setAvailable(false)
+            try await bench.sync.enterForeground()
+            #expect(try bench.status.access == .notAvailable)
+        }
+    }
+
+    @Test(
+        "C11, C36: reading that was revoked is suspected at the second foreground after an hour, in the document's words"
+    )
+    func revoked() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, days: 5)
+            try await bench.refresh()
+            #expect(try bench.status.reading[.stepCount] == .readable)
+            setReading(bench, .denied)
+            var reads: [Int] = []
+            for foreground in 0..<3 {
+                // Two within an hour are one.
+                bench.clock.advance(by: foreground == 1 ? 600 : 3_700)
+                try await bench.sync.enterForeground()
+                reads.append(try bench.status.issue?.code == .accessRevoked ? 1 : 0)
+            }
+            #expect(reads == [0, 0, 1])
+            #expect(try bench.status.reading[.stepCount] == .suspectedRevoked && bench.status.access == .denied)
+            let words = "Health access was disabled. Your synced health data will be removed. "
+            #expect(try bench.status.issue?.message == words + "You can continue with manual entry.")
+            // One call removes it, as the words say.
+            #expect(try await bench.sync.disconnect(AppBench.health) == 10)
+            #expect(try bench.samples(.stepCount).isEmpty)
+        }
+    }
+
+    @Test("C11: what shows again ends the suspicion, and a restart between two looks does not begin it anew")
+    func shownAgain() async throws {
+        try await withApp(.walkingApp) { bench in
+            try walk(bench, days: 5)
+            try await bench.refresh()
+            setReading(bench, .denied)
+            bench.clock.advance(by: 3_700)
+            try await bench.sync.enterForeground()
+            try await bench.restart()
+            bench.clock.advance(by: 3_700)
+            try await bench.sync.enterForeground()
+            #expect(try bench.status.issue?.code == .accessRevoked)
+            setReading(bench, .granted)
+            bench.clock.advance(by: 3_700)
+            try await bench.sync.enterForeground()
+            #expect(try bench.status.issue == nil && bench.status.reading[.stepCount] == .readable)
+            #expect(try bench.samples(.stepCount).count == 5)
         }
     }
 
