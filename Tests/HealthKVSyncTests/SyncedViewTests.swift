@@ -27,6 +27,60 @@ struct SyncedViewTests {
         try bench.finish()
     }
 
+    @Test(
+        "C35: a day's complete total of the peer is its answer, else the merged sum, and the answer says which and from whom"
+    )
+    func authoritative() async throws {
+        let bench = try Bench(.walkingApp)
+        let day = try #require(try? Instant(secondsSinceReference: 799_977_600))
+        let hour = 3_600 * Instant.nanosecondsPerSecond
+        func walk(_ days: Int64, _ steps: Double, _ source: Source, _ origin: Sample.Origin) -> Sample {
+            let start = day + (days * 24 + 8) * hour
+            return Sample(
+                .stepCount, steps, .count, from: start, to: start + hour, source: source, origin: origin)
+        }
+        let watch = Source(bundle: "watch", name: "Watch")
+        for days: Int64 in [-3, -2, 0] { bench.health.save(walk(days, 1_000, watch, .imported), app: "watch") }
+        // Health counts otherwise than its samples say, and has no number of the day before.
+        let names = ["2026-05-06", "2026-05-07", "2026-05-09"]
+        for (name, total) in zip(names, [1_400, nil, 1_200] as [Double?]) {
+            bench.health.set(total: total.map { Quantity($0, .count) }, of: .stepCount, name)
+        }
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let entered = walk(-1, 900, .thisApp, .authored)
+        try bench.write { _ = try $0.save(entered) }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
+        let days = try bench.store.read { txn in
+            try txn.dailySteps(from: "2026-05-05", to: "2026-05-09", calendar: calendar, source: "healthkit")
+        }
+        #expect(days.map(\.stepCount) == [0, 1_400, 1_000, 900, 1_000])
+        let app = bench.store.ownSource.identity
+        #expect(
+            days.map(\.steps) == [
+                .none, .total(peer: "health"), .samples([watch.identity]), .samples([app]), .samples([watch.identity]),
+            ])
+        // What was entered here is not Health's, and of today Health has not said the last word.
+        #expect(days.map(\.source) == ["", "healthkit", "healthkit", app.name, "healthkit"])
+        let options = CumulativeOptions(sources: .authoritative)
+        let (from, to) = (day - 96 * hour, day + 24 * hour)
+        let (whole, byDay, byHour, merged) = try bench.store.read { txn in
+            (
+                try txn.statistics(of: .stepCount, from: from, to: to, options: options),
+                try txn.statistics(.stepCount, by: .day, from: from, to: to, calendar: calendar, options: options),
+                try txn.statistics(.stepCount, by: .hour, from: from, to: to, calendar: calendar, options: options),
+                try txn.statistics(of: .stepCount, from: from, to: to)
+            )
+        }
+        #expect(merged.sum == 3_900 && merged.totalsOf.isEmpty)
+        #expect(whole.sum == 4_300 && whole.totalsOf == ["health"])
+        #expect(byDay.map(\.sum) == [1_400, 1_000, 900, 1_000])
+        #expect(byDay.map(\.totalsOf) == [["health"], [], [], []])
+        #expect(byHour.compactMap(\.sum).reduce(0, +) == 3_900 && byHour.allSatisfy(\.totalsOf.isEmpty))
+        try bench.finish()
+    }
+
     @Test("C17: pulled energy that crosses midnight is divided by time; a strict start leaves it to its day")
     func midnight()
         async throws

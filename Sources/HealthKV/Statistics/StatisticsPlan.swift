@@ -162,9 +162,9 @@ struct StatisticsPlan {
     /// Whether the summaries hold what is asked for. The least and the greatest value are converted one by one, since
     /// converting there and back changes the last bit.
     private var mayUseSummaries: Bool {
-        guard isDefault, !separately, cumulative.sources == .merged, cumulative.borders == .proportional else {
-            return false
-        }
+        guard isDefault, !separately, [.merged, .authoritative].contains(cumulative.sources),
+            cumulative.borders == .proportional
+        else { return false }
         return aggregation == .cumulative || mean == .arithmetic && unit == query.type.canonicalUnit
     }
 

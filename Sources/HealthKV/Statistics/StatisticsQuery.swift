@@ -123,7 +123,12 @@ extension SampleReading where Self: ~Copyable {
     /// The answer to a query.
     public func statistics(_ query: StatisticsQuery) throws -> StatisticsCollection {
         let plan = try StatisticsPlan(query, snapshot, separately: false)
-        return try plan.collection(plan.answer(snapshot), source: 0)
+        var answer = try plan.answer(snapshot)
+        guard plan.cumulative.sources == .authoritative else { return plan.collection(answer, source: 0) }
+        let totals = try serveTotals(plan, &answer)
+        var collection = plan.collection(answer, source: 0)
+        collection.totals = totals
+        return collection
     }
 
     /// The answer to a query for each source alone, without the contest between them. Sources without samples of the type in the

@@ -5,6 +5,16 @@
 #endif
 import HealthModel
 
+/// Where the number of a day comes from (SEMANTICS C35).
+public enum DayAnswer: Sendable, Hashable, Codable {
+    /// A complete total that a peer gave.
+    case total(peer: String)
+    /// Samples of some sources, merged; the sources in the order of their names.
+    case samples([SourceIdentity])
+    /// There is nothing.
+    case none
+}
+
 /// A day as a walking app shows it.
 public struct DailyStepData: Sendable, Hashable, Codable {
     /// `YYYY-MM-DD`, a Gregorian date in the time zone of the calendar that was asked with.
@@ -13,21 +23,28 @@ public struct DailyStepData: Sendable, Hashable, Codable {
     public let stepCount: Int
     /// Metres, sources merged.
     public let distanceMeters: Double
-    /// The name that the caller gave for where the data come from.
+    /// The name that the caller gave for what comes from a health database: where the peer's total or imported samples are in the numbers. Of a day
+    /// of which only this app knows, the name of who wrote it; empty where there is nothing.
     public let source: String
+    /// Where the steps come from.
+    public let steps: DayAnswer
+    /// Where the distance comes from.
+    public let distance: DayAnswer
     /// Whether any sample belongs to the day; without any the numbers are zero.
     public let hasData: Bool
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Steps and distance of each day from one date to another, both included, sources merged. Days without data are zeros; a day
-    /// that clocks skipped is left out.
+    /// Steps and distance of each day from one date to another, both included: the total of a peer where a complete one is held, else what the
+    /// samples come to, sources merged. Days without data are zeros; a day that clocks skipped is left out.
     ///
     /// ```swift
     /// let week = try store.read { txn in
     ///     try txn.dailySteps(from: "2026-03-01", to: "2026-03-07", calendar: calendar, source: "healthkit")
     /// }
     /// ```
+    ///
+    /// - Parameter source: what to call what comes from a health database.
     public func dailySteps(
         from first: String, to last: String, calendar: Calendar = .current, source: String
     ) throws -> [DailyStepData] {
@@ -36,17 +53,49 @@ extension SampleReading where Self: ~Copyable {
         )
         guard firstDay <= lastDay, let from = LocalDay.firstInstant(firstDay, in: calendar.timeZone) else { return [] }
         guard let to = LocalDay.firstInstant(lastDay + 1, in: calendar.timeZone) else { return [] }
-        let steps = try statistics(
-            .stepCount, by: .day, from: from, to: to, calendar: calendar, fillsEmptyBuckets: true)
-        let distances = try statistics(
-            .distanceWalkingRunning, by: .day, from: from, to: to, calendar: calendar, fillsEmptyBuckets: true)
+        let range = TimeRange(from: from, to: to)
+        let steps = try answers(.stepCount, range, calendar)
+        let distances = try answers(.distanceWalkingRunning, range, calendar)
         return zip(steps, distances).map { day, distance in
-            DailyStepData(
-                date: LocalDay(of: day.start, in: calendar.timeZone).text,
-                stepCount: LocalDay.wholeNumber(day.sum ?? 0),
-                distanceMeters: distance.sum ?? 0, source: source, hasData: day.hasData || distance.hasData)
+            let isOfHealth = day.isOfHealth || distance.isOfHealth
+            let written = [day.answer, distance.answer].compactMap(\.sources.first?.name).first
+            return DailyStepData(
+                date: LocalDay(of: day.statistics.start, in: calendar.timeZone).text,
+                stepCount: LocalDay.wholeNumber(day.statistics.sum ?? 0),
+                distanceMeters: distance.statistics.sum ?? 0, source: isOfHealth ? source : written ?? "",
+                steps: day.answer, distance: distance.answer,
+                hasData: day.answer != .none || distance.answer != .none)
         }
     }
+
+    /// The days of a range and where their numbers come from.
+    private func answers(
+        _ type: SampleType, _ range: TimeRange, _ calendar: Calendar
+    ) throws -> [(statistics: Statistics, answer: DayAnswer, isOfHealth: Bool)] {
+        var query = StatisticsQuery(
+            type, by: .day, from: range.from, to: range.to, calendar: calendar, fillsEmptyBuckets: true,
+            options: CumulativeOptions(sources: .authoritative))
+        let days = try statistics(query)
+        query.options = nil
+        let bySource = try statisticsBySource(query).sorted { $0.key < $1.key }
+        var imported: Set<SourceIdentity> = []
+        for source in bySource.map(\.key) {
+            try forEachSample(of: type, from: range.from, to: range.to, source: source) { sample in
+                if sample.origin == .imported { imported.insert(source) }
+                return false
+            }
+        }
+        return days.enumerated().map { index, day in
+            if let peer = day.totalsOf.first { return (day, .total(peer: peer), true) }
+            let sources = bySource.filter { $0.value[index].hasData }.map(\.key)
+            guard !sources.isEmpty else { return (day, .none, false) }
+            return (day, .samples(sources), sources.contains(where: imported.contains))
+        }
+    }
+}
+
+extension DayAnswer {
+    fileprivate var sources: [SourceIdentity] { if case .samples(let sources) = self { sources } else { [] } }
 }
 
 extension LocalDay {
