@@ -279,4 +279,26 @@ struct EngineTests {
         #expect(SyncPlan.walkingApp.request(.all).write.isEmpty)
         #expect(SyncPlan.weightTracker.request(.onboarding) == SyncPlan.weightTracker.request(.all))
     }
+
+    @Test("The app's log is told what a sync did and what kept it from being whole, without a value or an id")
+    func log()
+        async throws
+    {
+        let lines = Mutex<[SyncLogEntry]>([])
+        let bench = try Bench { $0.log = { line in lines.withLock { $0.append(line) } } }
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72.5)
+        bench.health.save(bench.scale(81.25, hour: 1))
+        try await bench.sync()
+        bench.health.set(failure: { _ in PeerError(.transient, "busy") })
+        bench.clock.advance(seconds: 60)
+        try await bench.sync()
+        let told = lines.withLock { $0 }
+        #expect(told.contains { $0.level == .info && $0.metadata["imported"] == "1" && $0.metadata["sent"] == "1" })
+        #expect(told.contains { $0.level == .warning && $0.metadata["issue"] == "delayed" })
+        #expect(told.allSatisfy { $0.metadata["peer"] == "health" })
+        let text = told.map(\.description).joined(separator: "\n")
+        for secret in ["72.5", "81.25", sample.id.description] { #expect(!text.contains(secret)) }
+        try bench.finish()
+    }
 }

@@ -58,7 +58,8 @@ public struct StatisticsQuery: Sendable {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Statistics of a type, bucket by bucket: days that are right at clock changes, in travel and with several devices.
+    /// Statistics of a type, bucket by bucket: days of the calendar that is
+    /// given, right at clock changes and with several devices.
     ///
     /// ```swift
     /// let days = try store.read { try $0.statistics(.stepCount, by: .day, from: a, to: b, calendar: calendar) }

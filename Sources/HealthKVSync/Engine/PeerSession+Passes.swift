@@ -28,6 +28,12 @@ extension PeerSession {
     /// One sync: pulls, then pushes. What ends it is kept in the status as an issue and not thrown, unless it was cancelled or the
     /// store can keep nothing.
     func pass(_ request: PassRequest) async throws -> SyncReport {
+        let report = try await unloggedPass(request)
+        log(report)
+        return report
+    }
+
+    private func unloggedPass(_ request: PassRequest) async throws -> SyncReport {
         var (report, request) = (SyncReport(), request)
         let known = try state()
         guard known.isEnabled else { return report }

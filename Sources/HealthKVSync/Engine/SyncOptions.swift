@@ -52,12 +52,19 @@ public struct SyncOptions: Sendable {
     /// Names the engine among those that share the store; `nil` gives each a name that no other has. Only one engine at a time may use a name that is
     /// given: it takes the lease of that name at once.
     public var holder: String?
-    /// The time zone in whose days totals are kept: where the user is, unless the app says otherwise.
-    public var zone = TimeZone.current.identifier
+    /// The time zone in whose days totals are kept: the one in which the user is, wherever he goes, unless the app sets one.
+    public var zone: String {
+        get { fixedZone ?? TimeZone.autoupdatingCurrent.identifier }
+        set { fixedZone = newValue }
+    }
+    private var fixedZone: String?
     /// How often the whole feed is read again, since read access may have grown unseen (SEMANTICS C23).
     public var rescanDays = 30
     /// After how many days of silence a peer is retired (SEMANTICS C27).
     public var retirementDays = 180
+
+    /// Is told what the engine does, for the app's log; `nil` for nobody. It is called from any thread, and should return at once.
+    public var log: (@Sendable (SyncLogEntry) -> Void)?
 
     /// The defaults; change what is to differ.
     public init() {}

@@ -14,7 +14,7 @@ public struct Meal: Hashable, Sendable, Identifiable {
     public var id: String
     /// When it was eaten.
     public var at: Instant
-    /// What was eaten; HealthKit calls it the food type.
+    /// What was eaten; HealthKit calls it the food type. Samples of a meal without a name have ``usualName`` in its place.
     public var name: String?
     /// The amounts by type; set them by subscript.
     public private(set) var nutrients: [SampleType: Quantity] = [:]
@@ -25,6 +25,9 @@ public struct Meal: Hashable, Sendable, Identifiable {
 
     /// HealthKit's key for the name of a food.
     public static let foodTypeKey = "HKFoodType"
+
+    /// The name of a meal that has none of its own.
+    public static let usualName = "Logged meal"
 
     /// A meal with the usual nutrients, in grams where only a number is asked for.
     public init(
@@ -56,7 +59,7 @@ public struct Meal: Hashable, Sendable, Identifiable {
     /// The samples of the meal, by type.
     public func samples(source: Source = .thisApp) -> [Sample] {
         var all = metadata
-        if let name { all[Meal.foodTypeKey] = .string(name) }
+        all[Meal.foodTypeKey] = .string(name ?? Meal.usualName)
         return nutrients.sorted { $0.key < $1.key }.map { type, quantity in
             var sample = Sample(
                 type, quantity.value, quantity.unit, at: at, source: source, syncIdentifier: syncIdentifier(of: type),
@@ -74,7 +77,7 @@ public struct Meal: Hashable, Sendable, Identifiable {
             samples.allSatisfy({ $0.group == group && $0.source.identity == first.source.identity })
         else { return nil }
         self.init(id: group, at: first.start, metadata: first.metadata)
-        if case .string(let name) = metadata[Meal.foodTypeKey] { self.name = name }
+        if case .string(let name) = metadata[Meal.foodTypeKey], name != Meal.usualName { self.name = name }
         metadata[Meal.foodTypeKey] = nil
         timeZone = first.timeZone
         for sample in nutrients { self.nutrients[sample.type] = sample.quantity }
