@@ -10,6 +10,8 @@ public struct FormatError: Error, Hashable, Sendable {
         case misplaced
         /// A version, column or encoding that this release does not know.
         case unknown
+        /// A version above the one that this release writes: a newer release wrote the value.
+        case newer
         /// A field outside its bounds.
         case invalid
         /// The body is sealed by a cipher, which this release cannot open.
@@ -33,6 +35,7 @@ extension FormatError: CustomStringConvertible {
         case .checksum: "the checksum of the \(field) does not match"
         case .misplaced: "the value does not belong here (\(field))"
         case .unknown: "the value holds an unknown \(field)"
+        case .newer: "the value has a newer \(field)"
         case .invalid: "the \(field) is out of bounds"
         case .sealed: "the \(field) is sealed by a cipher"
         }

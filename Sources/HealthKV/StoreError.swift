@@ -170,6 +170,8 @@ extension StoreError {
     /// Any error of the layers below as an error of the store.
     static func wrap(_ error: any Error, path: String) -> any Error {
         switch error {
+        case let error as FormatError where error.code == .newer:
+            return StoreError(.newerFormat, path: path, "A newer release wrote the store", underlying: error)
         case let error as FormatError:
             return StoreError(.damaged, path: path, "The store is damaged", underlying: error)
         case let error as ModelError:

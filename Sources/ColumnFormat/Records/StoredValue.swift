@@ -78,8 +78,9 @@ public struct StoredValue: ~Escapable {
             guard Checksum.block(span.extracting(0..<body - 4)) == sum else { throw FormatError(.checksum, "header") }
             verified?.insert(address)
         }
-        guard span.load(1, as: UInt8.self) == FormatVersion.current else {
-            throw FormatError(.unknown, "format version")
+        let version = span.load(1, as: UInt8.self)
+        guard version == FormatVersion.current else {
+            throw FormatError(version > FormatVersion.current ? .newer : .unknown, "format version")
         }
         guard span.load(0, as: UInt8.self) == table.rawValue else { throw FormatError(.misplaced, "table") }
         guard span.load(2, as: UInt8.self) & 1 == 0 else { throw FormatError(.sealed, "body") }
