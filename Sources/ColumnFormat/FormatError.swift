@@ -10,7 +10,7 @@ public struct FormatError: Error, Hashable, Sendable {
         case misplaced
         /// A version, column or encoding that this release does not know.
         case unknown
-        /// A version above the one that this release writes: a newer release wrote the value.
+        /// A version above the one that this release writes, or a flag that it reserves: a newer release wrote the value.
         case newer
         /// A field outside its bounds.
         case invalid
@@ -18,6 +18,7 @@ public struct FormatError: Error, Hashable, Sendable {
         case sealed
     }
 
+    /// What was wrong.
     public let code: Code
     /// The field or column that was refused.
     public let field: String
@@ -26,6 +27,11 @@ public struct FormatError: Error, Hashable, Sendable {
         self.code = code
         self.field = field
     }
+}
+
+extension FormatError {
+    /// Whether the value is whole, and only a newer release can read it. It is no damage.
+    public var isOfNewerRelease: Bool { code == .newer || code == .sealed }
 }
 
 extension FormatError: CustomStringConvertible {

@@ -84,7 +84,7 @@ public struct StoredValue: ~Escapable {
         }
         guard span.load(0, as: UInt8.self) == table.rawValue else { throw FormatError(.misplaced, "table") }
         guard span.load(2, as: UInt8.self) & 1 == 0 else { throw FormatError(.sealed, "body") }
-        guard span.load(2, as: UInt8.self) == 0 else { throw FormatError(.unknown, "flag") }
+        guard span.load(2, as: UInt8.self) == 0 else { throw FormatError(.newer, "flag") }
         let rows = Int(span.load(16, as: UInt32.self))
         guard rows <= StoredValue.rowLimit else { throw FormatError(.invalid, "row count") }
         self.span = span
