@@ -94,8 +94,8 @@ final class StoreCore: Sendable {
     }
 
     /// An error of any layer for the caller. A file that was found damaged gets no stamp.
-    func wrapped(_ error: any Error) -> any Error {
-        let error = StoreError.wrap(error, path: path)
+    func wrapped(_ error: any Error, ofRead isRead: Bool = false) -> any Error {
+        let error = isRead ? StoreError.wrapRead(error, path: path) : StoreError.wrap(error, path: path)
         if StoreError.isDamage(error) { sawDamage.store(true, ordering: .relaxed) }
         return error
     }
