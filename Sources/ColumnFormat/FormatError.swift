@@ -10,12 +10,15 @@ public struct FormatError: Error, Hashable, Sendable {
         case misplaced
         /// A version, column or encoding that this release does not know.
         case unknown
+        /// A version above the one that this release writes, or a flag that it reserves: a newer release wrote the value.
+        case newer
         /// A field outside its bounds.
         case invalid
         /// The body is sealed by a cipher, which this release cannot open.
         case sealed
     }
 
+    /// What was wrong.
     public let code: Code
     /// The field or column that was refused.
     public let field: String
@@ -26,6 +29,11 @@ public struct FormatError: Error, Hashable, Sendable {
     }
 }
 
+extension FormatError {
+    /// Whether the value is whole, and only a newer release can read it. It is no damage.
+    public var isOfNewerRelease: Bool { code == .newer || code == .sealed }
+}
+
 extension FormatError: CustomStringConvertible {
     public var description: String {
         switch code {
@@ -33,6 +41,7 @@ extension FormatError: CustomStringConvertible {
         case .checksum: "the checksum of the \(field) does not match"
         case .misplaced: "the value does not belong here (\(field))"
         case .unknown: "the value holds an unknown \(field)"
+        case .newer: "the value has a newer \(field)"
         case .invalid: "the \(field) is out of bounds"
         case .sealed: "the \(field) is sealed by a cipher"
         }

@@ -46,6 +46,8 @@ public struct StoreError: Error, Sendable {
         public static let mixedUnits = Code(rawValue: "mixedUnits")
         /// A query asks a type for what it cannot give: options of another kind, or a unit of another dimension.
         public static let unsuitableQuery = Code(rawValue: "unsuitableQuery")
+        /// An argument or an option that cannot be meant: a limit below zero, a window of no day, a text that is no date.
+        public static let invalidArgument = Code(rawValue: "invalidArgument")
         /// A folder that should be empty holds a store.
         public static let exists = Code(rawValue: "exists")
         /// The destination of a copy lies in the folder of the store that is to be copied.
@@ -86,6 +88,8 @@ public struct StoreError: Error, Sendable {
     public let detail: String
     /// The error of a lower layer that caused this one.
     public let underlying: (any Error)?
+    /// What helps, where it is not what helps with others of the code.
+    var remedy: String?
 
     /// An error of the store at `path`. `detail` must not hold a health value.
     public init(_ code: Code, path: String, _ detail: String, underlying: (any Error)? = nil) {
@@ -100,7 +104,16 @@ extension StoreError: CustomStringConvertible {
     public var description: String {
         var text = "\(path): \(detail)"
         if let underlying { text += " (\(underlying))" }
-        return "\(text). \(advice)"
+        return "\(text). \(remedy ?? advice)"
+    }
+
+    /// Whether the disk, a quota or a limit of the process has no room, and not the map.
+    private var isOfDisk: Bool {
+        switch underlying {
+        case let error as LMDBError: error.meansNoRoom
+        case let error as StoreError: error.isOfDisk
+        default: false
+        }
     }
 
     private var advice: String {
@@ -116,9 +129,11 @@ extension StoreError: CustomStringConvertible {
         case .invalidSample: "Correct what is named; nothing was stored."
         case .identifierTaken: "Edit the sample that has it, or delete that one first. Nothing was stored."
         case .tokenExpired: "Read all samples once and continue from the current token."
-        case .full: "Free space, or open the store with a greater map size. Nothing was stored."
+        case .full where isOfDisk: "Free space on the disk, or allow larger files. Nothing was stored."
+        case .full: "Delete data, or open the store with a greater map size or size limit. Nothing was stored."
         case .mixedUnits: "Read the samples one by one, each in its own unit."
         case .unsuitableQuery: "Ask for what the type has: see its aggregation and canonical unit."
+        case .invalidArgument: "Correct what is named."
         case .exists: "Choose a folder without a store."
         case .insideStore: "Choose a folder outside the store."
         case .unfinished: "Let the first error leave the closure; then write again."
@@ -126,7 +141,7 @@ extension StoreError: CustomStringConvertible {
         case .outcomeUnknown:
             "Close the store, open it again, and save the same samples once more: what is there is not doubled."
         case .growthBlocked: "End the readers, then try again. Nothing was stored."
-        case .unsafeFolder: "Move the store to a folder of its user, or open it with the option that tolerates this."
+        case .unsafeFolder: "Use a folder of the user's own, with its files in it."
         case .unsafeFileSystem: "Move the store to a local disk, or open it with the option that tolerates this."
         case .accessDenied:
             "Correct the permissions (0700 for the folder, 0600 for its files), or open it for reading only."
@@ -167,13 +182,32 @@ extension StoreError {
         }
     }
 
+    /// Refuses a number that somebody passed and that is below what can be meant.
+    static func require(_ number: Int, _ least: Int, _ name: String, path: String) throws(StoreError) {
+        if number < least {
+            throw StoreError(.invalidArgument, path: path, "The \(name) is \(number), and must be at least \(least)")
+        }
+    }
+
+    /// An error of a read: nothing was to be stored, so what the model refuses is the question.
+    static func wrapRead(_ error: any Error, path: String) -> any Error {
+        switch error {
+        case ModelError.incompatibleUnits, ModelError.misspelledType:
+            StoreError(.unsuitableQuery, path: path, "The question was refused", underlying: error)
+        case is ModelError: StoreError(.invalidArgument, path: path, "The question was refused", underlying: error)
+        default: wrap(error, path: path)
+        }
+    }
+
     /// Any error of the layers below as an error of the store.
     static func wrap(_ error: any Error, path: String) -> any Error {
         switch error {
+        case let error as FormatError where error.isOfNewerRelease:
+            return StoreError(.newerFormat, path: path, "A newer release wrote the store", underlying: error)
         case let error as FormatError:
             return StoreError(.damaged, path: path, "The store is damaged", underlying: error)
         case let error as ModelError:
-            return StoreError(.invalidSample, path: path, "A sample was refused", underlying: error)
+            return StoreError(.invalidSample, path: path, "What was to be stored was refused", underlying: error)
         case let error as PageFileError where error.isOfSystem: return unreadable(path, error)
         case let error as PageFileError:
             return StoreError(.damaged, path: path, "data.mdb is too short", underlying: error)

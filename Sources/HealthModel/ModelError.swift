@@ -14,8 +14,14 @@ public enum ModelError: Error, Hashable, Sendable {
     case incompatibleUnits(from: String, to: String)
     /// A text that is no unit in HealthKit's grammar.
     case unknownUnit(String)
-    /// A text that is no UUID, or the UUID of all zeros, which no sample has.
+    /// A text that is no UUID.
     case malformedIdentifier
+    /// The UUID of all zeros, which no sample has.
+    case zeroIdentifier
+    /// A number that is not finite: infinite, or not a number at all, as entered or in the unit of its type.
+    case notFinite(field: String)
+    /// A type whose name differs from that of a known one by nothing but the case of its letters and blanks.
+    case misspelledType(String, known: String)
     /// A text that is longer than the format can hold (65,535 bytes), or empty where it must not be.
     case malformedText(field: String)
     /// A count or version outside what the format can hold.
@@ -40,7 +46,13 @@ extension ModelError: CustomStringConvertible {
         case .unknownUnit(let unit):
             "The unit \"\(unit)\" is not known. Write it as HealthKit does, such as kg, mg/dL or count/min."
         case .malformedIdentifier:
-            "The text is no UUID of a sample. One has 32 hexadecimal digits in groups of 8-4-4-4-12, not all of them zero."
+            "The text is no UUID. One has 32 hexadecimal digits in groups of 8-4-4-4-12, not all of them zero."
+        case .zeroIdentifier:
+            "The id is the UUID of all zeros, which no sample has. Leave it out, so that the sample gets one of its own."
+        case .notFinite(let field):
+            "The number of \(field) is not finite. Leave the sample out, or correct what computed it."
+        case .misspelledType(let name, let known):
+            "There is no type \"\(name)\". Write \"\(known)\", or choose a name that is not nearly the same."
         case .malformedDate:
             "The text is no date. Write it as 2024-05-31T08:00:00.5Z, with at most nine decimals."
         case .malformedDay(let field): "The text of \(field) is no day of the calendar. Write it as 2024-05-31."
@@ -48,9 +60,37 @@ extension ModelError: CustomStringConvertible {
         case .durationMissing: "A workout whose end is not known needs a duration. Pass how long it has lasted."
         case .unknownActivity: "The kind of workout is not known. Write a name such as running, or HealthKit's number."
         case .malformedText(let field): "The text of \(field) is empty or longer than 65,535 bytes of UTF-8."
-        case .numberOutOfRange(let field): "The number of \(field) is out of range."
+        case .numberOutOfRange(let field):
+            "The number of \(field) is out of range\(ModelError.bounds(of: field).map { ": \($0)" } ?? "")."
         case .misplacedField(let field): "A sample of this kind or origin has no \(field)."
         case .malformedBatch(let what): "The batch is not consistent: \(what)."
         }
+    }
+}
+
+extension ModelError {
+    /// The bounds of a number, by the name of its field.
+    private static func bounds(of field: String) -> String? {
+        switch field {
+        case "version": "0 to \(grouped(Sample.versionLimit - 1))"
+        case "original version", "reversion version": "1 to \(grouped(Sample.versionLimit - 1))"
+        case "count": "1 to \(grouped(Int64(Int32.max)))"
+        case "multiplicity": "0 to \(grouped(Int64(Int32.max)))"
+        case "metadata entries": "255 at most"
+        case "metadata bytes": "\(grouped(Int64(Sample.metadataLimit))) at most, keys and texts together"
+        case "parts of a workout": "\(grouped(Int64(Sample.workoutPartLimit))) at most"
+        case "category value": "a whole number of 32 bits"
+        default: nil
+        }
+    }
+
+    /// A number with a comma between each three digits.
+    private static func grouped(_ number: Int64) -> String {
+        var text = ""
+        for (index, digit) in String(number).reversed().enumerated() {
+            if index > 0, index % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return String(text.reversed())
     }
 }

@@ -17,7 +17,7 @@ extension Sample {
             guard original.version >= 1, original.version < Sample.versionLimit else {
                 throw .numberOutOfRange(field: "original version")
             }
-            try Sample.validate(original.quantity, in: type.canonicalUnit)
+            try Sample.validate(original.quantity, in: type.canonicalUnit, "original value")
         }
         if let reversion {
             guard origin == .imported, original == nil else { throw .misplacedField("reversion") }
@@ -32,24 +32,28 @@ extension Sample {
         guard start <= end else { throw .startAfterEnd }
     }
 
-    private static func validate(_ quantity: Quantity?, in unit: HealthUnit?) throws(ModelError) {
-        guard let quantity, let unit, !quantity.unit.isCompatible(with: unit) else { return }
-        throw .incompatibleUnits(from: quantity.unit.symbol, to: unit.symbol)
+    private static func validate(
+        _ quantity: Quantity?, in unit: HealthUnit?, _ field: @autoclosure () -> String
+    ) throws(ModelError) {
+        if let quantity, let unit, !quantity.unit.isCompatible(with: unit) {
+            throw .incompatibleUnits(from: quantity.unit.symbol, to: unit.symbol)
+        }
+        try validate(finite: quantity, unit, field())
     }
 
     private func validate(_ workout: Workout) throws(ModelError) {
         var parts = workout.statistics.count + workout.events.count + workout.activities.count
         for activity in workout.activities { parts += activity.statistics.count + activity.events.count }
         guard parts <= Sample.workoutPartLimit else { throw .numberOutOfRange(field: "parts of a workout") }
-        try Sample.validate(workout.energy, in: .kilocalorie)
-        try Sample.validate(workout.distance, in: .meter)
-        try Sample.validate(workout.strokes, in: .count)
-        try Sample.validate(workout.flights, in: .count)
+        try Sample.validate(workout.energy, in: .kilocalorie, "a workout's energy")
+        try Sample.validate(workout.distance, in: .meter, "a workout's distance")
+        try Sample.validate(workout.strokes, in: .count, "a workout's strokes")
+        try Sample.validate(workout.flights, in: .count, "a workout's flights")
         try Sample.validate(workout.statistics)
         try Sample.validate(workout.events)
         for activity in workout.activities {
             try Sample.validate(span: activity.start, activity.end)
-            try Sample.validate(activity.duration, in: .second)
+            try Sample.validate(activity.duration, in: .second, "an activity's duration")
             try Sample.validate(activity.metadata)
             try Sample.validate(activity.statistics)
             try Sample.validate(activity.events)
@@ -61,7 +65,7 @@ extension Sample {
             try validate(item.type.identifier, "type", required: true)
             try validate(span: item.start, item.end)
             for quantity in [item.sum, item.average, item.minimum, item.maximum] {
-                try validate(quantity, in: item.type.canonicalUnit)
+                try validate(quantity, in: item.type.canonicalUnit, "a workout's statistics")
             }
         }
     }

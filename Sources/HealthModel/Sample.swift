@@ -110,14 +110,14 @@ public struct Sample: Hashable, Sendable, Identifiable {
     public func validate() throws(ModelError) {
         guard start.isRepresentable, end.isRepresentable || isOpenEnded else { throw .instantOutOfRange }
         guard start <= end else { throw .startAfterEnd }
-        guard id != .zero else { throw .malformedIdentifier }
+        guard id != .zero else { throw .zeroIdentifier }
         guard version >= 0, version < Sample.versionLimit else { throw .numberOutOfRange(field: "version") }
         guard count >= 1, count <= Int(Int32.max) else { throw .numberOutOfRange(field: "count") }
         guard multiplicity >= 0, multiplicity <= Int(Int32.max) else { throw .numberOutOfRange(field: "multiplicity") }
         if let unit = type.canonicalUnit, !unit.isCompatible(with: quantity.unit) {
             throw .incompatibleUnits(from: quantity.unit.symbol, to: unit.symbol)
         }
-        try Sample.validate(type.identifier, "type", required: true)
+        try type.validate()
         try Sample.validate(syncIdentifier, "syncIdentifier", required: true)
         try Sample.validate(group, "group", required: true)
         try Sample.validate(source.name, "source name")
@@ -129,8 +129,23 @@ public struct Sample: Hashable, Sendable, Identifiable {
             throw .numberOutOfRange(field: "category value")
         }
         if type == .workout, isOpenEnded, quantity.value.isNaN { throw .durationMissing }
+        try Sample.validate(finite: quantity, type.canonicalUnit, "value")
         if rare != nil { try validateRareFields() }
     }
+
+    /// Refuses a quantity that is not finite as entered, or in the unit in which its type is summed up.
+    static func validate(
+        finite quantity: Quantity?, _ canonical: HealthUnit?, _ field: @autoclosure () -> String
+    ) throws(ModelError) {
+        guard let quantity else { return }
+        guard quantity.value.isFinite else { throw .notFinite(field: field()) }
+        // No factor between two units is as great as that.
+        guard abs(quantity.value) > Sample.greatestConverted, let canonical, quantity.unit != canonical else { return }
+        guard try quantity.value(in: canonical).isFinite else { throw .notFinite(field: field()) }
+    }
+
+    /// Numbers up to this one are finite in any unit.
+    package static let greatestConverted = 1e200
 
     static func validate(_ metadata: [String: MetadataValue]) throws(ModelError) {
         guard metadata.count <= 255 else { throw .numberOutOfRange(field: "metadata entries") }
@@ -139,16 +154,28 @@ public struct Sample: Hashable, Sendable, Identifiable {
             try Sample.validate(key, "metadata key", required: true)
             bytes += key.utf8.count
             if case .string(let text) = value {
-                try Sample.validate(text, "metadata value")
+                try Sample.validate(text, "metadata value of \(Sample.shown(key))")
                 bytes += text.utf8.count
+            }
+            switch value {
+            case .number(let number):
+                try Sample.validate(finite: Quantity(number, .count), nil, "metadata value of \(Sample.shown(key))")
+            case .quantity(let quantity):
+                try Sample.validate(finite: quantity, nil, "metadata value of \(Sample.shown(key))")
+            case .string, .bool, .date: break
             }
         }
         guard bytes <= Sample.metadataLimit else { throw .numberOutOfRange(field: "metadata bytes") }
     }
 
-    static func validate(_ text: String?, _ field: String, required: Bool = false) throws(ModelError) {
+    /// A key of metadata as an error names it: never longer than a line.
+    private static func shown(_ key: String) -> String { key.utf8.count > 100 ? "\(key.prefix(80))…" : key }
+
+    static func validate(
+        _ text: String?, _ field: @autoclosure () -> String, required: Bool = false
+    ) throws(ModelError) {
         guard let text else { return }
-        if text.utf8.count > textLimit || required && text.isEmpty { throw .malformedText(field: field) }
+        if text.utf8.count > textLimit || required && text.isEmpty { throw .malformedText(field: field()) }
     }
 }
 
@@ -156,7 +183,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
 public enum MetadataValue: Sendable {
     /// A text of at most ``Sample/textLimit`` bytes.
     case string(String)
-    /// A number; not a number and infinity are kept bit for bit.
+    /// A finite number.
     case number(Double)
     /// True or false.
     case bool(Bool)

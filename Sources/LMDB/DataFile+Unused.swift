@@ -11,9 +11,10 @@
 extension DataFile {
     /// Clears what no entry uses in a compacted copy that nobody has opened, in which every page is in use.
     static func clearUnused(_ path: String) throws(LMDBError) {
-        let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw LMDBError(errno, "open", path) }
         defer { close(descriptor) }
+        guard FileSystem.isRegular(descriptor) else { throw LMDBError(EINVAL, "open", path) }
         guard let file = DataFile(path), let metas = file.metas() else {
             throw LMDBError(.init(rawValue: EINVAL), operation: "read", path: path)
         }

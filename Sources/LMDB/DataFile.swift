@@ -31,9 +31,9 @@ public struct DataFile: ~Copyable {
 
     private let descriptor: Int32
 
-    /// Opens the file for reading; `nil` when that fails, with the reason in `errno`.
+    /// Opens a regular file for reading; `nil` when that fails, with the reason in `errno`.
     public init?(_ path: String) {
-        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        descriptor = FileSystem.openRegular(path)
         if descriptor < 0 { return nil }
     }
 
@@ -102,9 +102,12 @@ public struct DataFile: ~Copyable {
     }
 
     private func copy(to target: String, bytes: Int, _ head: [UInt8]) -> CopyOutcome {
-        let output = unsafe open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        // A pipe would let the call wait for whoever reads from it.
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let output = unsafe open(target, flags, 0o600)
         guard output >= 0 else { return .failed(errno) }
         defer { close(output) }
+        guard FileSystem.isRegular(output) else { return .failed(EINVAL) }
         var offset = 0
         while offset < bytes {
             var piece = [UInt8](repeating: 0, count: min(1 << 20, bytes - offset))

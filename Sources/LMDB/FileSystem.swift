@@ -61,9 +61,9 @@ public enum FileSystem {
         return text.isEmpty ? nil : text
     }
 
-    /// The first bytes of a file, 4 KB at most; `nil` when it cannot be read.
+    /// The first bytes of a regular file, 4 KB at most; `nil` when it cannot be read.
     public static func smallFile(_ path: String) -> [UInt8]? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = openRegular(path)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 4_096)
@@ -97,16 +97,40 @@ public enum FileSystem {
         return unsafe stat(path, &status) == 0 ? status : nil
     }
 
-    /// Makes a folder that only its owner may enter, and those above it. Answers false when that fails.
-    public static func makeFolder(_ path: String) -> Bool {
-        if isFolder(path) { return true }
-        if let slash = path.lastIndex(of: "/"), slash > path.startIndex, !makeFolder(String(path[..<slash])) {
-            return false
+    /// Makes a folder that only its owner may enter, and those above it. Returns `false` when that fails.
+    public static func makeFolder(_ path: String) -> Bool { makingFolderFails(path) == nil }
+
+    /// Makes a folder that only its owner may enter, and those above it. Returns the code of the system when that fails.
+    public static func makingFolderFails(_ path: String) -> Int32? {
+        if isFolder(path) { return nil }
+        if let slash = path.lastIndex(of: "/"), slash > path.startIndex,
+            let failure = makingFolderFails(String(path[..<slash]))
+        {
+            return failure
         }
-        guard unsafe mkdir(path, 0o700) == 0 else { return isFolder(path) }
+        guard unsafe mkdir(path, 0o700) == 0 else {
+            let failure = errno
+            return isFolder(path) ? nil : failure
+        }
         // A parent that may not be read cannot be flushed; then the name becomes durable when the system sees fit.
         _ = flush(folder: parent(of: path))
-        return true
+        return nil
+    }
+
+    /// Whether an open file is a regular one. A pipe would let reads wait for whoever writes to it.
+    static func isRegular(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        // unsafe: C fills the structure during the call.
+        return unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Opens a regular file for reading without waiting; -1 when that fails, with the reason in `errno`.
+    static func openRegular(_ path: String) -> Int32 {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0, !isRegular(descriptor) else { return descriptor }
+        close(descriptor)
+        errno = EINVAL
+        return -1
     }
 
     /// The folder that a file or folder is in.
@@ -136,7 +160,7 @@ public enum FileSystem {
 
     /// Makes the name of a file durable in its folder.
     public static func flush(folder: String) -> Bool {
-        let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         return isFlushed(descriptor)

@@ -19,9 +19,11 @@ enum LockFile {
     /// To be called only while this process does not have the file open, since closing it gives all its locks back.
     static func reserve(in folder: String, _ options: Environment.Options) -> Int32 {
         let file = folder + "/lock.mdb"
-        let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, options.fileMode)
+        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = unsafe open(file, flags, options.fileMode)
         guard descriptor >= 0 else { return errno == ENOSPC || errno == EDQUOT ? errno : 0 }
         defer { close(descriptor) }
+        guard FileSystem.isRegular(descriptor) else { return EINVAL }
         let bytes = Int(options.maxReaders) * readerBytes + otherBytes
         return DiskSpace.reserve(descriptor, from: 0, to: bytes) ? 0 : ENOSPC
     }

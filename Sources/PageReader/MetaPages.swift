@@ -90,3 +90,39 @@ public struct MetaPages: Sendable {
         findings.append(PageFinding(kind: kind, page: index.map(UInt64.init), table: nil, detail: detail))
     }
 }
+
+extension PageFile {
+    /// How many pages are looked at for a number of their own.
+    private static let pagesToLookAt: UInt64 = 256
+    private static let otherBeginnings: [[UInt8]] = [
+        Array("SQLite format 3\u{0}".utf8), Array("PK\u{3}\u{4}".utf8), Array("bplist00".utf8), [0x1F, 0x8B],
+    ]
+
+    /// Whether the file is surely none of LMDB's: it begins as a text, an archive or another database, and none of its pages has its own
+    /// number. A store whose meta pages are both overwritten has such pages still, and a cut one begins as LMDB begins.
+    public var isOfOtherKind: Bool {
+        guard let length = try? size(), length > 0 else { return false }
+        var start = [UInt8](repeating: 0, count: Int(min(length, 4_096)))
+        guard (try? read(at: 0, into: &start)) != nil else { return false }
+        let isOther = PageFile.isText(start) || PageFile.otherBeginnings.contains { start.starts(with: $0) }
+        return isOther && !hasNumberedPages
+    }
+
+    private var hasNumberedPages: Bool {
+        let kinds: Set<UInt16> = [1, 2, 4]
+        var head = [UInt8](repeating: 0, count: 16)
+        for size in Meta.pageSizes {
+            for page in 1..<PageFile.pagesToLookAt {
+                guard (try? read(at: page * UInt64(size), into: &head)) != nil else { break }
+                if head.u64(0) == page, kinds.contains(head.u16(10)) { return true }
+            }
+        }
+        return false
+    }
+
+    /// Whether bytes are letters, blanks and ends of lines. A letter may be cut at the end.
+    private static func isText(_ bytes: [UInt8]) -> Bool {
+        let hasControls = bytes.contains { $0 < 32 && $0 != 9 && $0 != 10 && $0 != 13 || $0 == 127 }
+        return !hasControls && (0...3).contains { String(validating: bytes.dropLast($0), as: UTF8.self) != nil }
+    }
+}

@@ -24,6 +24,28 @@ struct EngineTests {
         try bench.finish()
     }
 
+    @Test("A sync with a peer that the engine does not have is refused by name") func unknownPeer() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        let issue = await #expect(throws: SyncIssue.self) { try await bench.engine.sync("Healthkit") }
+        #expect(issue?.code == .invalid && issue?.detail.contains("Healthkit") == true)
+        #expect(try await bench.engine.sync(bench.peer).count == 1)
+        try bench.finish()
+    }
+
+    @Test("Options that cannot be meant end the process when an engine is made with them") func options() async {
+        await #expect(processExitsWith: .failure) {
+            var options = SyncOptions()
+            options.pushSize = 0
+            _ = SyncEngine(store: try SampleStore.temporary(), peers: [], options: options)
+        }
+        await #expect(processExitsWith: .failure) {
+            var options = SyncOptions()
+            options.callDeadline = .seconds(-1)
+            _ = SyncEngine(store: try SampleStore.temporary(), peers: [], options: options)
+        }
+    }
+
     @Test("While there is nothing to do, nothing is done: no call of the peer, no commit, no timer") func idle()
         async throws
     {

@@ -34,6 +34,23 @@ struct InvalidSampleTests {
         try bench.finish()
     }
 
+    @Test("C32: what is not finite is left out of a pull, counted and told") func notFinite() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        bench.health.save(bench.scale(60, hour: 1))
+        try await bench.sync()
+        var noted = bench.scale(61, hour: 2)
+        noted.metadata = ["n": .number(.infinity)]
+        for sample in [bench.scale(62, hour: 5), bench.scale(.nan, hour: 3), bench.scale(.infinity, hour: 4), noted] {
+            bench.health.save(sample)
+        }
+        let report = try await bench.sync()
+        #expect(report.issue == nil && report.pulled.invalid == 3 && report.pulled.imported == 1, "\(report)")
+        #expect(try bench.weights == [60, 62])
+        #expect(try bench.status().notices.map(\.code) == [.invalidSamples])
+        try bench.finish()
+    }
+
     @Test("C21: what this app wrote is adopted whatever version it has below the first") func own() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)

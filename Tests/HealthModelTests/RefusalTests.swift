@@ -21,7 +21,7 @@ import Testing
     @Test("No sample has the UUID of all zeros")
     func zero() throws {
         let sample = Sample(.stepCount, 1, .count, at: now, id: .zero)
-        #expect(throws: ModelError.malformedIdentifier) { try sample.validate() }
+        #expect(throws: ModelError.zeroIdentifier) { try sample.validate() }
     }
 
     @Test("A dimension with the one power that has no opposite is refused, and all others can be described")

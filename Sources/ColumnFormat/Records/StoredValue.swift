@@ -78,12 +78,13 @@ public struct StoredValue: ~Escapable {
             guard Checksum.block(span.extracting(0..<body - 4)) == sum else { throw FormatError(.checksum, "header") }
             verified?.insert(address)
         }
-        guard span.load(1, as: UInt8.self) == FormatVersion.current else {
-            throw FormatError(.unknown, "format version")
+        let version = span.load(1, as: UInt8.self)
+        guard version == FormatVersion.current else {
+            throw FormatError(version > FormatVersion.current ? .newer : .unknown, "format version")
         }
         guard span.load(0, as: UInt8.self) == table.rawValue else { throw FormatError(.misplaced, "table") }
         guard span.load(2, as: UInt8.self) & 1 == 0 else { throw FormatError(.sealed, "body") }
-        guard span.load(2, as: UInt8.self) == 0 else { throw FormatError(.unknown, "flag") }
+        guard span.load(2, as: UInt8.self) == 0 else { throw FormatError(.newer, "flag") }
         let rows = Int(span.load(16, as: UInt32.self))
         guard rows <= StoredValue.rowLimit else { throw FormatError(.invalid, "row count") }
         self.span = span

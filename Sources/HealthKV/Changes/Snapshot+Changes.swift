@@ -53,13 +53,13 @@ extension Snapshot {
             let after: UInt32 = record.commit == place.commit ? place.ordinal : 0
             var ordinal = after
             while ordinal < .max {
-                guard changes.count < max(1, limit) else {
+                guard changes.count < limit else {
                     return ChangePage(
                         changes: changes, next: token(record.commit, ordinal, mark: record.mark, origin: origin),
                         hasMore: true)
                 }
                 let part = try self.part(
-                    of: record, after: ordinal, limit: max(1, limit) - changes.count, origin: origin, types)
+                    of: record, after: ordinal, limit: limit - changes.count, origin: origin, types)
                 changes += part.changes
                 ordinal = part.last
             }
@@ -192,6 +192,7 @@ extension SampleReading where Self: ~Copyable {
         since token: ChangeToken?, limit: Int = 1_000, of types: Set<SampleType>? = nil
     ) throws -> ChangePage {
         let snapshot = snapshot
+        try snapshot.require(limit, 1, "limit")
         let numbers = try types.map { types in
             var numbers: Set<UInt32> = []
             for type in types { if let number = try snapshot.number(of: type) { numbers.insert(number) } }

@@ -20,7 +20,9 @@ extension Checker {
                 last = LaneEnd(lane: chunk.key.lane, upper: chunk.upper, place: place(of: chunk.key))
                 try checkRows(snapshot, chunk, &counts, &feed)
             } catch let error as FormatError {
-                add(.chunkUnreadable, .chunks, "\(place(of: key)): \(error)", Checker.reference(key))
+                add(
+                    Finding.Kind(error, else: .chunkUnreadable), .chunks, "\(place(of: key)): \(error)",
+                    Checker.reference(key))
                 noteDamage(ofChunk: key)
                 last = LaneEnd(lane: Checker.chunkKey(key)?.lane, upper: nil, place: place(of: key))
             } catch let error as StoreError where error.code == .damaged {
@@ -86,6 +88,7 @@ extension Checker {
             counts[lane.type, default: TypeCounts()].add(row, source: source, 1)
             _ = try snapshot.unit(row.unit)
             _ = try snapshot.device(row.device)
+            try checkFinite(snapshot, row, lane, in: chunk.key)
             if !feed.covers(row, lane) {
                 add(
                     .changeMissing, .changes,
@@ -93,6 +96,24 @@ extension Checker {
             }
         }
         try checkShadows(snapshot, lane, rows.filter { !(hides?($0) ?? false) })
+    }
+
+    /// Older releases stored numbers that are not finite.
+    private mutating func checkFinite(
+        _ snapshot: borrowing Snapshot, _ row: StoredRow, _ lane: Lane, in key: ChunkKey
+    ) throws {
+        guard row.rare != nil || !(abs(row.value) <= Sample.greatestConverted) else { return }
+        do {
+            try snapshot.sample(row, lane.type).validate()
+        } catch ModelError.notFinite(let field) {
+            let name = field.hasPrefix("metadata") ? "metadata" : field
+            add(
+                .valueNotFinite, .chunks, "\(place(of: key)): the number of \(name) of a sample is not finite",
+                "id \(row.id)")
+            if !row.value.isFinite { oddTypes.insert(lane.type) }
+        } catch is ModelError {
+            // Another release may have had other bounds.
+        }
     }
 
     /// At each time exactly one sample of a shadowing type shows, and of other types all do.
@@ -147,7 +168,7 @@ extension Checker {
                 report.unexamined.append("counts of \(Checker.name(type)): not all of its chunks can be read")
             }
         } catch {
-            add(.countsWrong, .summaries, "\(error)")
+            add(Finding.Kind(error, else: .countsWrong), .summaries, "\(error)")
         }
     }
 }
@@ -165,16 +186,25 @@ private struct LaneEnd {
 /// Which stretches each commit's change record names.
 struct FeedCoverage {
     private var spans: [UInt64: [(lane: Lane, starts: ClosedRange<Int64>)]] = [:]
+    /// The keys of records that a newer release wrote.
+    private var newer: Set<[UInt8]> = []
 
     init(_ snapshot: borrowing Snapshot) {
         guard var cursor = try? snapshot.view.cursor(snapshot.tables[.changes]) else { return }
         while (try? cursor.next()) ?? false {
-            guard let record = try? ChangeRecord(cursor.value, key: cursor.key.copied()) else { continue }
-            spans[record.commit] = record.spans
+            let key = cursor.key.copied()
+            do {
+                let record = try ChangeRecord(cursor.value, key: key)
+                spans[record.commit] = record.spans
+            } catch {
+                // A finding of its own. Where a record of a newer release leads nobody knows.
+                if error.isOfNewerRelease { newer.insert(key) }
+            }
         }
     }
 
     func covers(_ row: StoredRow, _ lane: Lane) -> Bool {
-        spans[row.commit]?.contains { $0.lane == lane && $0.starts.contains(row.start) } ?? false
+        guard let spans = spans[row.commit] else { return newer.contains(ChangeRecord.key(row.commit)) }
+        return spans.contains { $0.lane == lane && $0.starts.contains(row.start) }
     }
 }

@@ -16,7 +16,7 @@ extension Checker {
             }
             try compare(snapshot, progress)
         } catch {
-            add(.identityUnreadable, .identity, "\(error)")
+            add(Finding.Kind(error, else: .identityUnreadable), .identity, "\(error)")
             report.unexamined.append("identity index: what lies behind the part that cannot be read")
         }
     }

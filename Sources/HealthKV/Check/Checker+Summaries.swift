@@ -15,12 +15,16 @@ extension Checker {
                 add(.summaryWrong, .summaries, "\(Checker.name(type)) has summaries and no samples")
             }
         } catch {
-            add(.summaryWrong, .summaries, "\(error)")
+            add(Finding.Kind(error, else: .summaryWrong), .summaries, "\(error)")
         }
     }
 
     /// Of a type with damaged chunks what needs them is left out, and said so.
     private mutating func checkSummaries(of type: UInt32, _ snapshot: borrowing Snapshot) throws {
+        if oddTypes.contains(type) {
+            report.unexamined.append("summaries of \(Checker.name(type)): it has values that are not finite")
+            return
+        }
         guard damagedTypes.contains(type) else { return try checkSummaries(snapshot, type) }
         report.unexamined.append("summaries of \(Checker.name(type)): not all of its chunks can be read")
     }
@@ -43,7 +47,9 @@ extension Checker {
             do {
                 try checkSummary(snapshot, type, block, aggregation, ranking)
             } catch let error as FormatError {
-                add(.summaryWrong, .summaries, "a block of \(Checker.name(type)): \(error)", "block \(block)")
+                add(
+                    Finding.Kind(error, else: .summaryWrong), .summaries, "a block of \(Checker.name(type)): \(error)",
+                    "block \(block)")
             }
         }
     }

@@ -1,7 +1,14 @@
+import ColumnFormat
+
 /// Something in a store that is not as it must be. It names tables, types and places, never a health value.
 public struct Finding: Sendable, Hashable {
     /// What is wrong. Raw values are stable; kinds may be added.
     public enum Kind: String, Sendable, CaseIterable {
+        /// A newer release wrote a value, which is whole: update the software that reads it. It is no damage.
+        case newerFormat
+        /// A value or another number of a sample is not finite, as older releases stored it. Statistics leave such values out; edit or
+        /// delete the sample.
+        case valueNotFinite
         /// The header cannot be read, or belongs to another transaction.
         case header
         /// A chunk's hot value cannot be read.
@@ -92,6 +99,13 @@ public struct Finding: Sendable, Hashable {
     }
 }
 
+extension Finding.Kind {
+    /// What an error of a value is found as: a value of a newer release is none of the kinds of damage.
+    init(_ error: any Error, else kind: Finding.Kind) {
+        self = (error as? FormatError)?.isOfNewerRelease ?? false ? .newerFormat : kind
+    }
+}
+
 /// What a check found.
 public struct CheckReport: Sendable {
     /// What was found, up to the limit that was given, in the order of the check.
@@ -111,6 +125,11 @@ public struct CheckReport: Sendable {
 
     /// What could not be looked at because of what was found. Empty when all was.
     public internal(set) var unexamined: [String] = []
+
+    /// Whether all that was found are values of a newer release: then nothing is known to be damaged.
+    public var isOfNewerRelease: Bool {
+        omitted == 0 && !findings.isEmpty && findings.allSatisfy { $0.kind == .newerFormat }
+    }
 
     /// Whether nothing was found.
     public var isClean: Bool { findings.isEmpty && omitted == 0 }

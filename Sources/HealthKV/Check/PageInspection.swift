@@ -45,6 +45,7 @@ struct PageInspection {
         }
         let metas = MetaPages(settled: file)
         if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
+        if metas.pages == [nil, nil], file.isOfOtherKind { throw StoreError.otherFile(folder) }
         guard let meta = metas.page(of: transaction) else { return nil }
         try self.init(file, folder, metas, meta, limit: limit)
     }
@@ -58,6 +59,7 @@ struct PageInspection {
     /// Throws where the system cannot read the file: that is no finding about it.
     private init(_ file: PageFile, _ folder: String, _ metas: MetaPages, _ meta: Meta?, limit: Int) throws {
         if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
+        if metas.pages == [nil, nil], file.isOfOtherKind { throw StoreError.otherFile(folder) }
         (self.file, self.metas) = (file, metas)
         var findings = metas.findings.map { Finding($0) }
         var omitted = 0

@@ -69,7 +69,9 @@ struct RawChecker: ~Copyable {
         } catch let error as PageFileError where error.isOfSystem {
             failure = failure ?? error
         } catch {
-            add(RawChecker.kind(code), entry.table, "\(place(code)): \(error)", Checker.reference(entry.key))
+            add(
+                Finding.Kind(error, else: RawChecker.kind(code)), entry.table, "\(place(code)): \(error)",
+                Checker.reference(entry.key))
             if code == .chunks { last = nil }
         }
     }

@@ -14,6 +14,7 @@ extension SampleStore {
     ///   - limit: the most findings to list; the rest is counted.
     ///   - progress: called now and then with the share that is done, 0 to 1. Answer false to stop.
     public func check(limit: Int = 1_000, progress: (Double) -> Bool = { _ in true }) throws -> CheckReport {
+        try StoreError.require(limit, 0, "limit", path: path)
         for _ in 0..<100 {
             if let report = try checkOnce(limit, progress) { return report }
         }
@@ -63,6 +64,7 @@ extension SampleStore {
         at folder: String, limit: Int, progress: (Double) -> Bool, onNotice: (@Sendable (StoreNotice) -> Void)?,
         atWalk: () throws -> Void
     ) throws -> CheckReport {
+        try StoreError.require(limit, 0, "limit", path: folder)
         let inspection = try PageInspection(folder: folder, limit: limit, atWalk: atWalk)
         // Beside a busy writer the pages of each snapshot are used again while they are read. Who opens the store keeps one.
         if !inspection.isSound, !inspection.hasMoved { return try inspection.rawReport(folder, limit: limit) }
@@ -116,6 +118,8 @@ struct Checker {
     /// The keys of chunks that were reported, and their types: what would only follow from them is no finding of its own.
     private(set) var damagedChunks: Set<[UInt8]> = []
     private(set) var damagedTypes: Set<UInt32> = []
+    /// Types with values that are not finite.
+    var oddTypes: Set<UInt32> = []
     /// The number of the record that is looked at in its table.
     private var record = 0
 
@@ -209,11 +213,11 @@ struct Checker {
                 do {
                     try body(&self, cursor.value, key)
                 } catch {
-                    add(kind, table, "\(place): \(error)", Checker.reference(key))
+                    add(Finding.Kind(error, else: kind), table, "\(place): \(error)", Checker.reference(key))
                 }
             }
         } catch {
-            add(kind, table, "\(error)")
+            add(Finding.Kind(error, else: kind), table, "\(error)")
         }
     }
 

@@ -3,7 +3,10 @@
 #else
     import Foundation
 #endif
+import ColumnFormat
 import HealthModel
+import LMDB
+import PageReader
 
 extension Instant {
     /// The instant of a date, rounded to the nearest nanosecond.
@@ -55,4 +58,36 @@ extension SampleStore {
     public static func open(at folder: URL, options: Options = Options()) throws -> SampleStore {
         try open(at: folder.path, options: options)
     }
+}
+
+// Apps show `localizedDescription`, which without this tells nothing but the name of the type.
+
+extension StoreError: LocalizedError {
+    /// The same as its description.
+    public var errorDescription: String? { description }
+}
+
+extension ModelError: LocalizedError {
+    /// The same as its description.
+    public var errorDescription: String? { description }
+}
+
+extension LMDBError: LocalizedError {
+    /// The same as its description.
+    public var errorDescription: String? { description }
+}
+
+extension FormatError: LocalizedError {
+    /// The same as its description.
+    public var errorDescription: String? { description }
+}
+
+extension PageFileError: LocalizedError {
+    /// The same as its description.
+    public var errorDescription: String? { description }
+}
+
+extension PageFinding: LocalizedError {
+    /// The same as its description.
+    public var errorDescription: String? { description }
 }

@@ -71,6 +71,7 @@ struct OpeningWalk {
         if metas.findings.count == 2, metas.findings.allSatisfy({ $0.kind == .metaVersion }) {
             throw StoreError(.newerFormat, path: path, "data.mdb was written by a newer release of LMDB: \(finding)")
         }
+        if metas.pages == [nil, nil], file.isOfOtherKind { throw StoreError.otherFile(path) }
         let other = metas.newest == nil ? "" : "; the other meta page is sound"
         throw OpeningWalk.damaged(path, "data.mdb is damaged: \(finding)\(other)")
     }
@@ -81,6 +82,24 @@ struct OpeningWalk {
 }
 
 extension StoreError {
+    static func otherFile(_ folder: String) -> StoreError {
+        StoreError(
+            .notAStore, path: folder + "/data.mdb", "LMDB has not written this file, so the folder holds no store")
+    }
+
+    /// Refuses a data file that is surely none of LMDB's.
+    static func refuseOtherFile(_ folder: String) throws(StoreError) {
+        guard let file = try? PageFile(path: folder + "/data.mdb"), file.isOfOtherKind else { return }
+        throw otherFile(folder)
+    }
+
+    /// Why a folder could not be made, by the code of the system.
+    static func unmade(_ folder: String, _ code: Int32) -> StoreError {
+        let cause = LMDBError(.init(rawValue: code), operation: "mkdir", path: folder)
+        let kind: Code = cause.isRefusal ? .accessDenied : cause.meansNoRoom ? .full : .storage
+        return StoreError(kind, path: folder, "The folder cannot be made", underlying: cause)
+    }
+
     /// Why the data file of a folder could not be opened for reading.
     static func unopened(_ folder: String, _ error: PageFileError) -> StoreError {
         if error == .noFile {

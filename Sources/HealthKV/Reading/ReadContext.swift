@@ -132,6 +132,13 @@ extension Snapshot {
         return number
     }
 
+    /// The number of a type that somebody asks for. A misspelled one would have no samples, and nobody would wonder why.
+    func askedNumber(of type: SampleType) throws -> UInt32? {
+        if let number = try number(of: type) { return number }
+        try type.validate()
+        return nil
+    }
+
     func source(_ number: UInt32) throws -> SourceIdentity {
         if let source = context.names.sources[number] { return source }
         guard let bytes = try NameLookup.bytes(.source, number, view, tables) else {

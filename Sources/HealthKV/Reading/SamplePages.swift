@@ -65,6 +65,7 @@ public struct SamplePages: AsyncSequence, Sendable {
 extension SampleStore {
     /// A stream of pages of a type's samples in a range.
     ///
+    /// - Parameter size: the most samples of a page, at least 1.
     /// - Parameter onDamage: where it is given, damaged chunks are passed over, and it is told of each stretch of time in which
     ///   samples may be missing for that.
     public func pages(
@@ -73,10 +74,11 @@ extension SampleStore {
         size: Int = 1_000,
         onDamage: (@Sendable (DamagedRange) -> Void)? = nil
     ) -> SamplePages {
+        precondition(size > 0, "a page has at least one sample")
         let query = SampleQuery(
             range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
             includeShadowed: includeShadowed)
-        return SamplePages(store: self, type: type, query: query, size: Swift.max(1, size), onDamage: onDamage)
+        return SamplePages(store: self, type: type, query: query, size: size, onDamage: onDamage)
     }
 }
 
@@ -85,7 +87,7 @@ extension Snapshot {
     func page(
         of type: SampleType, _ query: SampleQuery, size: Int, behind last: Point?, _ log: DamageLog? = nil
     ) throws -> ([Sample], Point?) {
-        guard let number = try number(of: type) else { return ([], nil) }
+        guard let number = try askedNumber(of: type) else { return ([], nil) }
         var samples: [Sample] = []
         var point: Point?
         var query = query

@@ -43,7 +43,8 @@ extension SampleReading where Self: ~Copyable {
         _ body: (Sample) throws -> Bool
     ) throws {
         var left = limit ?? .max
-        guard left > 0, let number = try snapshot.number(of: type) else { return }
+        try snapshot.require(left, 0, "limit")
+        guard left > 0, let number = try snapshot.askedNumber(of: type) else { return }
         let query = SampleQuery(
             range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
             includeShadowed: includeShadowed)
@@ -71,7 +72,7 @@ extension SampleReading where Self: ~Copyable {
         order: SampleOrder = .ascending, source: SourceIdentity? = nil, includeShadowed: Bool = false,
         _ body: (Sample) throws -> Bool
     ) throws -> [DamagedRange] {
-        guard let number = try snapshot.number(of: type) else { return [] }
+        guard let number = try snapshot.askedNumber(of: type) else { return [] }
         let query = SampleQuery(
             range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
             includeShadowed: includeShadowed)
@@ -95,7 +96,7 @@ extension SampleReading where Self: ~Copyable {
     public func count(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap
     ) throws -> Int {
-        guard let number = try snapshot.number(of: type) else { return 0 }
+        guard let number = try snapshot.askedNumber(of: type) else { return 0 }
         // An end that is not known yet lies in no range.
         if from == .distantPast, to == .distantFuture, rule != .strictEnd {
             let counts = try snapshot.counts(of: number)
@@ -147,7 +148,7 @@ extension SampleReading where Self: ~Copyable {
     public func series(
         _ type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
     ) throws -> Series {
-        guard let number = try snapshot.number(of: type) else {
+        guard let number = try snapshot.askedNumber(of: type) else {
             return Series(times: [], values: [], unit: type.canonicalUnit)
         }
         return try snapshot.series(number, from: from, to: to)
@@ -169,13 +170,18 @@ extension SampleReading where Self: ~Copyable {
         _ body: (inout Result, Span<Int64>, Span<Double>) throws -> Void
     ) throws -> Result {
         var result = initial
-        guard from < to, let number = try snapshot.number(of: type) else { return result }
+        guard from < to, let number = try snapshot.askedNumber(of: type) else { return result }
         try snapshot.foldColumns(number, from: from, to: to) { times, values in try body(&result, times, values) }
         return result
     }
 }
 
 extension Snapshot {
+    /// Refuses a number that somebody passed and that is below what can be meant.
+    func require(_ number: Int, _ least: Int, _ name: String) throws(StoreError) {
+        try StoreError.require(number, least, name, path: context.path)
+    }
+
     /// Counts picked rows: whole chunks by their headers where that is enough.
     func count(of type: UInt32, _ query: SampleQuery) throws -> Int {
         guard !query.range.isEmpty else { return 0 }

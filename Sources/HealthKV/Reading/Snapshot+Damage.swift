@@ -68,7 +68,7 @@ extension Snapshot {
             // Neighbours tile the axis: what lies between them was lost.
             if chunk.upper < upper { log.note(chunk.upper, upper) }
             return try body(chunk)
-        } catch let error as FormatError where error.code != .unknown {
+        } catch let error as FormatError where error.code != .unknown && !error.isOfNewerRelease {
             log.note(key.lower, upper)
         } catch let error as StoreError where error.code == .damaged {
             log.note(key.lower, upper)

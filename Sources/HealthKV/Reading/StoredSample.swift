@@ -74,7 +74,7 @@ extension SampleReading where Self: ~Copyable {
         of type: SampleType, skippingDamage: Bool,
         _ body: (StoredSamples, _ whole: (Int) throws -> Sample) throws -> Bool
     ) throws -> [DamagedRange] {
-        guard let number = try snapshot.number(of: type) else { return [] }
+        guard let number = try snapshot.askedNumber(of: type) else { return [] }
         let snapshot = snapshot
         let log = skippingDamage ? DamageLog() : nil
         try snapshot.forEachRun(of: number, SampleQuery(includeShadowed: true), skippingDamage: log) { rows in

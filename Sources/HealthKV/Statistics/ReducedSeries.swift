@@ -52,12 +52,13 @@ extension SampleReading where Self: ~Copyable {
         _ type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, points: Int,
         unit: HealthUnit? = nil
     ) throws -> ReducedSeries {
+        try snapshot.require(points, 1, "number of points")
         if let unit, let canonical = type.canonicalUnit, !unit.isCompatible(with: canonical) {
             throw StoreError(
                 .unsuitableQuery, path: snapshot.context.path,
                 "\(type) is measured in \(canonical), which \(unit) cannot express")
         }
-        guard let number = try snapshot.number(of: type) else {
+        guard let number = try snapshot.askedNumber(of: type) else {
             return ReducedSeries(type: type, unit: unit ?? type.canonicalUnit, points: [])
         }
         return try snapshot.reducedSeries(type, number, from: from, to: to, points: points, unit: unit)
@@ -76,7 +77,7 @@ extension Snapshot {
         }
         // Outside of these there are no samples, and whole hours could not be told.
         (from, to) = (max(from, .earliest), min(to, .latest))
-        let borders = BucketBorders(pixels: max(1, min(points, 1 << 20)), from: from, to: to)
+        let borders = BucketBorders(pixels: min(points, 1 << 20), from: from, to: to)
         var stretches = StatisticsStretches()
         var cells = [StatisticsCell](repeating: StatisticsCell(), count: borders.count)
         if let aggregation = type.aggregation, type.canonicalUnit != nil {

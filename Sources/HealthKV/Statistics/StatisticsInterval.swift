@@ -46,9 +46,10 @@ public struct StatisticsInterval: Sendable, Hashable {
     /// midnight of 2001 in its time zone; months, quarters and years of a calendar with months of its own from the beginning of its
     /// year in which 2001 began. Several hours are counted as they pass: where clocks change, the local times of their borders do, too. An
     /// interval of more than 600 years, longer than all time that an ``Instant`` can
-    /// express, is one of 600 years.
+    /// express, is one of 600 years. `count` is at least 1.
     public static func every(_ count: Int, _ unit: Unit) -> StatisticsInterval {
-        StatisticsInterval(unit: unit, count: min(max(1, count), unit.greatestCount))
+        precondition(count > 0, "an interval has at least one unit")
+        return StatisticsInterval(unit: unit, count: min(count, unit.greatestCount))
     }
 
     /// Hours of the local clock.

@@ -34,7 +34,7 @@ struct StatisticsPlan {
         self.query = query
         self.separately = separately
         let path = snapshot.context.path
-        type = try snapshot.number(of: query.type)
+        type = try snapshot.askedNumber(of: query.type)
         aggregation = try StatisticsPlan.aggregation(of: query, path)
         unit = try StatisticsPlan.unit(of: query, path)
         cumulative = query.options as? CumulativeOptions ?? CumulativeOptions()

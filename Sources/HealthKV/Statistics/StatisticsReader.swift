@@ -127,6 +127,8 @@ struct StatisticsReader {
             let place = places.place(row.revision, isUserEntered: row.flags.contains(.userEntered))
             if place.rank < 0 { continue }
             let value = try convert(row.value, row.unit, snapshot)
+            // An older release stored such values, and one of them would be the answer of every sum (SEMANTICS C32).
+            guard value.isFinite else { continue }
             lane.rows.append(
                 StatisticsRow(start: row.start, end: end, value: value, rank: place.rank, source: place.source))
         }
@@ -256,7 +258,7 @@ private struct StatisticsColumns: ~Copyable {
             let bits = StoredRow.Flags(rawValue: row.flags)
             if bits.contains(.shadowed) { continue }
             let place = places.place(row.revision, isUserEntered: bits.contains(.userEntered))
-            if place.rank < 0 { continue }
+            if place.rank < 0 || !row.value.isFinite { continue }
             lane.rows.append(
                 StatisticsRow(start: start, end: end, value: row.value, rank: place.rank, source: place.source))
         }
@@ -283,6 +285,7 @@ private struct StatisticsColumns: ~Copyable {
                 UInt32(truncatingIfNeeded: revisions[index]), isUserEntered: bits.contains(.userEntered))
             if place.rank < 0 { continue }
             let value = try convert(values[index], UInt32(truncatingIfNeeded: units[index]))
+            guard value.isFinite else { continue }
             lane.rows.append(
                 StatisticsRow(start: start, end: end, value: value, rank: place.rank, source: place.source))
         }

@@ -177,9 +177,7 @@ struct FileOpener {
         guard options.createIfMissing, !options.readOnly else {
             throw StoreError(.noStore, path: folder, "There is no store in this folder")
         }
-        guard FileSystem.makeFolder(folder) else {
-            throw StoreError(.noStore, path: folder, "The folder cannot be made")
-        }
+        if let failure = FileSystem.makingFolderFails(folder) { throw StoreError.unmade(folder, failure) }
         if let stranger = FileSystem.names(in: folder)?.first(where: { !StoreCore.isOwnName($0) }) {
             throw StoreError(
                 .notAStore, path: folder, "The folder holds other things (\(stranger)) and no store")
@@ -271,7 +269,9 @@ struct FileOpener {
         case .busy:
             throw StoreError(
                 .busy, path: data, "A writer changed the file again and again while it was read without locks")
-        case .invalid: throw StoreError(.damaged, path: data, "The file does not begin with the meta pages of LMDB")
+        case .invalid:
+            try StoreError.refuseOtherFile(folder)
+            throw StoreError(.damaged, path: data, "The file does not begin with the meta pages of LMDB")
         case .unreadable(let code): throw StoreError.unreadable(folder, .system(code))
         case .failed(let code):
             throw StoreError(

@@ -61,7 +61,9 @@ struct OpeningRules {
         where FileSystem.statusOfLink(path)?.kind == .symbolicLink {
             throw StoreError(
                 .unsafeFolder, path: path,
-                "This is a symbolic link, by which another could lead the store's data elsewhere; pass the folder itself"
+                path == folder
+                    ? "This is a symbolic link, by which another could lead the store's data elsewhere; pass the folder that it leads to"
+                    : "This is a symbolic link, by which another could lead the store's data elsewhere; put the file itself there"
             )
         }
     }
@@ -81,9 +83,11 @@ struct OpeningRules {
         let user = FileSystem.effectiveUser
         guard status.owner != user else { return }
         guard options.readOnly || options.tolerated.contains(.foreignOwner) else {
-            throw StoreError(
+            var refusal = StoreError(
                 .unsafeFolder, path: path, "It belongs to user \(status.owner), and this process works for user \(user)"
             )
+            refusal.remedy = "Move the store to a folder of its user, or open it with the option that tolerates this."
+            throw refusal
         }
         post(.foreignOwner, path, "It belongs to user \(status.owner), and this process works for user \(user)")
     }

@@ -83,7 +83,8 @@ public final class SampleStore: Sendable {
 
     /// Opens the store in a folder, making it when there is none and the options allow it.
     public static func open(at folder: String, options: Options = Options()) throws -> SampleStore {
-        SampleStore(core: try StoreRegistry.shared.open(folder, options), options: options)
+        try options.check(folder)
+        return SampleStore(core: try StoreRegistry.shared.open(folder, options), options: options)
     }
 
     /// A store in a fresh temporary folder that is removed when the store is closed: for tests and previews.
@@ -162,5 +163,20 @@ public enum SystemClock {
         Instant(
             nanoseconds: FileSystem.nanosecondsSince1970
                 - Instant.secondsFrom1970To2001 * Instant.nanosecondsPerSecond)
+    }
+}
+
+extension SampleStore.Options {
+    /// Refuses what cannot be meant.
+    fileprivate func check(_ path: String) throws(StoreError) {
+        try StoreError.require(mapSize, 1, "option mapSize", path: path)
+        if let sizeLimit { try StoreError.require(sizeLimit, 1, "option sizeLimit", path: path) }
+        try StoreError.require(tombstoneDays, 0, "option tombstoneDays", path: path)
+        let periods = [
+            (growthTimeout, "growthTimeout"), (readTimeLimit ?? .zero, "readTimeLimit"), (idlePeriod, "idlePeriod"),
+        ]
+        for (period, name) in periods where period < .zero {
+            throw StoreError(.invalidArgument, path: path, "The option \(name) is below zero")
+        }
     }
 }

@@ -8,7 +8,7 @@ extension StoreCore {
         do {
             return try readInside(ticket, body)
         } catch {
-            throw wrapped(error)
+            throw wrapped(error, ofRead: true)
         }
     }
 

@@ -94,8 +94,8 @@ final class StoreCore: Sendable {
     }
 
     /// An error of any layer for the caller. A file that was found damaged gets no stamp.
-    func wrapped(_ error: any Error) -> any Error {
-        let error = StoreError.wrap(error, path: path)
+    func wrapped(_ error: any Error, ofRead isRead: Bool = false) -> any Error {
+        let error = isRead ? StoreError.wrapRead(error, path: path) : StoreError.wrap(error, path: path)
         if StoreError.isDamage(error) { sawDamage.store(true, ordering: .relaxed) }
         return error
     }
@@ -140,13 +140,7 @@ final class StoreCore: Sendable {
         guard try !StoreHeader.isRetired(transaction.view, tables) else {
             throw RetiredFile(file: try environment.dataFile())
         }
-        let header: StoreHeader
-        do {
-            header = try StoreHeader.read(transaction.view, tables)
-        } catch let error as FormatError where error.code == .unknown {
-            throw StoreError(
-                .newerFormat, path: path, "The store has a format that this release does not know", underlying: error)
-        }
+        let header = try StoreHeader.read(transaction.view, tables)
         return ExistingStore(tables: tables, number: UInt64(transaction.id), header: header.transaction)
     }
 

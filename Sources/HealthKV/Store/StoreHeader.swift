@@ -81,8 +81,9 @@ struct StoreHeader: Sendable, Equatable {
 
     init(_ span: RawSpan) throws(FormatError) {
         var record = try RecordReader(span, table: .meta, key: StoreHeader.key)
-        guard try record.read(UInt32.self) == StoreHeader.formatVersion else {
-            throw FormatError(.unknown, "format version of the store")
+        let version = try record.read(UInt32.self)
+        guard version == StoreHeader.formatVersion else {
+            throw FormatError(version > StoreHeader.formatVersion ? .newer : .unknown, "format version of the store")
         }
         storeID = try record.readID()
         replica = try record.read(UInt32.self)

@@ -16,7 +16,7 @@ struct UnfinishedFolder {
     init(in folder: String, prefix: String = UnfinishedFolder.prefix) throws(StoreError) {
         for _ in 0..<UnfinishedFolder.attempts {
             let made = folder + "/" + prefix + SampleID().description
-            guard FileSystem.makeFolder(made) else { break }
+            if let failure = FileSystem.makingFolderFails(made) { throw StoreError.unmade(made, failure) }
             guard let claim = FolderClaim(made) else { continue }
             // Before it was claimed another may have removed it.
             if FileSystem.isFolder(made) {

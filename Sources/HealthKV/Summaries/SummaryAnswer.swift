@@ -37,9 +37,19 @@ struct SummaryAnswer {
         buffers = SummaryBuffers(SummaryColumns(aggregation, wantsPlain: wantsPlain))
     }
 
-    /// Walks over the blocks that the range touches.
+    /// Walks over the blocks that the range touches. Where one of them was made of values that are not finite, all is left to the
+    /// samples, since statistics leave such values out.
     mutating func add(_ snapshot: borrowing Snapshot) throws {
         guard from < to else { return }
+        try addBlocks(snapshot)
+        if cells.allSatisfy(\.isFinite) { return }
+        cells = [StatisticsCell](repeating: StatisticsCell(), count: cells.count)
+        rest = StatisticsStretches()
+        (position, bucket) = (from, 0)
+        leave(until: to)
+    }
+
+    private mutating func addBlocks(_ snapshot: borrowing Snapshot) throws {
         let (first, last) = (SummaryPeriod.block(of: from), SummaryPeriod.block(of: to - 1))
         let hours = (first * SummaryPeriod.hoursPerBlock)...((last + 1) * SummaryPeriod.hoursPerBlock - 1)
         let stale = try snapshot.staleRanges(type, touching: hours)

@@ -197,7 +197,8 @@ extension SampleReading where Self: ~Copyable {
     public func deletions(
         at token: ChangeToken? = nil, after id: SampleID? = nil, limit: Int = 1_000
     ) throws -> DeletionPage {
-        try snapshot.deletions(at: token, after: id, limit: max(1, limit))
+        try snapshot.require(limit, 1, "limit")
+        return try snapshot.deletions(at: token, after: id, limit: limit)
     }
 
     /// Whether the mass operation at a place in the feed is still being carried out: not all that it deletes has its tombstone

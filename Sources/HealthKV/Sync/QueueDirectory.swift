@@ -200,6 +200,7 @@ extension SampleReading where Self: ~Copyable {
     /// Some operations that wait for a peer, behind a place of its queue.
     public func pending(for peer: String, after sequence: UInt64, limit: Int) throws -> [PendingOperation] {
         let snapshot = snapshot
+        try snapshot.require(limit, 0, "limit")
         let sections = try snapshot.directory(of: peer).sections.map(\.number)
         return try snapshot.operations(of: peer, in: sections, after: sequence, limit: limit)
     }
@@ -210,7 +211,8 @@ extension SampleReading where Self: ~Copyable {
     public func pending(
         for peer: String, in groups: [PendingGroup], after sequence: UInt64 = 0, limit: Int = .max
     ) throws -> [PendingOperation] {
-        try snapshot.operations(of: peer, in: groups.map(\.section), after: sequence, limit: limit)
+        try snapshot.require(limit, 0, "limit")
+        return try snapshot.operations(of: peer, in: groups.map(\.section), after: sequence, limit: limit)
     }
 
     /// The operation of a sample that waits for a peer.

@@ -67,6 +67,7 @@ extension DailyTotal {
         if let canonical = type.canonicalUnit, !canonical.isCompatible(with: unit) {
             throw .incompatibleUnits(from: unit.symbol, to: canonical.symbol)
         }
+        if let value, !value.isFinite { throw .notFinite(field: "total") }
     }
 }
 

@@ -3,13 +3,14 @@
 #else
     import Foundation
 #endif
+import ColumnFormat
 import HealthModel
 
 /// A day's weight, and where the days around it lead.
 public struct WeightDay: Sendable, Hashable {
     /// `YYYY-MM-DD`
     public let date: String
-    /// The entry that represents the day: the last one of it that no other shadows.
+    /// The entry that stands for the day: see ``DayEntry``. Entries that another shadows take no part.
     public let sample: Sample
     /// The entry's value in the unit that was asked for.
     public let value: Double
@@ -17,6 +18,14 @@ public struct WeightDay: Sendable, Hashable {
     public let movingAverage: Double
     /// How much the weight changes a week, by the line that fits the entries of the last days best; `nil` with fewer than two.
     public let weeklyRate: Double?
+}
+
+/// Which of several entries of a day stands for it (SEMANTICS C3).
+public enum DayEntry: Sendable, Hashable {
+    /// The one that was modified last: written or edited here, or written elsewhere as far as that is known.
+    case lastModified
+    /// The one that starts last.
+    case lastStart
 }
 
 extension SampleReading where Self: ~Copyable {
@@ -29,29 +38,27 @@ extension SampleReading where Self: ~Copyable {
     ///
     /// What lies before `from` within the window counts in averages and rates, but gets no day of its own.
     ///
-    /// - Parameter window: how many days the moving average and the rate look at.
+    /// - Parameters:
+    ///   - window: how many days the moving average and the rate look at, at least 1.
+    ///   - entry: which of several entries of a day stands for it.
     public func weightTrend(
         of type: SampleType = .bodyMass, from: Instant = .distantPast, to: Instant = .distantFuture,
-        calendar: Calendar = .current, unit: HealthUnit = .kilogram, window: Int = 7
+        calendar: Calendar = .current, unit: HealthUnit = .kilogram, window: Int = 7,
+        entry: DayEntry = .lastModified
     ) throws -> [WeightDay] {
+        let snapshot = snapshot
+        try snapshot.require(window, 1, "window")
         // No more days than there are; the longest ones have 25 hours.
-        let window = max(1, min(window, LocalDay.numbers.count))
+        let window = min(window, LocalDay.numbers.count)
         let (reach, isEndless) = (Int64(window) * 90_000).multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
-        let samples = try samples(
-            of: type, from: isEndless || from == .distantPast ? .distantPast : from - reach, to: to, rule: .strictStart)
-        guard let first = samples.first, let last = samples.last,
-            let borders = BucketBorders(.day, anchor: nil, calendar: calendar, from: first.start, to: last.start + 1)
-        else { return [] }
-        let offsets = ZoneOffsets(calendar.timeZone, from: first.start.second, to: last.start.second)
-        // Samples ascend, so the last one of a day stays. Where clocks go back across midnight the day is the one that has begun.
-        var picks: [(day: Int, sample: Sample)] = []
-        var bucket = 0
-        for sample in samples {
-            while bucket + 1 < borders.count, borders[bucket].upperBound <= sample.start.nanoseconds { bucket += 1 }
-            let day = offsets.day(at: Instant(nanoseconds: borders[bucket].lowerBound).second)
-            if picks.last?.day == day { picks.removeLast() }
-            picks.append((day, sample))
+        let range = TimeRange(from: isEndless || from == .distantPast ? .distantPast : from - reach, to: to)
+        guard let number = try snapshot.askedNumber(of: type) else { return [] }
+        var rows: [StoredRow] = []
+        try snapshot.forEachRow(of: number, SampleQuery(range: range, rule: .strictStart)) { row in
+            if row.value.isFinite { rows.append(row) }
+            return true
         }
+        let picks = try snapshot.picks(rows, number, calendar, entry)
         let values = try picks.map { try $0.sample.value(in: unit) }
         var lower = 0
         return picks.indices.compactMap { index in
@@ -64,6 +71,36 @@ extension SampleReading where Self: ~Copyable {
                 movingAverage: recent.reduce(0, +) / Double(recent.count),
                 weeklyRate: LeastSquares.slope(days, recent).map { $0 * 7 })
         }
+    }
+}
+
+extension Snapshot {
+    /// The entry of each day that has any. Rows ascend.
+    fileprivate func picks(
+        _ rows: [StoredRow], _ type: UInt32, _ calendar: Calendar, _ entry: DayEntry
+    ) throws -> [(day: Int, sample: Sample)] {
+        guard let first = rows.first.map({ Instant(nanoseconds: $0.start) }),
+            let last = rows.last.map({ Instant(nanoseconds: $0.start) }),
+            let borders = BucketBorders(.day, anchor: nil, calendar: calendar, from: first, to: last + 1)
+        else { return [] }
+        let offsets = ZoneOffsets(calendar.timeZone, from: first.second, to: last.second)
+        // Where clocks go back across midnight the day is the one that has begun.
+        var days: [(day: Int, rows: [StoredRow])] = []
+        var bucket = 0
+        for row in rows {
+            while bucket + 1 < borders.count, borders[bucket].upperBound <= row.start { bucket += 1 }
+            let day = offsets.day(at: Instant(nanoseconds: borders[bucket].lowerBound).second)
+            if days.last?.day == day { days[days.count - 1].rows.append(row) } else { days.append((day, [row])) }
+        }
+        return try days.map { day in (day.day, try sample(try pick(day.rows, type, entry), type)) }
+    }
+
+    /// The row of a day that stands for it. Of those that were modified at one time it is the one that starts last.
+    private func pick(_ rows: [StoredRow], _ type: UInt32, _ entry: DayEntry) throws -> StoredRow {
+        let last = rows[rows.count - 1]
+        guard entry == .lastModified, rows.count > 1, let winner = try winner(of: rows, type) else { return last }
+        let clock = (winner.clockTime, winner.clockReplica)
+        return rows.last { ($0.clockTime, $0.clockReplica) == clock && $0.start > winner.start } ?? winner
     }
 }
 

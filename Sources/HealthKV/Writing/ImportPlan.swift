@@ -78,7 +78,7 @@ extension SampleBatch {
             guard range.contains(start), range.contains(end) || end == .max else { throw ModelError.instantOutOfRange }
             guard start <= end else { throw ModelError.startAfterEnd }
         }
-        if ids.contains(.zero) { throw ModelError.malformedIdentifier }
+        if ids.contains(.zero) { throw ModelError.zeroIdentifier }
         let isCategory = kinds.map { $0.type.kind == .category }
         if isCategory.contains(true) {
             for row in 0..<count where isCategory[Int(kindOfRow[row])] && Int32(exactly: values[row]) == nil {
@@ -91,10 +91,23 @@ extension SampleBatch {
                 throw ModelError.durationMissing
             }
         }
+        try validateValues()
         for (row, rare) in extras {
             // Before the id is derived from it.
             guard rare.multiplicity >= 0 else { throw ModelError.numberOutOfRange(field: "multiplicity") }
             try sample(at: row).validate()
+        }
+    }
+}
+
+extension SampleBatch {
+    /// Refuses values that are not finite as entered, or in the unit in which their type is summed up.
+    private func validateValues() throws {
+        guard values.contains(where: { !(abs($0) <= Sample.greatestConverted) }) else { return }
+        for row in 0..<count where !(abs(values[row]) <= Sample.greatestConverted) {
+            let kind = kinds[Int(kindOfRow[row])]
+            let value = try Quantity(values[row], kind.unit).value(in: kind.type.canonicalUnit ?? kind.unit)
+            guard values[row].isFinite, value.isFinite else { throw ModelError.notFinite(field: "value") }
         }
     }
 }

@@ -27,6 +27,14 @@ struct LaneEdit {
             return old
         }
 
+        /// How many rows came before all others, where nothing else came or went; `nil` where it was otherwise.
+        var rowsPrepended: Int? {
+            guard removed.isEmpty, let last = added.last, added.count < rows.count,
+                rows[added.count - 1].point == last.point
+            else { return nil }
+            return added.count
+        }
+
         /// Those of the times at which rows came or went, or were purged, at which rows of the neighbours may lie too.
         func contested(with purged: [StoredRow], atEndsOf bounds: ChunkBounds) -> [(start: Int64, end: Int64)] {
             [bounds.key.lower, bounds.upper].map { (start: $0.start, end: $0.end) }.filter { time in

@@ -79,7 +79,8 @@ extension WriteTransaction {
             let marks = try shadows(lane.type)
             if marks { try markShadows(lane, &merged.rows, chunk.bounds) }
             let bounds = chunk.bounds
-            if try !(chunk.exists && chunk.purged.isEmpty && beginTail(bounds, merged)) {
+            let isPlain = chunk.exists && chunk.purged.isEmpty
+            if try !(isPlain && (beginTail(bounds, merged) || beginHead(bounds, merged))) {
                 if chunk.exists { try endTail(&chunk.bounds, &merged) }
                 try write(chunk.bounds, merged.rows, exists: chunk.exists, growth: merged.growth)
             }

@@ -20,11 +20,13 @@ public final class SyncEngine: Sendable {
 
     /// An engine for a store and its peers. Their names differ.
     public init(store: SampleStore, peers: [SyncPeer], options: SyncOptions = SyncOptions()) {
+        options.check()
         self.store = store
         self.options = options
         var sessions: [String: PeerSession] = [:]
         let holder = LeaseHolder(options)
         for item in peers {
+            precondition(!item.peer.name.isEmpty, "a peer has a name")
             precondition(sessions[item.peer.name] == nil, "two peers have one name")
             sessions[item.peer.name] = PeerSession(
                 store: store, peer: item.peer, plan: item.plan, options: options, holder: holder)
@@ -63,9 +65,10 @@ public final class SyncEngine: Sendable {
     }
 
     /// Syncs now with all peers that are enabled, or with one: when the app comes to the foreground, or the user asks for it.
-    /// What keeps it from being whole stands in the report and in the status.
+    /// What keeps it from being whole stands in the report and in the status. A name that no peer has is an error.
     @discardableResult
     public func sync(_ name: String? = nil) async throws -> [String: SyncReport] {
+        if let name { _ = try session(name) }
         var reports: [String: SyncReport] = [:]
         for key in peers where name == nil || name == key {
             reports[key] = try await session(key).inTurn { try await $0.pass(PassRequest(isUrgent: true)) }

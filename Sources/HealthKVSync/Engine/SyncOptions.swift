@@ -90,6 +90,23 @@ public struct SyncOptions: Sendable {
     package var callGrace: Duration = .milliseconds(500)
 }
 
+extension SyncOptions {
+    /// Ends the process where a size, a number of attempts or a time cannot be meant.
+    func check() {
+        for (number, name) in [(pageSize, "pageSize"), (pushSize, "pushSize"), (quickAttempts, "quickAttempts")] {
+            precondition(number > 0, "the option \(name) is at least 1")
+        }
+        for (number, name) in [(rescanDays, "rescanDays"), (retirementDays, "retirementDays")] {
+            precondition(number >= 0, "the option \(name) is not below zero")
+        }
+        let times = [
+            (firstDelay, "firstDelay"), (slowDelay, "slowDelay"), (callDeadline, "callDeadline"),
+            (authorizationDeadline, "authorizationDeadline"), (leaseTime, "leaseTime"),
+        ]
+        for (time, name) in times { precondition(time >= .zero, "the option \(name) is not below zero") }
+    }
+}
+
 /// Places between which a crash may fall.
 package enum SyncStep: String, Sendable, CaseIterable {
     case pagePulled, pageCommitted, pushCollected, pushMarked, pushSent, outcomesCommitted

@@ -28,6 +28,21 @@ struct KnownType: Sendable {
         return known
     }()
 
+    private static let families = [
+        "HKQuantityTypeIdentifier", "HKCategoryTypeIdentifier", "HKCorrelationTypeIdentifier",
+    ]
+
+    /// The identifier of a type that a scene names in full or short, as `BodyMass` or `bodyMass`. A name that no type has is misuse.
+    static func identifier(of name: String) -> String {
+        if byIdentifier[name] != nil { return name }
+        let short = name.prefix(1).uppercased() + name.dropFirst()
+        let found = families.map { $0 + short }.first { byIdentifier[$0] != nil }
+        if let found { return found }
+        if short == "Workout" { return "HKWorkoutTypeIdentifier" }
+        SimulatedMisuse.found("HealthKit has no type \(name)")
+        return name
+    }
+
     private static func readQuantities() -> [KnownType] {
         quantities.split(whereSeparator: { $0 == ";" || $0 == "\n" }).compactMap { row in
             let words = row.split(separator: " ")

@@ -19,8 +19,15 @@ extension SimulatedDevice {
         case allow, deny, cancel
         /// Everything is allowed, but reading only from a date on.
         case allowSince(Date)
-        /// Types by identifier.
+        /// Types by identifier or short name.
         case allowOnly(reading: Set<String>, sharing: Set<String>)
+
+        /// The same with types by their identifiers.
+        var withIdentifiers: Answer {
+            guard case .allowOnly(let reading, let sharing) = self else { return self }
+            return .allowOnly(
+                reading: Set(reading.map(KnownType.identifier)), sharing: Set(sharing.map(KnownType.identifier)))
+        }
 
         func reading(_ type: String) -> Reading {
             switch self {
@@ -40,8 +47,9 @@ extension SimulatedDevice {
         }
     }
 
-    /// The user changes what an app may do, in Settings. What is not given stays.
+    /// The user changes what an app may do with a type, by its identifier or short name, in Settings. What is not given stays.
     public func setAccess(of app: SimulatedApp, to type: String, reading: Reading? = nil, sharing: Sharing? = nil) {
+        let type = KnownType.identifier(of: type)
         state.withLock { state in
             var grant = state.grant(app, type)
             grant.reading = reading ?? grant.reading
@@ -51,7 +59,10 @@ extension SimulatedDevice {
     }
 
     /// How the user answers from now on.
-    public func answerRequests(_ answer: Answer) { state.withLock { $0.answer = answer } }
+    public func answerRequests(_ answer: Answer) {
+        let answer = answer.withIdentifiers
+        state.withLock { $0.answer = answer }
+    }
 
     func requestAuthorization(share: Set<HKSampleType>, read: Set<HKObjectType>, for app: SimulatedApp) throws {
         checkRequest(share: share, read: read, for: app)

@@ -88,7 +88,7 @@ public final class SimulatedApp: Sendable {
         metadata: [String: Any]? = nil, device hardware: HKDevice? = nil
     ) throws -> UUID {
         let sample = HKQuantitySample(
-            type: HKQuantityType(HKQuantityTypeIdentifier(rawValue: "HKQuantityTypeIdentifier\(type)")),
+            type: HKQuantityType(HKQuantityTypeIdentifier(rawValue: KnownType.identifier(of: type))),
             quantity: HKQuantity(unit: HKUnit(from: unit), doubleValue: value), start: start, end: end ?? start,
             device: hardware, metadata: metadata)
         try write([sample])

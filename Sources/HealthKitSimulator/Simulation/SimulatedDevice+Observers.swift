@@ -76,7 +76,8 @@ extension SimulatedDevice {
 
     /// Whether HealthKit gave up waking an app for a type after three failures.
     public func isWakingStopped(_ app: SimulatedApp, for type: String) -> Bool {
-        state.withLock {
+        let type = KnownType.identifier(of: type)
+        return state.withLock {
             $0.observers.deliveries[ObserverBook.Key(bundle: app.bundle, type: type)]?.isStopped ?? false
         }
     }

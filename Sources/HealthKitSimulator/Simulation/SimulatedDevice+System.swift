@@ -22,7 +22,7 @@ extension SimulatedDevice {
     /// The user deletes all data of a type, or all of one source, in the Health app. Answers how many.
     @discardableResult
     public func userDeletesAll(of type: String, from source: String? = nil) -> Int {
-        let now = clock.now
+        let (now, type) = (clock.now, KnownType.identifier(of: type))
         let count = state.withLock { state in
             state.mergeJournal(at: now)
             let records = state.database.all.filter {
@@ -55,7 +55,7 @@ extension SimulatedDevice {
     /// took together.
     @discardableResult
     public func condense(_ type: String, of source: String, from start: Date, to end: Date) -> Int {
-        let now = clock.now
+        let (now, type) = (clock.now, KnownType.identifier(of: type))
         let count = state.withLock { state -> Int in
             let records = state.database.all.filter {
                 $0.type.identifier == type && $0.source == source && $0.start >= start && $0.end <= end
@@ -71,12 +71,14 @@ extension SimulatedDevice {
 
     /// The user orders the sources of a type; sources that are not named come behind (A20).
     public func setPriority(of sources: [String], for type: String) {
+        let type = KnownType.identifier(of: type)
         state.withLock { $0.priorities[type] = sources }
     }
 
     /// All live samples of a type: value in the type's unit, source, sync identifier and version. For tests to judge by: what waits in the journal
     /// of a locked device counts as merged.
     public func contents(of type: String) -> [SimulatedSample] {
+        let type = KnownType.identifier(of: type)
         let database = state.withLock { state in
             var merged = state.database
             for records in state.journaled { _ = merged.save(records) }

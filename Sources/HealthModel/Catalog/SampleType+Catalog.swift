@@ -144,6 +144,29 @@ extension SampleType {
         return names
     }()
 
+    /// Known identifiers by names in small letters without blanks, both in full and short.
+    private static let identifiersBySmallName: [String: String] = {
+        var names: [String: String] = [:]
+        for (name, identifier) in identifiersByShortName {
+            for spelling in [name, identifier] { names[spelling.lowercased()] = identifier }
+        }
+        return names
+    }()
+
+    /// The known type whose name this one's is but for the case of letters and blanks; `nil` for a known type, and for one that is
+    /// like none of them.
+    package var misspelled: SampleType? {
+        guard SampleType.entry(identifier) == nil else { return nil }
+        let small = identifier.filter { !$0.isWhitespace }.lowercased()
+        return SampleType.identifiersBySmallName[small].map { SampleType(catalogued: $0) }
+    }
+
+    /// Refuses an identifier that is empty, too long, or a misspelled one of the catalog.
+    package func validate() throws(ModelError) {
+        try Sample.validate(identifier, "type", required: true)
+        if let known = misspelled { throw .misspelledType(identifier, known: known.shortName) }
+    }
+
     /// The types that had fixed numbers from the first version of the format on. A store that met one of the others before it
     /// had a fixed number goes on with the number that it gave out.
     package static let firstCatalogNumbers: ClosedRange<UInt32> = 1...17

@@ -31,6 +31,12 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         PlantedFault(.chunkUnreadable, "the last byte of a chunk is turned") { txn in
             try change(&txn, .chunks) { $0[$0.count - 1] ^= 1 }
         },
+        PlantedFault(.newerFormat, "a chunk has the version after ours") { txn in
+            try change(&txn, .chunks) { NewerFormatTests.raise(&$0) }
+        },
+        PlantedFault(.valueNotFinite, "a value is infinite") { txn in
+            try rewriteFirstChunk(&txn) { $0.rows[0].value = .infinity }
+        },
         PlantedFault(.chunkGap, "a chunk ends before the next begins") { txn in
             try rewriteFirstChunk(&txn) { chunk in
                 chunk.bounds.upper = chunk.rows.last!.point

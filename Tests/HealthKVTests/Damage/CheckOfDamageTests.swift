@@ -57,7 +57,7 @@ struct CheckOfDamageTests {
         let file = try DamagedFile()
         try file.change { $0.removeLast($0.count - length) }
         #expect(try !SampleStore.check(at: file.folder.path).isClean)
-        try file.change { bytes in bytes = [UInt8](repeating: 0x5A, count: 60_000) }
+        try file.change { bytes in bytes = [UInt8](repeating: 0xA5, count: 60_000) }
         let report = try SampleStore.check(at: file.folder.path)
         #expect(report.findings.contains { $0.kind == .metaUnreadable })
     }

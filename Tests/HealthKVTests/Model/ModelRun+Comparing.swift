@@ -69,7 +69,7 @@ extension ModelRun {
         if random.chance(0.8) { (query.from, query.to) = range() }
         query.rule = random.pick(RangeRule.allCases)
         query.order = random.pick([.ascending, .descending])
-        query.limit = random.pick([nil, nil, 0, 1, 5, 40, -1])
+        query.limit = random.pick([nil, nil, 0, 1, 5, 40])
         query.source = random.chance(0.3) ? random.pick(pool.sources).identity : nil
         if random.chance(0.03) { query.source = SourceIdentity(bundle: "org.example.nobody", name: "Nobody") }
         query.includeShadowed = random.chance(0.5)

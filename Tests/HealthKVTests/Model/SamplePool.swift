@@ -114,16 +114,22 @@ struct SamplePool {
         return random.chance(0.7) ? canonical : random.pick(units.filter { $0.isCompatible(with: canonical) })
     }
 
+    /// The number of some bits, without those of which no sum can be made in every unit.
+    private static func finite(_ bits: UInt64) -> Double {
+        let number = Double(bitPattern: bits)
+        return abs(number) <= 1e200 ? number : 0.5
+    }
+
     func value(_ random: inout SeededGenerator) -> Double {
         switch random.number(0..<10) {
         case 0..<4: Double(random.number(0..<2_000)) / 10
         case 4..<7: Double(random.number(0..<400))
         case 7: Double.random(in: -1...1, using: &random)
-        case 8: Double(bitPattern: random.next())
+        case 8: SamplePool.finite(random.next())
         default:
             random.pick([
-                .nan, Double(nan: 77, signaling: false), -.nan, .infinity, -.infinity, -0.0, 0, .leastNonzeroMagnitude,
-                .greatestFiniteMagnitude, 0.1 + 0.2, 9_007_199_254_740_992, 1e-9,
+                -0.0, 0, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, 1e200, -1e200, 0.1 + 0.2,
+                9_007_199_254_740_992, 1e-9,
             ])
         }
     }

@@ -30,7 +30,7 @@ enum RandomWorkout {
     }
 
     private static func quantity(_ unit: HealthUnit, _ random: inout SeededGenerator) -> Quantity {
-        Quantity(random.pick([312.5, 0, -0.0, .nan, 1.0 / 3, Double(random.number(0..<9_000))]), unit)
+        Quantity(random.pick([312.5, 0, -0.0, 1e-300, 1.0 / 3, Double(random.number(0..<9_000))]), unit)
     }
 
     private static func statistics(_ random: inout SeededGenerator) -> [WorkoutStatistics] {

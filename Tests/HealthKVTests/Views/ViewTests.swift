@@ -39,12 +39,12 @@ import Testing
                 ("0001-01-01", "2026-01-01"), ("1707-01-01", "1708-01-01"), ("2026-01-01", "9999-12-31"),
                 ("2294-01-01", "2294-01-02"),
             ] {
-                expectError(.invalidSample) {
+                expectError(.invalidArgument) {
                     try store.read { try $0.dailySteps(from: first, to: last, calendar: calendar("UTC"), source: "s") }
                 }
             }
             for instant in [Instant.distantPast, .distantFuture] {
-                expectError(.invalidSample) {
+                expectError(.invalidArgument) {
                     try store.read { try $0.today(at: instant, calendar: calendar("UTC")) }
                 }
             }
@@ -63,7 +63,7 @@ import Testing
                 try store.save(
                     Sample(.bodyMass, 80 + Double(day * day % 7), .kilogram, at: .day(day, 7_200 * (day % 11))))
             }
-            for window in [1, 7, 30, .max, 0] {
+            for window in [1, 7, 30, .max] {
                 let all = try store.read { try $0.weightTrend(calendar: calendar("Europe/Berlin"), window: window) }
                 for from in [Instant.day(3), .day(12, 7_000), .day(20, 50_000), .day(39)] {
                     let part = try store.read {
@@ -91,7 +91,7 @@ import Testing
     @Test("A day's steps are a number whatever the samples hold")
     func absurdSteps() throws {
         try withStore { store in
-            for (day, value) in [.infinity, .nan, 1e300, -1e300].enumerated() {
+            for (day, value) in [Double.greatestFiniteMagnitude, 0, 1e300, -1e300].enumerated() {
                 try store.save(Sample(.stepCount, value, .count, from: .day(day, 0), to: .day(day, 60)))
             }
             let first = LocalDay(of: .day(0), in: .gmt).text
@@ -117,6 +117,26 @@ import Testing
             #expect(trend.count == 14 && trend[13].date == "2026-01-14" && trend[13].value == 78.7)
             #expect(abs(trend[13].movingAverage - 79) < 1e-9)
             #expect(abs(trend[13].weeklyRate! + 0.7) < 1e-9 && trend[0].weeklyRate == nil)
+        }
+    }
+
+    @Test("C3: The most recently modified entry stands for its day, and the last start where that is asked for")
+    func dayEntry() throws {
+        let clock = TestClock(Instant.day(3, 9 * 3_600).nanoseconds)
+        var options = SampleStore.Options()
+        options.clock = { clock.now }
+        try withStore(options: options) { store in
+            var early = Sample(.bodyMass, 80, .kilogram, at: .day(3, 8 * 3_600))
+            try store.save(early)
+            clock.advance(by: 60_000_000_000)
+            try store.save(Sample(.bodyMass, 81, .kilogram, at: .day(3, 9 * 3_600)))
+            let before = try store.read { try $0.weightTrend(calendar: calendar("UTC")) }
+            #expect(before.map(\.value) == [81])
+            clock.advance(by: 11 * 3_600_000_000_000)
+            early.quantity.value = 79
+            #expect(try store.save(early) == .replaced)
+            let trend = try store.read { try $0.weightTrend(calendar: calendar("UTC")) }
+            #expect(trend.map(\.value) == [79] && trend[0].movingAverage == 79)
         }
     }
 

@@ -46,6 +46,34 @@ import Testing
         #expect(backwards * 5 <= inOrder * 6)
     }
 
+    @Test("What is saved one by one newest first rewrites a small chunk each time, and leaves full ones behind")
+    func oneByOneBackwards() throws {
+        let samples = Self.samples[..<1_500]
+        var counts: [[Int]] = []
+        for order in [Array(samples), samples.reversed()] {
+            try withStore { store throws in
+                var last: [Int] = []
+                for from in stride(from: 0, to: order.count, by: 100) {
+                    let part = Array(order[from..<from + 100])
+                    try store.write { txn in for sample in part { try txn.save(sample) } }
+                    last = try store.read { txn in
+                        let lane = Lane(type: try txn.snapshot.number(of: .stepCount)!, duration: .hour)
+                        var rows: [Int] = []
+                        try txn.snapshot.forEachChunk(lane, from: .least, to: .greatest) { chunk in
+                            rows.append(chunk.rows)
+                            return true
+                        }
+                        return rows
+                    }
+                    if order[0].start > order[1].start { #expect(last[0] <= 64, "\(last)") }
+                }
+                #expect(try store.read { try $0.samples(of: .stepCount).map(\.id) } == samples.map(\.id))
+                counts.append(last)
+            }
+        }
+        #expect(counts[1].count <= counts[0].count + 1, "\(counts)")
+    }
+
     @Test("What is saved one by one behind an import rewrites a small chunk each time, and leaves full ones behind")
     func oneByOne() throws {
         let inOrder = try chunks(after: pages(0..<12_000))

@@ -109,7 +109,7 @@ import TestSupport
         #expect(Set([MetadataValue.number(.nan), .number(.nan)]).count == 1)
         try withStore { store throws in
             var sample = sample("App")
-            sample.metadata = ["n": .number(.nan)]
+            sample.metadata = ["n": .number(-0.0)]
             let saved = sample
             try store.save(saved)
             #expect(try store.save(saved) == .unchanged)

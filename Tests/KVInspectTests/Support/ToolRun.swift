@@ -170,7 +170,7 @@ enum Fixture {
         {"type":"stepCount","start":"2024-05-31T08:00:00Z","end":"2024-05-31T08:10:00Z","value":512,"unit":"count","source":"Phone"}
         {"type":"stepCount","start":"2024-05-31T09:00:00Z","end":"2024-05-31T09:10:00Z","value":100,"unit":"count","source":"Watch, \\"mine\\""}
         {"type":"stepCount","start":"2024-06-01T08:00:00Z","end":"2024-06-01T08:05:00.5Z","value":7,"unit":"count","source":"Phone"}
-        {"id":"\(weight)","type":"bodyMass","start":"2024-05-31T06:30:00.123456789+02:00","value":72.4,"unit":"kg","source":{"name":"Scale","bundle":"com.example.scale","version":"2.1","product":"S1","system":"4"},"syncIdentifier":"weight-1","syncVersion":3,"modified":"2024-05-31T07:00:00Z","replica":9,"origin":"authored","userEntered":true,"count":2,"device":{"name":"Scale","model":"S1"},"metadata":{"text":"a\\nb","number":-0.0,"flag":true,"day":{"date":"2024-01-01T00:00:00Z"},"goal":{"value":70,"unit":"kg"},"nothing":{"bits":"7ff8000000000001"}},"group":"morning"}
+        {"id":"\(weight)","type":"bodyMass","start":"2024-05-31T06:30:00.123456789+02:00","value":72.4,"unit":"kg","source":{"name":"Scale","bundle":"com.example.scale","version":"2.1","product":"S1","system":"4"},"syncIdentifier":"weight-1","syncVersion":3,"modified":"2024-05-31T07:00:00Z","replica":9,"origin":"authored","userEntered":true,"count":2,"device":{"name":"Scale","model":"S1"},"metadata":{"text":"a\\nb","number":-0.0,"flag":true,"day":{"date":"2024-01-01T00:00:00Z"},"goal":{"value":70,"unit":"kg"},"least":1e-300},"group":"morning"}
 
         """
 }

@@ -109,7 +109,7 @@ struct CheckTests {
     func ruined() throws {
         let file = bench.folder.appendingPathComponent("S/data.mdb")
         let bytes = try Data(contentsOf: file)
-        try Data(repeating: 0x5A, count: bytes.count).write(to: file)
+        try Data(repeating: 0xA5, count: bytes.count).write(to: file)
         #expect(try bench.run("check", "S").code == 2)
         for verb in ["info", "dump", "hash"] {
             let run = try bench.run(verb, "S")

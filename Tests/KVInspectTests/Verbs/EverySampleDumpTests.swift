@@ -11,12 +11,13 @@ import Testing
         let source = Source(bundle: "com.example.app", name: "App", version: "1", product: "iPhone17,1", system: "18.0")
         var weight = Sample.weight(
             Quantity(160.4, .pound), at: Instant("2026-02-01T07:00:00.000000001Z")!, note: "a \"note\"\n",
-            bodyFat: .nan,
+            bodyFat: 0.25,
             source: source, syncIdentifier: "w-1")
         weight.timeZone = "Asia/Kathmandu"
         weight.device = Device(name: "Scale", udiDeviceIdentifier: "00")
         weight.metadata = [
-            "text": .string("é"), "number": .number(-0.0), "nan": .number(.nan), "flag": .bool(true),
+            "text": .string("é"), "number": .number(-0.0), "least": .number(.leastNonzeroMagnitude),
+            "flag": .bool(true),
             "past": .date(.distantPast), "future": .date(.distantFuture), "date": .date(.earliest - 1),
             "level": .quantity(Quantity(1.0 / 3, .milligramPerDeciliter)),
         ]
@@ -29,12 +30,12 @@ import Testing
             isUserEntered: true, metadata: ["k": .bool(false)], version: 3)
         var workout = Workout(
             .swimBikeRun, energy: Quantity(812, .kilocalorie), distance: Quantity(1e-7, .mile),
-            strokes: Quantity(900, .count), flights: Quantity(.infinity, .count))
+            strokes: Quantity(900, .count), flights: Quantity(.greatestFiniteMagnitude, .count))
         let (start, end) = (weight.start, weight.start + 3_600_000_000_000)
         workout.statistics = [
             WorkoutStatistics(
                 .heartRate, from: start, to: end, sum: nil, average: Quantity(140, .countPerMinute),
-                minimum: Quantity(90, .countPerMinute), maximum: Quantity(.nan, .countPerMinute))
+                minimum: Quantity(90, .countPerMinute), maximum: Quantity(1e300, .countPerMinute))
         ]
         workout.events = [WorkoutEvent(.lap, from: start, to: end, metadata: ["n": .number(1)])]
         workout.activities = [

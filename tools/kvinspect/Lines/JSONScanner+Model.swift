@@ -12,7 +12,11 @@ extension JSONScanner {
     mutating func sampleID() throws(JSONError) -> SampleID {
         let text = try rawString()
         guard text.count == IDText.blank.count, let id = IDText.id(in: bytes, at: text.lowerBound) else {
-            throw JSONError(ModelError.malformedIdentifier)
+            var given = ""
+            if text.count == IDText.blank.count {
+                for place in text { given.unicodeScalars.append(.init(bytes[place])) }
+            }
+            throw JSONError(SampleID(given) == .zero ? ModelError.zeroIdentifier : .malformedIdentifier)
         }
         return id
     }

@@ -40,6 +40,8 @@ enum CheckVerb: Verb {
         let omitted: Int
         let samples: Int
         let unexamined: [String]
+        /// Whether all that was found are values of a newer release.
+        var isOfNewerRelease = false
     }
 
     /// What is said where the system ended the process that read the file.
@@ -68,6 +70,12 @@ enum CheckVerb: Verb {
             }
         }
         for part in findings.unexamined { console.say("Not looked at: \(part).") }
+        if findings.isOfNewerRelease {
+            console.say(
+                "A newer release wrote \(count) value\(count == 1 ? "" : "s"): update kvinspect. Nothing is known to be damaged."
+            )
+            return .failed
+        }
         console.say(
             count == 0 ? "The store is clean." : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
         return count == 0 ? .clean : .damage
@@ -93,5 +101,6 @@ extension CheckVerb.Findings {
             ])
         }
         (omitted, samples, unexamined) = (report.omitted, report.samples, report.unexamined)
+        isOfNewerRelease = report.isOfNewerRelease
     }
 }
