@@ -87,15 +87,21 @@ import Testing
         }
     }
 
-    @Test("Two entries of one day at different times are both kept, and the later one stands for the day")
+    @Test("Of two entries of one day at different times both are kept, and the last modified stands for the day")
     func sameDay() async throws {
         try await withApp(.weightTracker) { bench in
-            try bench.save(.weight(Quantity(72, .kilogram), at: try bench.at(3_600)))
+            var entry = Sample.weight(Quantity(72, .kilogram), at: try bench.at(3_600))
+            try bench.save(entry)
             try bench.scale.record("BodyMass", 73, "kg", from: bench.date(7_200))
             try await bench.refresh()
             #expect(try bench.samples(.bodyMass).count == 2)
             let days = try bench.store.read { try $0.weightTrend(calendar: .utc) }
             #expect(days.map(\.value) == [73])
+            bench.clock.advance(by: 14_400)
+            entry.quantity = Quantity(72.5, .kilogram)
+            try bench.save(entry)
+            let edited = try bench.store.read { try $0.weightTrend(calendar: .utc) }
+            #expect(edited.map(\.value) == [72.5])
         }
     }
 
