@@ -99,8 +99,7 @@ extension Snapshot {
     private func pick(_ rows: [StoredRow], _ type: UInt32, _ entry: DayEntry) throws -> StoredRow {
         let last = rows[rows.count - 1]
         guard entry == .lastModified, rows.count > 1, let winner = try winner(of: rows, type) else { return last }
-        let clock = (winner.clockTime, winner.clockReplica)
-        return rows.last { ($0.clockTime, $0.clockReplica) == clock && $0.start > winner.start } ?? winner
+        return rows.last { $0.written == winner.written && $0.start > winner.start } ?? winner
     }
 }
 
