@@ -77,6 +77,17 @@ struct SyncedViewTests {
         #expect(whole.sum == 4_300 && whole.totalsOf == ["health"])
         #expect(byDay.map(\.sum) == [1_400, 1_000, 900, 1_000])
         #expect(byDay.map(\.totalsOf) == [["health"], [], [], []])
+        // What the peer does not know counts beside its total.
+        let besides = walk(-3, 50, .thisApp, .authored)
+        try bench.write { txn in
+            var later = besides
+            (later.start, later.end) = (besides.start + 3 * hour, besides.end + 3 * hour)
+            _ = try txn.save(later)
+        }
+        let known = try bench.store.read { txn in
+            try txn.dailySteps(from: "2026-05-06", to: "2026-05-06", calendar: calendar, source: "healthkit")
+        }
+        #expect(known.map(\.stepCount) == [1_450] && known.map(\.steps) == [.total(peer: "health")])
         #expect(byHour.compactMap(\.sum).reduce(0, +) == 3_900 && byHour.allSatisfy(\.totalsOf.isEmpty))
         try bench.finish()
     }

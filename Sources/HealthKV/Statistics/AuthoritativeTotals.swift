@@ -6,7 +6,7 @@
 import HealthModel
 
 extension SampleReading where Self: ~Copyable {
-    /// Puts the complete totals of peers in the place of what the samples of their days come to. Answers whose are in which bucket. Where several
+    /// Puts the complete totals of peers, and what was written here besides, in the place of what the samples of their days come to. Answers whose are in which bucket. Where several
     /// peers told of one day the first by name counts.
     func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: Set<String>] {
         guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.borders.count > 0 else { return [:] }
@@ -23,7 +23,7 @@ extension SampleReading where Self: ~Copyable {
             guard bucket >= 0, bucket < plan.borders.count, day.to.nanoseconds <= borders[bucket + 1],
                 days.insert(TimeRange(from: day.from, to: day.to)).inserted
             else { return }
-            let told = try total.unit.convert(value, to: unit)
+            let told = try total.unit.convert(value, to: unit) + unknown(to: total.peer, of: total.type, day, unit)
             if borders[bucket] == day.from.nanoseconds, borders[bucket + 1] == day.to.nanoseconds {
                 answer.cells[bucket].sum = told
             } else {
@@ -35,6 +35,31 @@ extension SampleReading where Self: ~Copyable {
             served[bucket, default: []].insert(total.peer)
         }
         return served
+    }
+
+    /// What the samples of a day come to that were written here and that a peer does not hold: its total cannot have them.
+    private func unknown(
+        to peer: String, of type: SampleType, _ day: (from: Instant, to: Instant), _ unit: HealthUnit
+    ) throws -> Double {
+        let snapshot = snapshot
+        guard let number = try snapshot.number(of: type) else { return 0 }
+        let sources = try snapshot.ranking(of: number, order: nil, selected: nil).sources.map {
+            try snapshot.source($0)
+        }
+        var others: [SourceIdentity] = []
+        for source in sources {
+            var isUnknown = false
+            try forEachSample(of: type, from: day.from, to: day.to, source: source) { sample in
+                isUnknown = try sample.origin == .authored && link(peer: peer, sample: sample.id) == nil
+                return sample.origin == .authored && !isUnknown
+            }
+            if !isUnknown { others.append(source) }
+        }
+        if others.count == sources.count { return 0 }
+        let all = try statistics(of: type, from: day.from, to: day.to, unit: unit).sum ?? 0
+        let known =
+            others.isEmpty ? 0 : try statistics(of: type, from: day.from, to: day.to, sources: others, unit: unit).sum
+        return all - (known ?? 0)
     }
 }
 

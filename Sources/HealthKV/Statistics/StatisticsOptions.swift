@@ -20,7 +20,7 @@ public struct CumulativeOptions: StatisticsOptions, Hashable {
         /// As ``merged``, with an order of sources for this query only instead of the one that was set for the type, or else the
         /// default. Sources that it does not name come behind those that it does.
         case mergedInOrder([RankedSource])
-        /// Of each whole day of which a peer gave a complete total, that total; of all other time as ``merged`` (SEMANTICS C35). Of buckets longer
+        /// Of each whole day of which a peer gave a complete total, that total with what was written here and the peer does not hold; of all other time as ``merged`` (SEMANTICS C35). Of buckets longer
         /// than a day the days count one by one, of shorter ones the samples do. The answer says whose totals are in it.
         case authoritative
         /// Every sample of every source counts: what phone and watch both measured counts twice.
