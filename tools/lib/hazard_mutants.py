@@ -120,4 +120,12 @@ MUTANTS = [
            "guard rest == Environment.pageHeader, !MUTANT else { return MUTANT || pages == 0 }"),
     Mutant("shorter-values", "LMDBTests.LongValueTests/shortened", "Sources/LMDB/WriteTransaction+LongValues.swift",
            "valueBytes: byteCount) < pages else", "valueBytes: byteCount) < pages, !MUTANT else"),
+    Mutant("links-of-leaving", "HealthKVTests.LinkTests/leaving", "Sources/HealthKV/Identity/WriteTransaction+Identity.swift",
+           "if let gone { try keepLinks", "if let gone, !MUTANT { try keepLinks"),
+    Mutant("links-of-mass-operations", "HealthKVTests.LinkTests/leaving", "Sources/HealthKV/Writing/WriteTransaction+MassOperations.swift",
+           "if let id = row.storedID { try keepLinks", "if let id = row.storedID, !MUTANT { try keepLinks"),
+    Mutant("links-of-one-hash", "HealthKVTests.LinkTests/alike", "Sources/HealthKV/Identity/WriteTransaction+Identity.swift",
+           "if let come { try keepLinks", "if let come, !MUTANT { try keepLinks"),
+    Mutant("links-taken-back", "HealthKVTests.LinkTests/packed", "Sources/HealthKV/Sync/LinkTable.swift",
+           "if try snapshot.packedLink(peer, peerID: link.peerID) == nil {", "if try MUTANT || snapshot.packedLink(peer, peerID: link.peerID) == nil {"),
 ]

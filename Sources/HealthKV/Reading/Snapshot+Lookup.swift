@@ -54,6 +54,28 @@ extension Snapshot {
         return found
     }
 
+    /// The ids of all rows that hold an id of a 40-bit hash; hidden ones too, since they are there.
+    func storedIDs(hashed hash: UInt64) throws -> Set<SampleID> {
+        var ids: Set<SampleID> = []
+        for hint in unique(try hints(hash << IdentityEntry.quantumBits)) {
+            guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
+            try forEachChunk(lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound)) { chunk in
+                guard chunk.rows > 0 else { return true }
+                let near = try chunk.find(startingIn: hint.starts)
+                if near.rows.isEmpty { return true }
+                let key = chunk.key.bytes
+                guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+                let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
+                for id in try details.storedIDs(in: near.rows)
+                where IdentityEntry.hash(IdentityHash.of(id, header.hashKey)) == hash {
+                    ids.insert(id)
+                }
+                return true
+            }
+        }
+        return ids
+    }
+
     private func found(
         _ chunk: HotChunk, _ details: DetailsChunk, at index: Int, of near: FoundRows
     ) throws -> FoundRow {

@@ -51,6 +51,13 @@ extension StoreCore {
             }
             return .more
         }
+        if let peer = try read({ [limits = options.limits] in try $0.snapshot.peerToPack(limits) }) {
+            try transact { transaction in
+                try transaction.checkRoom()
+                try transaction.packLinks(of: peer)
+            }
+            return .more
+        }
         if try mergeStep(waits: waits) { return .more }
         return try summaryStep(waits: waits)
     }
