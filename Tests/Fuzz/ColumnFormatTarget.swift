@@ -85,7 +85,7 @@ private func decode(_ bytes: [UInt8]) throws {
     case .details:
         let key = key(bytes)
         try DetailsChunk(bytes.rawBytes, key: key.rawBytes).verify()
-    case .links where key(bytes).count == 22: try decodeLinks(bytes)
+    case .links where key(bytes).count == 23: try decodeLinks(bytes)
     default:
         var record = try RecordReader(bytes.rawBytes, table: table, key: key(bytes))
         while !record.isAtEnd {

@@ -128,4 +128,6 @@ MUTANTS = [
            "if let come { try keepLinks", "if let come, !MUTANT { try keepLinks"),
     Mutant("links-taken-back", "HealthKVTests.LinkTests/packed", "Sources/HealthKV/Sync/LinkTable.swift",
            "if try snapshot.packedLink(peer, peerID: link.peerID) == nil {", "if try MUTANT || snapshot.packedLink(peer, peerID: link.peerID) == nil {"),
+    Mutant("links-of-older-levels", "HealthKVTests.LinkPackingTests/levels", "Sources/HealthKV/Sync/LinkLevels.swift",
+           "where level.number > found.level {", "where level.number > found.level && !MUTANT {"),
 ]

@@ -22,11 +22,12 @@ public struct LinkHint: Hashable, Sendable, Comparable {
             self.placeBits = placeBits
         }
 
-        /// One of sixteen ids that are not known is looked for in vain, and a place is that of some ten links.
+        /// One of some six ids that are not known is looked for in vain, and a place is that of some fifty links: a bit more of either costs a
+        /// bit for each link.
         public init(links: Int) {
             let bits = Int.bitWidth - max(1, links).leadingZeroBitCount
-            hashBits = min(HashColumn.bits, bits + 4)
-            placeBits = max(1, min(LinkHint.placeBits, bits - 3))
+            hashBits = min(HashColumn.bits, bits + 2)
+            placeBits = max(1, min(LinkHint.placeBits, bits - 6))
         }
 
         /// Whether blocks can keep so many bits.
@@ -125,6 +126,11 @@ public struct LinkHintEncoder: Sendable {
     public init(pageSize: Int, precision: LinkHint.Precision) {
         self.precision = precision
         pages = PageFilling(budget: pageSize - 16, guess: 1_400)
+    }
+
+    /// Whether two hints have one hash, so that no block parts them.
+    public func areTogether(_ one: LinkHint, _ other: LinkHint) -> Bool {
+        one.kept(precision).hash == other.kept(precision).hash
     }
 
     /// Writes one block from the front of `hints`, and returns how many of them it took. Hints of one hash stay together.

@@ -10,6 +10,8 @@ public struct PackedLink: Hashable, Sendable {
         case byPeerID = 1
         /// By its id in full.
         case byID = 2
+        /// Not at all: links with this id of the peer in older levels hold no longer.
+        case gone = 3
     }
 
     /// The upper 40 bits of the keyed hash of the sample's id.
@@ -121,19 +123,21 @@ public struct LinkChunk: ~Escapable {
             high: span.loadBigEndian(offset, as: UInt64.self), low: span.loadBigEndian(offset + 8, as: UInt64.self))
     }
 
+    private func peerID(_ index: Int) -> SampleID {
+        areRandom ? RandomIDs.id(at: index, of: count, span, ids) : id(ids + 16 * index)
+    }
+
     /// The link at a place.
     ///
-    /// - Parameter named: how many before it have their samples in full; `nil` to count them.
-    private func link(_ index: Int, _ hash: UInt64, named: Int?) throws(FormatError) -> PackedLink {
-        let form = try form(index)
+    /// - Parameter named: how many before it have their samples in full.
+    private func link(
+        _ index: Int, _ hash: UInt64, _ form: PackedLink.Form, named: Int
+    ) throws(FormatError) -> PackedLink {
         var link = PackedLink(
-            hash: hash, form: form,
-            peerID: areRandom ? RandomIDs.id(at: index, of: count, span, ids) : id(ids + 16 * index),
-            version: versions.value(span, at: index) ^ LinkChunk.turned, isProvisional: kind(index) & 1 == 1)
+            hash: hash, form: form, peerID: peerID(index), version: versions.value(span, at: index) ^ LinkChunk.turned,
+            isProvisional: kind(index) & 1 == 1)
         guard form == .byID else { return link }
-        var before = named ?? 0
-        if named == nil { for other in 0..<index where try self.form(other) == .byID { before += 1 } }
-        let offset = samples + 16 * before
+        let offset = samples + 16 * named
         guard offset + 16 <= samplesEnd else { throw FormatError(.truncated, "chunk of links") }
         link.sample = id(offset)
         return link
@@ -141,12 +145,7 @@ public struct LinkChunk: ~Escapable {
 
     /// Appends every link, in order.
     public func appendAll(to links: inout [PackedLink]) throws(FormatError) {
-        var named = 0
-        for (index, hash) in try hashes.all().enumerated() {
-            let link = try link(index, hash, named: named)
-            if link.form == .byID { named += 1 }
-            links.append(link)
-        }
+        try append(hashes.all(), from: 0, named: 0, peerID: nil, to: &links)
     }
 
     /// Appends the links whose hashes lie in a range, and those only that have an id of the peer if it is given.
@@ -154,8 +153,24 @@ public struct LinkChunk: ~Escapable {
         _ range: ClosedRange<UInt64>, peerID: SampleID? = nil, into links: inout [PackedLink]
     ) throws(FormatError) {
         let found = try hashes.hashes(in: range)
-        for (offset, hash) in found.hashes.enumerated() {
-            let link = try link(found.place + offset, hash, named: nil)
+        if found.hashes.isEmpty { return }
+        if let peerID, !(found.place..<found.place + found.hashes.count).contains(where: { self.peerID($0) == peerID })
+        {
+            return
+        }
+        var named = 0
+        if samples < samplesEnd { for other in 0..<found.place where try form(other) == .byID { named += 1 } }
+        try append(found.hashes, from: found.place, named: named, peerID: peerID, to: &links)
+    }
+
+    private func append(
+        _ hashes: [UInt64], from place: Int, named: Int, peerID: SampleID?, to links: inout [PackedLink]
+    ) throws(FormatError) {
+        var named = named
+        for (offset, hash) in hashes.enumerated() {
+            let form = try form(place + offset)
+            let link = try link(place + offset, hash, form, named: named)
+            if form == .byID { named += 1 }
             if peerID == nil || link.peerID == peerID { links.append(link) }
         }
     }
@@ -270,6 +285,8 @@ struct PageFilling: Sendable {
             let value = encode(entries.prefix(count))
             if value.count <= budget {
                 if count > fitting?.count ?? 0 { fitting = (value, count) }
+                // Less than one entry takes is left.
+                if (budget - value.count) * count < value.count { break }
             } else {
                 tooMany = min(tooMany, count)
             }
@@ -280,7 +297,8 @@ struct PageFilling: Sendable {
         }
         let found = fitting?.count ?? 1
         guess = found
-        let apart = PageFilling.border(entries.prefix(limit + 1), found, areTogether)
+        // More than a value can count are parted all the same: the caller refuses them.
+        let apart = min(limit, PageFilling.border(entries.prefix(limit + 1), found, areTogether))
         if apart == fitting?.count { return fitting! }
         return (encode(entries.prefix(apart)), apart)
     }

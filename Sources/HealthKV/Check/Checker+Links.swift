@@ -4,7 +4,7 @@ import LMDB
 
 /// Links: each record and chunk is read, and both directions of recent and of packed links are compared.
 extension Checker {
-    /// What was met of one peer's packed links.
+    /// What was met of one level of a peer's packed links.
     private struct Packed {
         var directory: LinkDirectory?
         var (links, chunks, hintBlocks) = (0 as UInt64, 0 as UInt32, 0 as UInt32)
@@ -12,35 +12,56 @@ extension Checker {
         var sum: UInt64 = 0
         var lastHash: UInt64?
         var lastHint: UInt64?
-        /// A part of it could not be read: what only follows from that is no finding of its own.
+        /// A part of it could not be read.
         var isDamaged = false
-
-        var isEmpty: Bool { directory == nil && chunks == 0 && hintBlocks == 0 }
     }
 
     mutating func checkLinks(_ snapshot: borrowing Snapshot) {
         let hashKey = snapshot.header.hashKey
         var recent: UInt64 = 0
-        var packed: [ArraySlice<UInt8>: Packed] = [:]
+        // By the keys of their directories.
+        var packed: [[UInt8]: Packed] = [:]
         forEachValue(snapshot, .links) { checker, value, key in
             guard let kind = LinkKey.kind(key) else { throw FormatError(.invalid, "key of a link") }
-            let peer = key[..<16]
             switch kind {
             case .bySample: recent &+= Checker.term(of: try Checker.record(value, key, as: RecentLink.self).link)
             case .byPeerID:
                 let link = try Checker.record(value, key, as: RecentLink.self)
                 if !link.isGone { recent &-= Checker.term(of: link.link) }
             case .directory, .chunk, .hints:
+                let level = LinkKey.all(Array(key[..<16]), .directory, LinkKey.level(key))
                 do {
-                    try checker.look(at: value, key, kind, &packed[peer, default: Packed()], hashKey)
+                    try checker.look(at: value, key, kind, &packed[level, default: Packed()], hashKey)
                 } catch {
-                    packed[peer, default: Packed()].isDamaged = true
+                    packed[level, default: Packed()].isDamaged = true
                     throw error
                 }
             }
         }
         if recent != 0 { add(.linksDiffer, .links, "links by sample and links by the peer's id are not the same") }
-        for (peer, packed) in packed { compare(packed, Array(peer), snapshot) }
+        // Where a part cannot be read, or sums differ, what only follows from that is no finding of its own.
+        var (damaged, unequal) = (Set<ArraySlice<UInt8>>(), Set<ArraySlice<UInt8>>())
+        for (level, packed) in packed {
+            if packed.isDamaged {
+                damaged.insert(level[..<16])
+            } else if !compare(packed) {
+                unequal.insert(level[..<16])
+            }
+        }
+        guard damagedChunks.isEmpty else { return }
+        for peer in Set(packed.keys.map { $0[..<16] }).subtracting(damaged) {
+            let isEqual = recent == 0 && !unequal.contains(peer)
+            do {
+                try snapshot.forEachLink(Array(peer)) { link in
+                    guard isEqual else { return }
+                    guard try snapshot.link(Array(peer), peerID: link.peerID, of: link.peer) == link else {
+                        throw snapshot.damaged("a peer's id leads to another link than a sample")
+                    }
+                }
+            } catch {
+                add(.linksDiffer, .links, "\(error)")
+            }
+        }
     }
 
     private func look(
@@ -85,21 +106,18 @@ extension Checker {
         for hint in hints { packed.sum &-= Checker.term(of: hint) }
     }
 
-    private mutating func compare(_ packed: Packed, _ peer: [UInt8], _ snapshot: borrowing Snapshot) {
-        if packed.isDamaged || packed.isEmpty { return }
+    /// Adds what differs of a level, and returns whether nothing does.
+    private mutating func compare(_ packed: Packed) -> Bool {
         guard let directory = packed.directory, directory.links == packed.links, directory.chunks == packed.chunks,
             directory.hintBlocks == packed.hintBlocks
-        else { return add(.linksDiffer, .links, "a peer has more or fewer packed links than it says") }
+        else {
+            add(.linksDiffer, .links, "a peer has more or fewer packed links than it says")
+            return false
+        }
         if packed.sum != 0 {
             add(.linksDiffer, .links, "packed links and the hints that lead to them are not the same")
         }
-        // What leads to a chunk that is damaged is no finding of its own.
-        guard damagedChunks.isEmpty else { return }
-        do {
-            try snapshot.forEachLink(peer) { _ in }
-        } catch {
-            add(.linksDiffer, .links, "\(error)")
-        }
+        return packed.sum == 0
     }
 
     private static func term(of link: PeerLink) -> UInt64 {

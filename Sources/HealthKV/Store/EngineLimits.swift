@@ -13,9 +13,11 @@ package struct EngineLimits: Sendable {
     /// Recent identity entries beyond this are folded into runs.
     package var recentEntries: UInt32 = 4_096
     /// Links beyond this, and beyond a share of those that are packed, are packed too.
-    package var recentLinks = 256
-    /// So many packed links to one that waits: packing reads and writes them all.
-    package var linksPerRecentLink: UInt64 = 128
+    package var recentLinks = 32
+    /// So many packed links to one that waits: that one takes as many bytes as some twenty-five of them.
+    package var linksPerRecentLink: UInt64 = 1_024
+    /// Packed levels of links that are no more than so many times as large as what joins them are written anew with it.
+    package var linkLevelRatio: UInt64 = 8
     /// A mass operation on more samples than this is carried out in steps.
     package var removedAtOnce = 2_000
     /// Chunks that one step of a mass operation looks at: about 5 ms.

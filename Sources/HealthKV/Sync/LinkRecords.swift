@@ -2,7 +2,8 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Keys of the table of links. Behind the peer's sixteen bytes stands which kind of record it is.
+/// Keys of the table of links. Behind the peer's sixteen bytes stands which kind of record it is; keys of what is packed have its level
+/// next.
 enum LinkKey {
     /// The numbers are embedded on disk.
     enum Kind: UInt8 {
@@ -10,7 +11,7 @@ enum LinkKey {
         case bySample = 0
         /// A recent link under the peer's id, or the mark that a packed link of that id no longer holds.
         case byPeerID = 1
-        /// What is packed of a peer's links.
+        /// What a level of a peer's packed links holds.
         case directory = 2
         /// A chunk of packed links, under the hash of its first sample.
         case chunk = 3
@@ -19,10 +20,14 @@ enum LinkKey {
     }
 
     static let prefix = 17
+    static let levelPrefix = 18
     private static let recentBytes = 33
-    private static let blockBytes = 22
+    private static let blockBytes = 23
 
     static func all(_ peer: [UInt8], _ kind: Kind) -> [UInt8] { peer + [kind.rawValue] }
+
+    /// The key of a level's directory, and what those of its chunks or blocks begin with.
+    static func all(_ peer: [UInt8], _ kind: Kind, _ level: UInt8) -> [UInt8] { peer + [kind.rawValue, level] }
 
     static func recent(_ peer: [UInt8], _ kind: Kind, _ id: SampleID) -> [UInt8] {
         var writer = ByteWriter(reserving: recentBytes)
@@ -33,13 +38,16 @@ enum LinkKey {
     }
 
     /// - Parameter hash: 40 bits.
-    static func block(_ peer: [UInt8], _ kind: Kind, _ hash: UInt64) -> [UInt8] {
+    static func block(_ peer: [UInt8], _ kind: Kind, _ level: UInt8, _ hash: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: blockBytes)
-        writer.bytes = all(peer, kind)
+        writer.bytes = all(peer, kind, level)
         writer.append(UInt8(truncatingIfNeeded: hash >> 32))
         writer.appendBigEndian(UInt32(truncatingIfNeeded: hash))
         return writer.bytes
     }
+
+    /// The level in the key of something packed.
+    static func level(_ key: [UInt8]) -> UInt8 { key[prefix] }
 
     /// The kind of a record; `nil` where the key is none of a link.
     static func kind(_ key: [UInt8]) -> Kind? {
@@ -47,14 +55,14 @@ enum LinkKey {
         let count =
             switch kind {
             case .bySample, .byPeerID: recentBytes
-            case .directory: prefix
+            case .directory: levelPrefix
             case .chunk, .hints: blockBytes
             }
         return key.count == count ? kind : nil
     }
 
     /// The hash in the key of a chunk or of a block of hints.
-    static func hash(_ key: [UInt8]) -> UInt64 { key.dropFirst(prefix).reduce(0) { $0 << 8 | UInt64($1) } }
+    static func hash(_ key: [UInt8]) -> UInt64 { key.dropFirst(levelPrefix).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
 /// A link that is not packed yet, or the mark that a packed one no longer holds.
@@ -88,7 +96,14 @@ struct RecentLink: SyncRecord, Equatable {
     }
 }
 
-/// What is packed of a peer's links. The name stands here once.
+/// A level of a peer's packed links. Levels come one upon another, each with what was recent when it was packed, and are joined before
+/// they are many. Of links with one id of the peer, that of the newest level counts.
+struct LinkLevel {
+    let number: UInt8
+    let directory: LinkDirectory
+}
+
+/// What a level of a peer's links holds. The name stands here once.
 struct LinkDirectory: SyncRecord, Equatable {
     let peer: String
     var links: UInt64 = 0

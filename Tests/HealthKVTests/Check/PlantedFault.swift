@@ -168,7 +168,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         },
         PlantedFault(.linksDiffer, "a packed link names no sample") { txn in
             let key = try blocks(txn, .chunk)[0]
-            var links = try txn.snapshot.packedChunk(peer(txn, "r"), from: 0)!.links
+            var links = try txn.snapshot.packedChunk(peer(txn, "r"), 0, from: 0)!.links
             // A hint has fewer bits of the hash.
             links[1].hash ^= 1
             var encoder = LinkChunkEncoder(pageSize: 65_536)
@@ -176,9 +176,9 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         },
         PlantedFault(.recordUnreadable, "a chunk of links stands behind one of greater hashes") { txn in
             let peer = peer(txn, "r")
-            let links = try txn.snapshot.packedChunk(peer, from: 0)!.links
+            let links = try txn.snapshot.packedChunk(peer, 0, from: 0)!.links
             var encoder = LinkChunkEncoder(pageSize: 4_096)
-            let chunk = encoder.chunk(links[1...], commit: txn.commit) { LinkKey.block(peer, .chunk, $0) }
+            let chunk = encoder.chunk(links[1...], commit: txn.commit) { LinkKey.block(peer, .chunk, 0, $0) }
             try txn.put(.links, chunk.key, chunk.value)
         },
         PlantedFault(.recordUnreadable, "an anchor ends too soon") { txn in

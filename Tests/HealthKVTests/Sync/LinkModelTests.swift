@@ -110,6 +110,7 @@ import Testing
         var model = Model()
         var options = LinkTests.options(linkLimit: random.pick([0, 4, 40]))
         options.limits.identityBlockBytes = random.pick([300, 600, 1_200])
+        options.limits.linkLevelRatio = random.pick([0, 1, 8, .max])
         let store = try SampleStore.temporary(options: options)
         var packed = 0
         for round in 0..<150 {
