@@ -85,6 +85,7 @@ private func decode(_ bytes: [UInt8]) throws {
     case .details:
         let key = key(bytes)
         try DetailsChunk(bytes.rawBytes, key: key.rawBytes).verify()
+    case .links where key(bytes).count == 23: try decodeLinks(bytes)
     default:
         var record = try RecordReader(bytes.rawBytes, table: table, key: key(bytes))
         while !record.isAtEnd {
@@ -93,6 +94,23 @@ private func decode(_ bytes: [UInt8]) throws {
             _ = try record.readOptionalText()
         }
     }
+}
+
+/// A chunk of links or a block of hints, whichever it is.
+private func decodeLinks(_ bytes: [UInt8]) throws {
+    let key = key(bytes)
+    if let chunk = try? LinkChunk(bytes.rawBytes, key: key.rawBytes) {
+        var links: [PackedLink] = []
+        try? chunk.appendAll(to: &links)
+        precondition(links.count <= chunk.count)
+        try chunk.find(0...(1 << 40), into: &links)
+    }
+    let block = try LinkHintBlock(bytes.rawBytes, key: key.rawBytes)
+    var hints: [(hash: UInt64, place: UInt64)] = []
+    try? block.appendAll(to: &hints)
+    precondition(hints.count <= block.count)
+    var ranges: [ClosedRange<UInt64>] = []
+    try block.find(block.firstHash, into: &ranges)
 }
 
 private func decodeHot(_ bytes: [UInt8]) throws {

@@ -58,6 +58,16 @@ public struct DetailsChunk: ~Escapable {
         return nil
     }
 
+    /// The stored ids of the rows in `range`; those that follow from content are left out.
+    public func storedIDs(in range: Range<Int>) throws(FormatError) -> [SampleID] {
+        guard !range.isEmpty else { return [] }
+        guard range.upperBound <= rows else { throw FormatError(.invalid, "row count") }
+        let ids = try ids()
+        guard ids.encoding != .derived else { return [] }
+        try value.verify(ids.storedRange(rows: range))
+        return range.compactMap { ids.id(value.span, at: $0) }
+    }
+
     /// Strings by which rows are looked up.
     public enum Text: Sendable { case syncIdentifier, group }
 

@@ -18,6 +18,11 @@ extension WriteTransaction {
     mutating func reindex(from old: (StoredRow, Lane)?, to new: (StoredRow, Lane)?) throws {
         let before = old.map { entries(of: $0.0, $0.1) } ?? []
         let after = new.map { entries(of: $0.0, $0.1) } ?? []
+        let (gone, come) = (old?.0.storedID, new?.0.storedID)
+        if gone != come {
+            if let gone { try keepLinks(ofLeaving: gone) }
+            if let come { try keepLinks(besides: come) }
+        }
         for entry in before where !after.contains(entry) { try addRecent(entry, -1) }
         for entry in after where !before.contains(entry) { try addRecent(entry, 1) }
     }
@@ -214,6 +219,11 @@ extension WriteTransaction {
         entries.sort()
         try addRuns(entries)
     }
+}
+
+extension StoredRow {
+    /// The id, unless it follows from content: those stand in no index.
+    var storedID: SampleID? { flags.contains(.derivedID) ? nil : id }
 }
 
 extension Snapshot {

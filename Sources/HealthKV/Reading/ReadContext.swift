@@ -27,6 +27,8 @@ final class ReadContext {
     var counts: [UInt32: TypeCounts] = [:]
     /// What the queues hold that a writer changed, by peer; the table has it only once it commits.
     var directories: [String: QueueDirectory] = [:]
+    /// The peers with packed links; `nil` until they are looked for.
+    var linkLevels: [PeerLevels]?
     /// What ranks sources, where a writer changed it; the table has it only once it commits.
     var priorities: PriorityRecord?
     /// Hours whose summaries a writer has made wrong; the table has them only once it commits.

@@ -54,6 +54,50 @@ extension Snapshot {
         return found
     }
 
+    /// The ids of all rows that hold an id of a 40-bit hash; hidden ones too, since they are there.
+    func storedIDs(hashed hash: UInt64) throws -> Set<SampleID> {
+        var ids: Set<SampleID> = []
+        try forEachDetails(among: hints(hash << IdentityEntry.quantumBits)) { details, near in
+            for id in try details.storedIDs(in: near)
+            where IdentityEntry.hash(IdentityHash.of(id, header.hashKey)) == hash {
+                ids.insert(id)
+            }
+            return true
+        }
+        return ids
+    }
+
+    /// Whether one of the rows that hints lead to holds an id in full.
+    func isStored(_ id: SampleID, among hints: [IdentityEntry]) throws -> Bool {
+        var isStored = false
+        try forEachDetails(among: hints) { details, near in
+            guard let row = try details.row(of: id, in: near) else { return true }
+            isStored = try !details.storedIDs(in: row..<row + 1).isEmpty
+            return !isStored
+        }
+        return isStored
+    }
+
+    /// Calls `body` with the details of each chunk that hints lead to, and the rows that they mean, until it returns `false`.
+    private func forEachDetails(
+        among hints: [IdentityEntry], _ body: (borrowing DetailsChunk, Range<Int>) throws -> Bool
+    ) throws {
+        var goesOn = true
+        for hint in unique(hints) where goesOn {
+            guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
+            try forEachChunk(lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound)) { chunk in
+                guard chunk.rows > 0 else { return true }
+                let near = try chunk.find(startingIn: hint.starts)
+                if near.rows.isEmpty { return true }
+                let key = chunk.key.bytes
+                guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
+                let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
+                goesOn = try body(details, near.rows)
+                return goesOn
+            }
+        }
+    }
+
     private func found(
         _ chunk: HotChunk, _ details: DetailsChunk, at index: Int, of near: FoundRows
     ) throws -> FoundRow {

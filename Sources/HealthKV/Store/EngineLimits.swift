@@ -6,12 +6,18 @@ import LMDB
 package struct EngineLimits: Sendable {
     /// Bytes of a full chunk's hot value; `nil` for what fills a page.
     package var chunkBytes: Int?
-    /// Bytes of an identity block; `nil` for a page.
+    /// Bytes of a block of the identity index or of links; `nil` for a page.
     package var identityBlockBytes: Int?
     /// More entries than this split a partition of the identity index: about 1 MB, the most that one merge moves.
     package var partitionEntries: UInt64 = 200_000
     /// Recent identity entries beyond this are folded into runs.
     package var recentEntries: UInt32 = 4_096
+    /// Links beyond this, and beyond a share of those that are packed, are packed too.
+    package var recentLinks = 32
+    /// So many packed links to one that waits: that one takes as many bytes as some twenty-five of them.
+    package var linksPerRecentLink: UInt64 = 1_024
+    /// Packed levels of links that are no more than so many times as large as what joins them are written anew with it.
+    package var linkLevelRatio: UInt64 = 8
     /// A mass operation on more samples than this is carried out in steps.
     package var removedAtOnce = 2_000
     /// Chunks that one step of a mass operation looks at: about 5 ms.

@@ -51,6 +51,8 @@ final class StoreCore: Sendable {
     let commitsSinceCheck = Atomic<Int>(0)
     /// Whether the identity index may have runs to merge: nothing is known of what earlier processes left.
     let mayHaveRuns = Atomic<Bool>(true)
+    /// Whether packing links met damage: it is not tried again before they are rebuilt.
+    let hasDamagedLinks = Atomic<Bool>(false)
     let filters = IdentityFilters()
     /// Hours that wait to be summed up.
     let backlog = Monitor(SummaryBacklog())

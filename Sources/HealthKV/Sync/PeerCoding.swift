@@ -21,19 +21,6 @@ enum PeerKey {
         return writer.bytes
     }
 
-    /// Links stand under the sample's id (0) and under the peer's id (1).
-    static func link(_ peer: String, _ direction: UInt8, _ id: SampleID, _ hashKey: KeyedHash) -> [UInt8] {
-        var writer = ByteWriter(reserving: 33)
-        writer.bytes = PeerKey.peer(peer, hashKey)
-        writer.append(direction)
-        writer.appendBigEndian(id.high)
-        writer.appendBigEndian(id.low)
-        return writer.bytes
-    }
-
-    /// Whether a key of the links is a link's under the sample's id.
-    static func isOfSample(_ key: RawSpan) -> Bool { key.byteCount == 33 && key.copied()[16] == 0 }
-
     /// What a peer's queue holds stands before its operations, and where the operation of a sample stands behind them.
     static func directory(_ peer: String, _ hashKey: KeyedHash) -> [UInt8] { section(peer, 0, hashKey) }
 
@@ -173,26 +160,6 @@ extension Anchor: SyncRecord {
         token = try record.readBytes()
         time = Instant(nanoseconds: try record.read(Int64.self))
         outcome = try record.readText()
-    }
-}
-
-extension PeerLink: SyncRecord {
-    static var table: TableCode { .links }
-
-    func encode(into record: inout RecordWriter) {
-        record.append(peer)
-        record.append(sample)
-        record.append(peerID)
-        record.append(version)
-        record.append(isProvisional ? 1 : 0 as UInt8)
-    }
-
-    init(from record: inout RecordReader) throws {
-        peer = try record.readText()
-        sample = try record.readID()
-        peerID = try record.readID()
-        version = try record.read(Int64.self)
-        isProvisional = try record.read(UInt8.self) != 0
     }
 }
 

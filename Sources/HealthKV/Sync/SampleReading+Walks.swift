@@ -2,24 +2,6 @@ import HealthModel
 
 // Whole tables of sync one record after another, for dumps: memory stays flat.
 extension SampleReading where Self: ~Copyable {
-    /// Calls `body` with the links of all peers, those of deleted samples too.
-    public func forEachLink(_ body: (PeerLink) throws -> Void) throws {
-        let snapshot = snapshot
-        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
-        var found = try cursor.first()
-        while found {
-            // Each link stands under the peer's id too, and places in queues stand beside them.
-            if PeerKey.isOfSample(cursor.key) {
-                let stored = try StoredSync<PeerLink>(recordBytes: cursor.value)
-                guard stored.key == SyncKey(keyBytes: cursor.key) else {
-                    throw snapshot.damaged("a record of sync stands under another's key")
-                }
-                try body(stored.record)
-            }
-            found = try cursor.next()
-        }
-    }
-
     /// Calls `body` with the daily totals that all peers gave.
     public func forEachTotal(_ body: (DailyTotal) throws -> Void) throws {
         try snapshot.forEachRecord(of: DailyTotal.self) { try body($0) }

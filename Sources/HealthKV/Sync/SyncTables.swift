@@ -77,34 +77,6 @@ extension SampleReading where Self: ~Copyable {
         return try snapshot.record(PeerKey.anchor(peer, number, scope, snapshot.header.hashKey), as: Anchor.self)
     }
 
-    /// What a peer calls a sample.
-    public func link(peer: String, sample: SampleID) throws -> PeerLink? {
-        let snapshot = snapshot
-        return try snapshot.record(PeerKey.link(peer, 0, sample, snapshot.header.hashKey), as: PeerLink.self)
-    }
-
-    /// What a peer calls samples, in the order of their ids.
-    package func links(of peer: String) throws -> [PeerLink] {
-        let snapshot = snapshot
-        // Each link stands there twice, once in each direction.
-        return try snapshot.records(
-            prefix: PeerKey.peer(peer, snapshot.header.hashKey) + [0], as: PeerLink.self)
-    }
-
-    /// Whether a peer calls any sample by another id. While it calls none there is nothing to look up.
-    public func hasLinks(of peer: String) throws -> Bool {
-        let snapshot = snapshot
-        let prefix = PeerKey.peer(peer, snapshot.header.hashKey)
-        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
-        return try cursor.seek(prefix) && cursor.key.hasPrefix(prefix, count: prefix.count)
-    }
-
-    /// The link that a peer's own id leads to.
-    public func link(peer: String, peerID: SampleID) throws -> PeerLink? {
-        let snapshot = snapshot
-        return try snapshot.record(PeerKey.link(peer, 1, peerID, snapshot.header.hashKey), as: PeerLink.self)
-    }
-
     /// Conflicts that were resolved, the oldest first.
     public func audit() throws -> [AuditEntry] { try snapshot.records(as: AuditEntry.self) }
 }
@@ -123,7 +95,7 @@ extension WriteTransaction {
         try forget(PeerKey.peer(name, hashKey), as: RegisteredPeer.self)
         for anchor in try anchors(of: name) { try removeAnchor(peer: name, type: anchor.type, scope: anchor.scope) }
         for operation in try pending(for: name) { try removePending(operation) }
-        for link in try links(of: name) { try removeLink(link) }
+        try removeLinks(of: name)
         try removeTotals(peer: name)
         // The next reader of that name is not taken for another.
         try setSyncNote("reader:\(name)", nil)
@@ -163,22 +135,6 @@ extension WriteTransaction {
     public mutating func removeAnchor(peer: String, type: SampleType, scope: String = "") throws {
         guard let number = try snapshot.number(of: type) else { return }
         try forget(PeerKey.anchor(peer, number, scope, state.header.hashKey), as: Anchor.self)
-    }
-
-    /// Keeps what a peer calls a sample, in place of any earlier link of that sample or of that id of the peer.
-    public mutating func setLink(_ link: PeerLink) throws {
-        let hashKey = state.header.hashKey
-        if let older = try self.link(peer: link.peer, sample: link.sample) { try removeLink(older) }
-        if let older = try self.link(peer: link.peer, peerID: link.peerID) { try removeLink(older) }
-        try put(link, PeerKey.link(link.peer, 0, link.sample, hashKey))
-        try put(link, PeerKey.link(link.peer, 1, link.peerID, hashKey))
-    }
-
-    /// Forgets what a peer calls a sample, in both directions.
-    public mutating func removeLink(_ link: PeerLink) throws {
-        let hashKey = state.header.hashKey
-        try forget(PeerKey.link(link.peer, 0, link.sample, hashKey), as: PeerLink.self)
-        try forget(PeerKey.link(link.peer, 1, link.peerID, hashKey), as: PeerLink.self)
     }
 
     /// Adds a resolved conflict to the audit record.

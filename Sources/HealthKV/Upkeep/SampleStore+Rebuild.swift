@@ -3,11 +3,12 @@ import HealthModel
 import LMDB
 
 extension SampleStore {
-    /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks, what queues hold, in one transaction,
-    /// so that either all is new or nothing changed; then summaries, in short ones. Readers are never blocked.
+    /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks, what queues hold, how links
+    /// are found, in one transaction, so that either all is new or nothing changed; then summaries, in short ones. Readers are never blocked.
     public func rebuild() throws {
         try checkWritable()
         _ = try core.onWriter { [core] in try core.transact { try $0.rebuild() } }
+        core.hasDamagedLinks.store(false, ordering: .relaxed)
         try core.refreshAllSummaries()
     }
 
@@ -29,6 +30,7 @@ extension WriteTransaction {
         try rebuildCounts()
         try rebuildIdentity()
         try rebuildQueues()
+        try rebuildLinks()
     }
 
     /// Marks all samples of a type anew.

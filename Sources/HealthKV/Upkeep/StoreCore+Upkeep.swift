@@ -16,6 +16,8 @@ extension StoreCore {
         guard !isPoisoned.load(ordering: .acquiring) else { return .none }
         let header = try read { $0.context.header }
         if header.intents > 0 {
+            // What a mass operation takes away has its links written out: they are not to grow to as many as there were.
+            do { _ = try packingStep() } catch  where StoreError.isFull(error) {}
             try advanceIntent()
             return .more
         }
@@ -51,8 +53,28 @@ extension StoreCore {
             }
             return .more
         }
+        if try packingStep() { return .more }
         if try mergeStep(waits: waits) { return .more }
         return try summaryStep(waits: waits)
+    }
+
+    /// Packs links of a peer; returns `false` where none are to be packed. Links that are damaged stay as they are, and keep no other work from
+    /// being done.
+    private func packingStep() throws -> Bool {
+        guard !hasDamagedLinks.load(ordering: .relaxed) else { return false }
+        do {
+            guard let peer = try read({ [limits = options.limits] in try $0.snapshot.peerToPack(limits) }) else {
+                return false
+            }
+            try transact { transaction in
+                try transaction.checkRoom()
+                try transaction.packLinks(of: peer)
+            }
+            return true
+        } catch  where StoreError.isDamage(error) {
+            hasDamagedLinks.store(true, ordering: .relaxed)
+            return false
+        }
     }
 
     /// Merges the runs of a partition of the identity index, or of some where nobody waits; answers false when there is nothing

@@ -81,6 +81,7 @@ extension WriteTransaction {
             context.partitions = partitions
             (context.counts, context.stale, context.priorities) = (counts, stale, priorities)
             context.directories = directories
+            context.linkLevels = nil
             // What filters learned of the index is undone with it.
             if addedRuns { environment.filters.forget() }
             syncHeader()

@@ -154,6 +154,7 @@ extension WriteTransaction {
                     buried, lane, clock: intent.clock.covering(row.clock), commit: intent.commit,
                     ordinal: intent.ordinal, time: intent.time)
             }
+            if let id = row.storedID { try keepLinks(ofLeaving: id) }
             appendEntries(of: row, lane, to: &entries)
         }
         try addTogether(entries.map { (entry: $0, change: -1) })

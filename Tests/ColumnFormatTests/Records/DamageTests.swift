@@ -113,6 +113,48 @@ import TestSupport
         }
     }
 
+    @Test(
+        "Chunks of links and blocks of hints with forged checksums are refused or read in order, and never end the process"
+    )
+    func forgedLinks() {
+        var random = SeededGenerator()
+        let key: [UInt8] = Array("a key of twenty-two by".utf8)
+        var read = 0
+        for _ in 0..<Self.rounds {
+            let links = LinkChunkTests.links(random.pick([1, 2, 30, 150]), &random)
+            let chunk = LinkChunkTests.encode(links, key: key, pageSize: 4_096)[0].value
+            let hints = links.map { LinkHint(peerID: random.next() >> 24, sample: $0.hash) }.sorted()
+            var encoder = LinkHintEncoder(pageSize: 4_096, precision: LinkHint.Precision(links: hints.count))
+            let block = encoder.block(hints[...], commit: 1) { _ in key }.value
+            let values = [chunk, block].map { Forgery.resealed(Forgery.damaged($0, &random)) ?? $0 }
+            if failure({ try self.readLinks(values[0], key, random.next() >> 24) }) == nil { read += 1 }
+            _ = failure { try self.readHints(values[1], key, random.next() >> 24) }
+        }
+        #expect(read > 0)
+    }
+
+    private func readLinks(_ bytes: [UInt8], _ key: [UInt8], _ hash: UInt64) throws {
+        let chunk = try LinkChunk(bytes.rawBytes, key: key.rawBytes)
+        var links: [PackedLink] = []
+        try chunk.find(hash...hash, into: &links)
+        try chunk.find(0...hash, into: &links)
+        #expect(links.count <= 2 * chunk.count)
+        links = []
+        try chunk.appendAll(to: &links)
+        #expect(links.count == chunk.count && zip(links, links.dropFirst()).allSatisfy { $0.hash <= $1.hash })
+        #expect(links.allSatisfy { $0.hash < 1 << 40 && ($0.form == .byID) == ($0.sample != nil) })
+    }
+
+    private func readHints(_ bytes: [UInt8], _ key: [UInt8], _ hash: UInt64) throws {
+        let block = try LinkHintBlock(bytes.rawBytes, key: key.rawBytes)
+        var ranges: [ClosedRange<UInt64>] = []
+        try block.find(hash, into: &ranges)
+        var hints: [(hash: UInt64, place: UInt64)] = []
+        try block.appendAll(to: &hints)
+        #expect(hints.count == block.count && zip(hints, hints.dropFirst()).allSatisfy { $0.hash <= $1.hash })
+        #expect(ranges.allSatisfy { $0.upperBound < 1 << 40 })
+    }
+
     @Test("Random bytes are refused as any value, with checksums that are right too")
     func randomBytes() {
         var random = SeededGenerator()

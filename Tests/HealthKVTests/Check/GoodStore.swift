@@ -16,6 +16,7 @@ enum GoodStore {
     static var options: SampleStore.Options {
         var options = tightOptions()
         options.limits.thinSamples = 4
+        options.limits.recentLinks = 20
         options.idlePeriod = .zero
         return options
     }
@@ -33,6 +34,7 @@ enum GoodStore {
             let rows = batch
             try store.write { _ = try $0.importBatch(rows) }
         }
+        try store.write { txn in try linkSteps(&txn) }
         while try store.maintain() {}
         try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(1), source: scale, id: lonely))
         try store.save(Sample(.bodyMass, 71, .kilogram, at: .day(2), source: scale, id: pair.0))
@@ -49,6 +51,18 @@ enum GoodStore {
                 Anchor(
                     peer: "p", type: .stepCount, token: (0..<6_000).map { UInt8(truncatingIfNeeded: $0) }, time: .day(1)
                 ))
+        }
+    }
+
+    /// Packed links of the peer `r`.
+    static let links = 300
+
+    /// Links samples of the last day.
+    private static func linkSteps(_ txn: inout HealthKV.WriteTransaction) throws {
+        var left = links
+        for sample in try txn.samples(of: .stepCount, from: .day(2), to: .day(3)) where left > 0 {
+            try txn.setLink(PeerLink(peer: "r", sample: sample.id, peerID: SampleID(), version: 1))
+            left -= 1
         }
     }
 

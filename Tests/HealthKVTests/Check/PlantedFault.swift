@@ -154,7 +154,32 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             try txn.forget(PeerKey.place("p", GoodStore.lonely, txn.state.header.hashKey), as: PendingPlace.self)
         },
         PlantedFault(.linksDiffer, "a link is gone from one side") { txn in
-            try txn.forget(PeerKey.link("p", 0, GoodStore.lonely, txn.state.header.hashKey), as: PeerLink.self)
+            try txn.forget(LinkKey.recent(peer(txn, "p"), .bySample, GoodStore.lonely), as: RecentLink.self)
+        },
+        PlantedFault(.linksDiffer, "a chunk of links is gone") { txn in
+            try txn.remove(.links, try blocks(txn, .chunk)[0])
+        },
+        PlantedFault(.linksDiffer, "hints lead to other links") { txn in
+            var encoder = LinkHintEncoder(pageSize: 4_096, precision: LinkHint.Precision(links: GoodStore.links))
+            let keys = try blocks(txn, .hints)
+            #expect(keys.count == 1)
+            let hints = (0..<10).map { LinkHint(peerID: LinkKey.hash(keys[0]) + $0, sample: 5) }
+            try txn.put(.links, keys[0], encoder.block(hints[...], commit: txn.commit) { _ in keys[0] }.value)
+        },
+        PlantedFault(.linksDiffer, "a packed link names no sample") { txn in
+            let key = try blocks(txn, .chunk)[0]
+            var links = try txn.snapshot.packedChunk(peer(txn, "r"), 0, from: 0)!.links
+            // A hint has fewer bits of the hash.
+            links[1].hash ^= 1
+            var encoder = LinkChunkEncoder(pageSize: 65_536)
+            try txn.put(.links, key, encoder.chunk(links[...], commit: txn.commit) { _ in key }.value)
+        },
+        PlantedFault(.recordUnreadable, "a chunk of links stands behind one of greater hashes") { txn in
+            let peer = peer(txn, "r")
+            let links = try txn.snapshot.packedChunk(peer, 0, from: 0)!.links
+            var encoder = LinkChunkEncoder(pageSize: 4_096)
+            let chunk = encoder.chunk(links[1...], commit: txn.commit) { LinkKey.block(peer, .chunk, 0, $0) }
+            try txn.put(.links, chunk.key, chunk.value)
         },
         PlantedFault(.recordUnreadable, "an anchor ends too soon") { txn in
             let key = try anchorKey(txn.snapshot)
@@ -210,6 +235,17 @@ extension PlantedFault {
         let number = try snapshot.number(of: GoodStore.scale.identity)!
         let bytes = NameCoding.key(of: GoodStore.scale.identity)
         return (NameTable.key(.source, number), NameTable.reverseKey(.source, bytes, snapshot.header.hashKey))
+    }
+
+    private static func peer(_ txn: borrowing HealthKV.WriteTransaction, _ name: String) -> [UInt8] {
+        PeerKey.peer(name, txn.state.header.hashKey)
+    }
+
+    /// The keys of a kind of blocks of the peer with packed links.
+    private static func blocks(
+        _ txn: borrowing HealthKV.WriteTransaction, _ kind: LinkKey.Kind
+    ) throws -> [[UInt8]] {
+        try txn.snapshot.linkKeys(peer(txn, "r"), kind)
     }
 
     private static func anchorKey(_ snapshot: borrowing Snapshot) throws -> [UInt8] {

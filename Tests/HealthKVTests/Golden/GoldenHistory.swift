@@ -83,7 +83,20 @@ enum GoldenHistory {
             try transaction.setAnchor(
                 Anchor(peer: "peer", type: .stepCount, token: [1, 2, 3], time: .earliest, outcome: "ok"))
             try transaction.enqueue(PendingOperation(peer: "peer", kind: .save, sample: id(1), version: 2))
+            for number in links { try transaction.setLink(link(number)) }
         }
+        // Packs the links, and one more is recent.
+        while try store.maintain() {}
+        try store.write { try $0.setLink(link(links.upperBound)) }
+    }
+
+    static let links: Range<UInt64> = 1..<800
+
+    /// What the peer calls a step: some by their own ids, some of them deleted.
+    static func link(_ number: UInt64) -> PeerLink {
+        PeerLink(
+            peer: "peer", sample: id(number), peerID: number % 40 == 7 ? id(number) : id(number + 1_000_000),
+            version: number % 30 == 9 ? -1 : 1 << 52 | Int64(number % 2_000), isProvisional: number % 3 == 0)
     }
 
     /// A clock that ticks the same in every run.

@@ -67,6 +67,11 @@ struct GoldenTests {
         #expect(odd?.quantity.value.isNaN == true && odd?.isOpenEnded == true)
         #expect(try golden.read { try $0.pending() }.count == 1)
         #expect(try golden.read { try $0.anchors() }.first?.token == [1, 2, 3])
+        for number in Array(GoldenHistory.links) + [GoldenHistory.links.upperBound] {
+            let link = GoldenHistory.link(number)
+            #expect(try golden.read { try $0.link(peer: "peer", sample: link.sample) } == link)
+            #expect(try golden.read { try $0.link(peer: "peer", peerID: link.peerID) } == link)
+        }
         #expect(try golden.read { try $0.deletedSample(id: GoldenHistory.id(50)) }?.isHidden == true)
         #expect(try fresh.check().findings == [])
         try golden.close()

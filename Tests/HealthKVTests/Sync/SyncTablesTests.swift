@@ -256,8 +256,8 @@ import Testing
             } == [.queueWrong, .queueWrong])
         #expect(
             try findings { txn in
-                let key = PeerKey.link("a", 0, sample, txn.state.header.hashKey)
-                try txn.forget(key, as: PeerLink.self)
+                let key = LinkKey.recent(PeerKey.peer("a", txn.state.header.hashKey), .bySample, sample)
+                try txn.forget(key, as: RecentLink.self)
             } == [.linksDiffer])
         #expect(
             try findings { txn in

@@ -5,13 +5,15 @@ import HealthKV
 struct StateLines {
     private let sync = SyncFields(zone: .utc)
 
-    func printAll(_ transaction: borrowing ReadTransaction, to listing: inout Listing) throws {
+    func printAll(
+        _ transaction: borrowing ReadTransaction, skippingDamage: Bool, to listing: inout Listing
+    ) throws {
         for peer in try transaction.peers() { try listing.append(line("peer", fields(of: peer))) }
         for anchor in try transaction.anchors() { try listing.append(line("anchor", sync.fields(of: anchor))) }
         for operation in try transaction.pending() {
             try listing.append(line("pending", sync.fields(of: operation)))
         }
-        try transaction.forEachLink { try listing.append(line("link", fields(of: $0))) }
+        try transaction.forEachLink(skippingDamage: skippingDamage) { try listing.append(line("link", fields(of: $0))) }
         try transaction.forEachTotal { try listing.append(line("total", fields(of: $0))) }
         for entry in try transaction.audit() {
             let displaced = JSONValue.Field("displaced", SyncFields.hex(entry.displaced))

@@ -52,7 +52,9 @@ enum DumpVerb: Verb {
             try Listing.print(shape, arguments, console, format: format) { listing in
                 try store.read { transaction in
                     try printSamples(of: transaction, skippingDamage: skips, to: &listing, &lost, progress)
-                    if arguments.flag("all") { try StateLines().printAll(transaction, to: &listing) }
+                    if arguments.flag("all") {
+                        try StateLines().printAll(transaction, skippingDamage: skips, to: &listing)
+                    }
                 }
                 return Listing.trailer(isComplete: lost.isEmpty)
             }

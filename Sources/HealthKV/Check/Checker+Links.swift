@@ -1,0 +1,134 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Links: each record and chunk is read, and both directions of recent and of packed links are compared.
+extension Checker {
+    /// What was met of one level of a peer's packed links.
+    private struct Packed {
+        var directory: LinkDirectory?
+        var (links, chunks, hintBlocks) = (0 as UInt64, 0 as UInt32, 0 as UInt32)
+        /// What one direction adds, the other takes away.
+        var sum: UInt64 = 0
+        var lastHash: UInt64?
+        var lastHint: UInt64?
+        /// A part of it could not be read.
+        var isDamaged = false
+    }
+
+    mutating func checkLinks(_ snapshot: borrowing Snapshot) {
+        let hashKey = snapshot.header.hashKey
+        var recent: UInt64 = 0
+        // By the keys of their directories.
+        var packed: [[UInt8]: Packed] = [:]
+        forEachValue(snapshot, .links) { checker, value, key in
+            guard let kind = LinkKey.kind(key) else { throw FormatError(.invalid, "key of a link") }
+            switch kind {
+            case .bySample: recent &+= Checker.term(of: try Checker.record(value, key, as: RecentLink.self).link)
+            case .byPeerID:
+                let link = try Checker.record(value, key, as: RecentLink.self)
+                if !link.isGone { recent &-= Checker.term(of: link.link) }
+            case .directory, .chunk, .hints:
+                let level = LinkKey.all(Array(key[..<16]), .directory, LinkKey.level(key))
+                do {
+                    try checker.look(at: value, key, kind, &packed[level, default: Packed()], hashKey)
+                } catch {
+                    packed[level, default: Packed()].isDamaged = true
+                    throw error
+                }
+            }
+        }
+        if recent != 0 { add(.linksDiffer, .links, "links by sample and links by the peer's id are not the same") }
+        // Where a part cannot be read, or sums differ, what only follows from that is no finding of its own.
+        var (damaged, unequal) = (Set<ArraySlice<UInt8>>(), Set<ArraySlice<UInt8>>())
+        for (level, packed) in packed {
+            if packed.isDamaged {
+                damaged.insert(level[..<16])
+            } else if !compare(packed) {
+                unequal.insert(level[..<16])
+            }
+        }
+        guard damagedChunks.isEmpty else { return }
+        for peer in Set(packed.keys.map { $0[..<16] }).subtracting(damaged) {
+            let isEqual = recent == 0 && !unequal.contains(peer)
+            do {
+                try snapshot.forEachLink(Array(peer)) { link in
+                    guard isEqual else { return }
+                    guard try snapshot.link(Array(peer), peerID: link.peerID, of: link.peer) == link else {
+                        throw snapshot.damaged("a peer's id leads to another link than a sample")
+                    }
+                }
+            } catch {
+                add(.linksDiffer, .links, "\(error)")
+            }
+        }
+    }
+
+    private func look(
+        at value: RawSpan, _ key: [UInt8], _ kind: LinkKey.Kind, _ packed: inout Packed, _ hashKey: KeyedHash
+    ) throws {
+        switch kind {
+        case .chunk: try look(atChunk: value, key, &packed, hashKey)
+        case .hints: try look(atHints: value, key, &packed)
+        default: packed.directory = try Checker.record(value, key, as: LinkDirectory.self)
+        }
+    }
+
+    private func look(
+        atChunk value: RawSpan, _ key: [UInt8], _ packed: inout Packed, _ hashKey: KeyedHash
+    ) throws {
+        var links: [PackedLink] = []
+        let chunk = try LinkChunk(value, key: key.rawBytes)
+        try chunk.appendAll(to: &links)
+        guard chunk.firstHash == LinkKey.hash(key), packed.lastHash.map({ $0 < chunk.firstHash }) ?? true else {
+            throw FormatError(.misplaced, "chunk of links")
+        }
+        packed.lastHash = links.last!.hash
+        packed.links += UInt64(links.count)
+        packed.chunks += 1
+        // The directory stands before chunks.
+        guard let precision = packed.directory?.precision else { return }
+        for link in links {
+            let hint = LinkHint(peerID: IdentityHash.ofPeerID(link.peerID, hashKey), sample: link.hash)
+            packed.sum &+= Checker.term(of: hint.kept(precision))
+        }
+    }
+
+    private func look(atHints value: RawSpan, _ key: [UInt8], _ packed: inout Packed) throws {
+        var hints: [(hash: UInt64, place: UInt64)] = []
+        let block = try LinkHintBlock(value, key: key.rawBytes)
+        try block.appendAll(to: &hints)
+        guard block.firstHash == LinkKey.hash(key), packed.lastHint.map({ $0 < hints[0].hash }) ?? true,
+            packed.directory.map({ $0.precision == block.precision }) ?? true
+        else { throw FormatError(.misplaced, "block of hints") }
+        packed.lastHint = hints.last!.hash
+        packed.hintBlocks += 1
+        for hint in hints { packed.sum &-= Checker.term(of: hint) }
+    }
+
+    /// Adds what differs of a level, and returns whether nothing does.
+    private mutating func compare(_ packed: Packed) -> Bool {
+        guard let directory = packed.directory, directory.links == packed.links, directory.chunks == packed.chunks,
+            directory.hintBlocks == packed.hintBlocks
+        else {
+            add(.linksDiffer, .links, "a peer has more or fewer packed links than it says")
+            return false
+        }
+        if packed.sum != 0 {
+            add(.linksDiffer, .links, "packed links and the hints that lead to them are not the same")
+        }
+        return packed.sum == 0
+    }
+
+    private static func term(of link: PeerLink) -> UInt64 {
+        let bytes = StoredSync(RecentLink(link), key: SyncKey([]), commit: 0).recordBytes
+        return Checksum.hash(bytes, 0..<bytes.count)
+    }
+
+    private static func term(of hint: (hash: UInt64, place: UInt64)) -> UInt64 {
+        var writer = ByteWriter(reserving: 16)
+        writer.append(hint.hash)
+        writer.append(hint.place)
+        return Checksum.hash(writer.bytes, 0..<16)
+    }
+}

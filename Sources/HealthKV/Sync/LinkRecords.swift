@@ -1,0 +1,149 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Keys of the table of links. Behind the peer's sixteen bytes stands which kind of record it is; keys of what is packed have its level
+/// next.
+enum LinkKey {
+    /// The numbers are embedded on disk.
+    enum Kind: UInt8 {
+        /// A recent link under the sample's id.
+        case bySample = 0
+        /// A recent link under the peer's id, or the mark that a packed link of that id no longer holds.
+        case byPeerID = 1
+        /// What a level of a peer's packed links holds.
+        case directory = 2
+        /// A chunk of packed links, under the hash of its first sample.
+        case chunk = 3
+        /// A block of hints, under the hash of its first id of the peer.
+        case hints = 4
+    }
+
+    static let prefix = 17
+    static let levelPrefix = 18
+    private static let recentBytes = 33
+    private static let blockBytes = 23
+
+    static func all(_ peer: [UInt8], _ kind: Kind) -> [UInt8] { peer + [kind.rawValue] }
+
+    /// The key of a level's directory, and what those of its chunks or blocks begin with.
+    static func all(_ peer: [UInt8], _ kind: Kind, _ level: UInt8) -> [UInt8] { peer + [kind.rawValue, level] }
+
+    static func recent(_ peer: [UInt8], _ kind: Kind, _ id: SampleID) -> [UInt8] {
+        var writer = ByteWriter(reserving: recentBytes)
+        writer.bytes = all(peer, kind)
+        writer.appendBigEndian(id.high)
+        writer.appendBigEndian(id.low)
+        return writer.bytes
+    }
+
+    /// - Parameter hash: 40 bits.
+    static func block(_ peer: [UInt8], _ kind: Kind, _ level: UInt8, _ hash: UInt64) -> [UInt8] {
+        var writer = ByteWriter(reserving: blockBytes)
+        writer.bytes = all(peer, kind, level)
+        writer.append(UInt8(truncatingIfNeeded: hash >> 32))
+        writer.appendBigEndian(UInt32(truncatingIfNeeded: hash))
+        return writer.bytes
+    }
+
+    /// The level in the key of something packed.
+    static func level(_ key: [UInt8]) -> UInt8 { key[prefix] }
+
+    /// The kind of a record; `nil` where the key is none of a link.
+    static func kind(_ key: [UInt8]) -> Kind? {
+        guard key.count >= prefix, let kind = Kind(rawValue: key[16]) else { return nil }
+        let count =
+            switch kind {
+            case .bySample, .byPeerID: recentBytes
+            case .directory: levelPrefix
+            case .chunk, .hints: blockBytes
+            }
+        return key.count == count ? kind : nil
+    }
+
+    /// The hash in the key of a chunk or of a block of hints.
+    static func hash(_ key: [UInt8]) -> UInt64 { key.dropFirst(levelPrefix).reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
+/// A link that is not packed yet, or the mark that a packed one no longer holds.
+///
+/// Whatever changes a packed link leaves a record under the id that the peer had for it there. So a packed link holds exactly while there is
+/// none.
+struct RecentLink: SyncRecord, Equatable {
+    let link: PeerLink
+    var isGone = false
+
+    static var table: TableCode { .links }
+
+    init(_ link: PeerLink, isGone: Bool = false) { (self.link, self.isGone) = (link, isGone) }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(link.peer)
+        record.append(link.sample)
+        record.append(link.peerID)
+        record.append(link.version)
+        record.append(isGone ? 2 : link.isProvisional ? 1 : 0 as UInt8)
+    }
+
+    init(from record: inout RecordReader) throws {
+        let peer = try record.readText()
+        let (sample, peerID) = (try record.readID(), try record.readID())
+        let version = try record.read(Int64.self)
+        let flag = try record.read(UInt8.self)
+        guard flag <= 2 else { throw FormatError(.unknown, "flag of a link") }
+        link = PeerLink(peer: peer, sample: sample, peerID: peerID, version: version, isProvisional: flag == 1)
+        isGone = flag == 2
+    }
+}
+
+/// A level of a peer's packed links. Levels come one upon another, each with what was recent when it was packed, and are joined before
+/// they are many. Of links with one id of the peer, that of the newest level counts.
+struct LinkLevel {
+    let number: UInt8
+    let directory: LinkDirectory
+}
+
+/// What a level of a peer's links holds. The name stands here once.
+struct LinkDirectory: SyncRecord, Equatable {
+    let peer: String
+    var links: UInt64 = 0
+    var chunks: UInt32 = 0
+    var hintBlocks: UInt32 = 0
+    /// What the blocks keep of each hint.
+    var precision = LinkHint.Precision(links: 0)
+
+    static var table: TableCode { .links }
+
+    init(peer: String) { self.peer = peer }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(peer)
+        record.append(links)
+        record.append(chunks)
+        record.append(hintBlocks)
+        record.append(UInt8(precision.hashBits))
+        record.append(UInt8(precision.placeBits))
+    }
+
+    init(from record: inout RecordReader) throws {
+        peer = try record.readText()
+        links = try record.read(UInt64.self)
+        chunks = try record.read(UInt32.self)
+        hintBlocks = try record.read(UInt32.self)
+        precision = LinkHint.Precision(
+            hashBits: Int(try record.read(UInt8.self)), placeBits: Int(try record.read(UInt8.self)))
+        guard precision.isValid else { throw FormatError(.invalid, "directory of links") }
+    }
+}
+
+extension IdentityHash {
+    private static let peerID: UInt64 = 31
+
+    /// The 40 bits by which a packed link names its sample: those of the identity index, which leads to the row.
+    static func ofLinked(_ sample: SampleID, _ key: KeyedHash) -> UInt64 { IdentityEntry.hash(of(sample, key)) }
+
+    /// The 40 bits by which a hint knows a peer's id.
+    static func ofPeerID(_ id: SampleID, _ key: KeyedHash) -> UInt64 {
+        IdentityEntry.hash(key.hash(id.high, id.low, peerID))
+    }
+}
