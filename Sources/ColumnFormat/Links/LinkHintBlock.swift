@@ -1,7 +1,7 @@
 import HealthModel
 
-/// Where the link of a peer's id may stand: some bits of the id's hash, and some of that of the sample. A hint is verified in the chunk of
-/// links, which holds the id in full.
+/// Where the link of a peer's id may stand: some bits of the id's hash, and some of that of the sample. A hint is
+/// verified in the chunk of links, which holds the id in full.
 public struct LinkHint: Hashable, Sendable, Comparable {
     /// 40 bits of the keyed hash of the peer's id, then the upper 24 of the sample's.
     public var packed: UInt64
@@ -22,8 +22,8 @@ public struct LinkHint: Hashable, Sendable, Comparable {
             self.placeBits = placeBits
         }
 
-        /// One of some six ids that are not known is looked for in vain, and a place is that of some fifty links: a bit more of either costs a
-        /// bit for each link.
+        /// One of some six ids that are not known is looked for in vain, and a place is that of some fifty links: a
+        /// bit more of either costs a bit for each link.
         public init(links: Int) {
             let bits = Int.bitWidth - max(1, links).leadingZeroBitCount
             hashBits = min(HashColumn.bits, bits + 2)
@@ -133,7 +133,8 @@ public struct LinkHintEncoder: Sendable {
         one.kept(precision).hash == other.kept(precision).hash
     }
 
-    /// Writes one block from the front of `hints`, and returns how many of them it took. Hints of one hash stay together.
+    /// Writes one block from the front of `hints`, and returns how many of them it took. Hints of one hash stay
+    /// together.
     ///
     /// - Parameter key: makes the block's key from its first hash.
     public mutating func block(

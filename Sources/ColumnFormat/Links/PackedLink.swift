@@ -57,8 +57,8 @@ public struct PackedLink: Hashable, Sendable {
 ///       -  16*f  ids of the samples of form 2, in order
 /// ```
 ///
-/// The second column holds the versions as integers, bit 52 and the sign turned: the numbers of own samples, which have that bit, are
-/// the least then, and whatever differs from them is an exception.
+/// The second column holds the versions as integers, bit 52 and the sign turned: the numbers of own samples, which
+/// have that bit, are the least then, and whatever differs from them is an exception.
 public struct LinkChunk: ~Escapable {
     private let span: RawSpan
     private let hashes: HashColumn
@@ -218,7 +218,8 @@ public struct LinkChunkEncoder: Sendable {
 
     public init(pageSize: Int) { pages = PageFilling(budget: pageSize - 16, guess: 190) }
 
-    /// Writes one chunk from the front of `links`, and returns how many of them it took. Links of one hash stay together.
+    /// Writes one chunk from the front of `links`, and returns how many of them it took. Links of one hash stay
+    /// together.
     ///
     /// - Parameter key: makes the chunk's key from its first hash.
     public mutating func chunk(
@@ -303,7 +304,8 @@ struct PageFilling: Sendable {
         return (encode(entries.prefix(apart)), apart)
     }
 
-    /// The last border between entries that may be parted, not behind `count`; the first one behind it where there is none.
+    /// The last border between entries that may be parted, not behind `count`; the first one behind it where there is
+    /// none.
     private static func border<Entry>(
         _ entries: ArraySlice<Entry>, _ count: Int, _ areTogether: (Entry, Entry) -> Bool
     ) -> Int {

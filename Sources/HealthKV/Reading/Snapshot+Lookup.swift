@@ -78,7 +78,8 @@ extension Snapshot {
         return isStored
     }
 
-    /// Calls `body` with the details of each chunk that hints lead to, and the rows that they mean, until it returns `false`.
+    /// Calls `body` with the details of each chunk that hints lead to, and the rows that they mean, until it returns
+    /// `false`.
     private func forEachDetails(
         among hints: [IdentityEntry], _ body: (borrowing DetailsChunk, Range<Int>) throws -> Bool
     ) throws {

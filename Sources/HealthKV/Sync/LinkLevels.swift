@@ -59,8 +59,8 @@ extension Snapshot {
         return levels
     }
 
-    /// Appends the packed links of a level whose hashes lie in a range, and those only that have an id of the peer if it is given. Not all of
-    /// them need hold.
+    /// Appends the packed links of a level whose hashes lie in a range, and those only that have an id of the peer if
+    /// it is given. Not all of them need hold.
     func findPacked(
         _ peer: [UInt8], _ level: UInt8, _ range: ClosedRange<UInt64>, peerID: SampleID? = nil,
         into links: inout [PackedLink]
@@ -178,8 +178,8 @@ extension Snapshot {
         return (key, links, next)
     }
 
-    /// The packed links that name a sample by a hash alone. A chunk that cannot be read has none that could be written out, and keeps no sample
-    /// from being changed: its links are lost already.
+    /// The packed links that name a sample by a hash alone. A chunk that cannot be read has none that could be
+    /// written out, and keeps no sample from being changed: its links are lost already.
     func linksByRow(_ levels: PeerLevels, _ hash: UInt64) throws -> [FoundLink] {
         var found: [FoundLink] = []
         for level in levels.levels {

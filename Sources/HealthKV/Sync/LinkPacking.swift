@@ -3,8 +3,8 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// Packs the recent links of a peer as a new level, and joins with it the levels that are not much larger: a step of upkeep. So a link
-    /// is written anew a few times for each level that it passes, however many there are.
+    /// Packs the recent links of a peer as a new level, and joins with it the levels that are not much larger: a step
+    /// of upkeep. So a link is written anew a few times for each level that it passes, however many there are.
     mutating func packLinks(of peer: [UInt8]) throws {
         let levels = try snapshot.linkLevels(peer).levels
         var size = UInt64(try snapshot.linkKeys(peer, .byPeerID).count)
@@ -17,8 +17,8 @@ extension WriteTransaction {
         try packLinks(of: peer, with: left > LinkLevel.most || levels.first?.number == .max ? levels : Array(joined))
     }
 
-    /// Packs the recent links of a peer with those of its newest levels. The chunks of the oldest of these are read and written in order, one
-    /// after another, so that each is full; the hints are made anew.
+    /// Packs the recent links of a peer with those of its newest levels. The chunks of the oldest of these are read
+    /// and written in order, one after another, so that each is full; the hints are made anew.
     private mutating func packLinks(of peer: [UInt8], with joined: [LinkLevel]) throws {
         let levels = try snapshot.linkLevels(peer)
         guard let name = try levels.name ?? snapshot.nameOfRecentLinks(peer) else { return }
@@ -216,8 +216,8 @@ extension Snapshot {
             peerID: link.peerID, version: link.version, isProvisional: link.isProvisional)
     }
 
-    /// Leaves out the sample's id where something else leads to it. Only what the index shows to be the one live row of its hash is named by
-    /// that; what cannot be read shows nothing.
+    /// Leaves out the sample's id where something else leads to it. Only what the index shows to be the one live row
+    /// of its hash is named by that; what cannot be read shows nothing.
     fileprivate func shorten(_ link: inout PackedLink) throws {
         guard let sample = link.sample else { return }
         if sample == link.peerID {

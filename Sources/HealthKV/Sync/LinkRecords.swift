@@ -2,8 +2,8 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Keys of the table of links. Behind the peer's sixteen bytes stands which kind of record it is; keys of what is packed have its level
-/// next.
+/// Keys of the table of links. Behind the peer's sixteen bytes stands which kind of record it is; keys of what is
+/// packed have its level next.
 enum LinkKey {
     /// The numbers are embedded on disk.
     enum Kind: UInt8 {
@@ -67,8 +67,8 @@ enum LinkKey {
 
 /// A link that is not packed yet, or the mark that a packed one no longer holds.
 ///
-/// Whatever changes a packed link leaves a record under the id that the peer had for it there. So a packed link holds exactly while there is
-/// none.
+/// Whatever changes a packed link leaves a record under the id that the peer had for it there. So a packed link holds
+/// exactly while there is none.
 struct RecentLink: SyncRecord, Equatable {
     let link: PeerLink
     var isGone = false
@@ -96,8 +96,8 @@ struct RecentLink: SyncRecord, Equatable {
     }
 }
 
-/// A level of a peer's packed links. Levels come one upon another, each with what was recent when it was packed, and are joined before
-/// they are many. Of links with one id of the peer, that of the newest level counts.
+/// A level of a peer's packed links. Levels come one upon another, each with what was recent when it was packed, and
+/// are joined before they are many. Of links with one id of the peer, that of the newest level counts.
 struct LinkLevel {
     let number: UInt8
     let directory: LinkDirectory

@@ -2,8 +2,8 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-// Recent links are records of their own, all others are packed in levels (docs/decisions/0030). A packed link of a live sample names it by
-// a hash only. That is exact: see `WriteTransaction.keepLinks(ofLeaving:)`.
+// Recent links are records of their own, all others are packed in levels (docs/decisions/0030). A packed link of a
+// live sample names it by a hash only. That is exact: see `WriteTransaction.keepLinks(ofLeaving:)`.
 
 extension Snapshot {
     func recentLink(_ peer: [UInt8], _ kind: LinkKey.Kind, _ id: SampleID) throws -> RecentLink? {
@@ -193,9 +193,10 @@ extension WriteTransaction {
         }
     }
 
-    /// Writes packed links of a sample out in full, before the row with its stored id goes. A packed link names its sample by 40 bits of the
-    /// hash only, and that one sample has them holds while exactly one live row with a stored id of that hash is there. So links are
-    /// written out when that row leaves, and when another one of that hash comes (``keepLinks(besides:)``).
+    /// Writes packed links of a sample out in full, before the row with its stored id goes. A packed link names its
+    /// sample by 40 bits of the hash only, and that one sample has them holds while exactly one live row with a
+    /// stored id of that hash is there. So links are written out when that row leaves, and when another one of that
+    /// hash comes (``keepLinks(besides:)``).
     mutating func keepLinks(ofLeaving id: SampleID) throws {
         let peers = try snapshot.linkLevels()
         if peers.allSatisfy(\.levels.isEmpty) { return }

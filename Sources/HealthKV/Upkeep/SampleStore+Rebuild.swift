@@ -3,8 +3,9 @@ import HealthModel
 import LMDB
 
 extension SampleStore {
-    /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks, what queues hold, how links
-    /// are found, in one transaction, so that either all is new or nothing changed; then summaries, in short ones. Readers are never blocked.
+    /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks, what
+    /// queues hold, how links are found, in one transaction, so that either all is new or nothing changed; then
+    /// summaries, in short ones. Readers are never blocked.
     public func rebuild() throws {
         try checkWritable()
         _ = try core.onWriter { [core] in try core.transact { try $0.rebuild() } }

@@ -16,7 +16,8 @@ extension StoreCore {
         guard !isPoisoned.load(ordering: .acquiring) else { return .none }
         let header = try read { $0.context.header }
         if header.intents > 0 {
-            // What a mass operation takes away has its links written out: they are not to grow to as many as there were.
+            // What a mass operation takes away has its links written out: they are not to grow to as many as there
+            // were.
             do { _ = try packingStep() } catch  where StoreError.isFull(error) {}
             try advanceIntent()
             return .more
@@ -58,8 +59,8 @@ extension StoreCore {
         return try summaryStep(waits: waits)
     }
 
-    /// Packs links of a peer; returns `false` where none are to be packed. Links that are damaged stay as they are, and keep no other work from
-    /// being done.
+    /// Packs links of a peer; returns `false` where none are to be packed. Links that are damaged stay as they are,
+    /// and keep no other work from being done.
     private func packingStep() throws -> Bool {
         guard !hasDamagedLinks.load(ordering: .relaxed) else { return false }
         do {
