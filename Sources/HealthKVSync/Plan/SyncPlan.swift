@@ -19,6 +19,8 @@ public struct SyncPlan: Sendable, Hashable {
     public var adoptionKey: String?
     /// What to tell the user in place of the usual messages.
     public var messages: [SyncIssue.Code: String]
+    /// What to tell the user with a notice (``SyncNotice/message``).
+    public var noticeMessages: [SyncNotice.Code: String] = [:]
 
     /// A plan of some types.
     public init(
@@ -99,7 +101,7 @@ extension SyncPlan {
     public static let walkingApp: SyncPlan = {
         let walking = TypePlan(
             .pull, triggers: [.foreground], horizon: .days(30), departure: .purge, keepsDailyTotals: true)
-        return SyncPlan(
+        var plan = SyncPlan(
             types: [.stepCount: walking, .distanceWalkingRunning: walking],
             messages: [
                 .unavailable:
@@ -110,6 +112,9 @@ extension SyncPlan {
                     "Health access was disabled. Your synced health data will be removed. "
                     + "You can continue with manual entry.",
             ])
+        plan.noticeMessages[.readingRevoked] =
+            "Health access has been disabled. Your synced health data will be removed."
+        return plan
     }()
 
     /// A diet app: nutrition out, energy and workouts in, weight and water both ways.

@@ -313,14 +313,14 @@ extension PeerSession {
         }
         let missing = Set(check.missing.lazy.filter { !before.contains($0) }.prefix(options.missingLimit))
         let hasVanished = check.held > 0 && !check.isSeen
-        let again = now + options.slowDelay
+        let (again, message) = (now + options.slowDelay, plan.noticeMessages[.readingRevoked])
         let issue = issue(.accessRevoked, "what was readable vanished twice")
         try await update { txn, state in
             let ownMissing = own.missing.isEmpty ? nil : own.missing
             try txn.setCheckNote(CheckNote(missing: missing, ownMissing: ownMissing), name, type)
             let unverified = check.openCount + (check.doubtful ?? 0)
             if unverified > 0 { state.note(.unverified, "samples are missing at the peer and kept", at: now) }
-            state.noteVanished(type, hasVanished, issue, at: now)
+            state.noteVanished(type, hasVanished, issue, at: now, message: message)
             let isCut = check.isCut && !(check.missing.isEmpty && check.ownMissing?.isEmpty ?? true)
             let isDoubtful = !missing.isEmpty || !own.missing.isEmpty || isCut || state[type].vanished == 1
             state[type].checkDue = isDoubtful ? again : nil
@@ -356,7 +356,7 @@ extension PeerState {
     /// A revoked access to read cannot be seen, only suspected: all that was seen of a type before vanished, twice (SEMANTICS C11). Access is revoked by
     /// type.
     mutating func noteVanished(
-        _ type: SampleType, _ hasVanished: Bool, _ issue: SyncIssue, at now: Instant
+        _ type: SampleType, _ hasVanished: Bool, _ issue: SyncIssue, at now: Instant, message: String?
     ) {
         let count = self[type].vanished ?? 0
         self[type].vanished = hasVanished ? count + 1 : nil
@@ -365,7 +365,7 @@ extension PeerState {
             notices.removeAll { $0.code == .readingRevoked }
             return
         }
-        note(.readingRevoked, "reading was probably revoked", at: now)
+        note(.readingRevoked, "reading was probably revoked", at: now, message: message)
         self.issue = issue
     }
 }

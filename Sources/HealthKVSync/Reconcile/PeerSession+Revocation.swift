@@ -18,7 +18,10 @@ extension PeerSession {
                 let known = try state()[type]
                 if isSeen, known.vanished == nil { continue }
                 let (now, issue) = (now, issue(.accessRevoked, "what was readable vanished twice"))
-                try await update { _, state in state.noteVanished(type, !isSeen, issue, at: now) }
+                let message = plan.noticeMessages[.readingRevoked]
+                try await update { _, state in
+                    state.noteVanished(type, !isSeen, issue, at: now, message: message)
+                }
             } catch is PeerError {
                 // What cannot be read now says nothing.
                 try Task.checkCancellation()

@@ -56,9 +56,9 @@ struct PeerState: Codable, Sendable, Equatable {
         return sent.contains(type.identifier) || sent.contains(SampleType.every.identifier)
     }
 
-    mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant) {
+    mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant, message: String? = nil) {
         notices.removeAll { $0.code == code && $0.detail == detail }
-        notices.append(SyncNotice(code: code, detail: detail, time: time))
+        notices.append(SyncNotice(code: code, detail: detail, time: time, message: message))
         if notices.count > 32 { notices.removeFirst() }
     }
 }

@@ -39,6 +39,8 @@ public struct SyncNotice: Sendable, Hashable, Codable {
     public let detail: String
     /// When it was noted.
     public let time: Instant
+    /// What to tell the user, where the plan says it (``SyncPlan/noticeMessages``).
+    public var message: String?
 }
 
 /// How the sync with one peer stands. It is kept in the store, so that it survives the process and other processes see it.

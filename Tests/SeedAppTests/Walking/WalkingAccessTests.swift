@@ -122,6 +122,8 @@ import Testing
             #expect(try bench.status.reading[.stepCount] == .suspectedRevoked && bench.status.access == .denied)
             let words = "Health access was disabled. Your synced health data will be removed. "
             #expect(try bench.status.issue?.message == words + "You can continue with manual entry.")
+            let notice = try bench.status.notices.first { $0.code == .readingRevoked }
+            #expect(notice?.message == "Health access has been disabled. Your synced health data will be removed.")
             // One call removes it, as the words say.
             #expect(try await bench.sync.disconnect(AppBench.health) == 10)
             #expect(try bench.samples(.stepCount).isEmpty)
