@@ -96,7 +96,12 @@ final class Wire: Sendable {
     /// Waits for a call to be overdue: time passes for no other.
     /// - Parameter hungInHealth: how many calls of HealthKit have not returned.
     func waitForDeadline(_ hungInHealth: () -> Int) async throws {
-        while !takeOverdue(hungInHealth()) { try await Task.sleep(for: .milliseconds(1)) }
+        while true {
+            // The timer of a call that has ended would take what the next call waits for.
+            try Task.checkCancellation()
+            if takeOverdue(hungInHealth()) { return }
+            try await Task.sleep(for: .milliseconds(1))
+        }
     }
 
     private func takeOverdue(_ hungInHealth: Int) -> Bool {
