@@ -34,7 +34,10 @@ public struct Statistics: Sendable, Hashable {
     public let unit: HealthUnit?
     /// The peers whose totals of days are in ``sum``, in the order of their names: some only where they were asked for
     /// (``CumulativeOptions/Sources/authoritative``).
-    public var totalsOf: [String] = []
+    public var totalsOf: [String] { peers ?? [] }
+
+    /// `nil` where there are none: an empty list costs more for each bucket than all its numbers.
+    var peers: [String]?
 
     /// Whether any sample starts in the bucket or passes through it. Where none does a sum is 0 and means nothing.
     public var hasData: Bool { count > 0 || duration > 0 || (sum ?? 0) != 0 }
@@ -52,7 +55,7 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
     /// Time-weighted means, where these were asked for.
     var means: [Double]?
     /// Whose totals of days are in a bucket, by its number.
-    var totals: [Int: Set<String>] = [:]
+    var totals: [Int: Set<String>]?
     /// Buckets that are given, where empty ones are left out.
     private let buckets: [Int32]?
 
@@ -85,7 +88,7 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
         let bucket = borders[index]
         let isDiscrete = aggregation == .discrete
         let hasSamples = cell.count > 0
-        var statistics = Statistics(
+        return Statistics(
             start: Instant(nanoseconds: bucket.lowerBound), end: Instant(nanoseconds: bucket.upperBound),
             count: Int(cell.count), sum: isDiscrete ? nil : cell.sum,
             average: isDiscrete && hasSamples ? means?[index] ?? cell.sum / Double(cell.count) : nil,
@@ -94,8 +97,7 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
             earliest: hasSamples ? Instant(nanoseconds: cell.first) : nil,
             latest: hasSamples ? Instant(nanoseconds: cell.last) : nil,
             earliestValue: isDiscrete && hasSamples ? cell.firstValue : nil,
-            latestValue: isDiscrete && hasSamples ? cell.lastValue : nil, duration: cell.duration, unit: unit)
-        if let peers = totals[index] { statistics.totalsOf = peers.sorted() }
-        return statistics
+            latestValue: isDiscrete && hasSamples ? cell.lastValue : nil, duration: cell.duration, unit: unit,
+            peers: totals?[index]?.sorted())
     }
 }

@@ -30,11 +30,6 @@ struct StatisticsCell: Sendable, Equatable {
             && numbers.elementsEqual(others) { $0.bitPattern == $1.bitPattern }
     }
 
-    /// Whether its numbers are finite. A summary that an older release made of values that are not has others.
-    var isFinite: Bool {
-        sum.isFinite && plain.isFinite && (count == 0 || minimum != -.infinity && maximum != .infinity)
-    }
-
     /// Counts a sample that starts here.
     @inline(__always)
     mutating func begin(_ start: Int64, _ value: Double) {

@@ -162,8 +162,8 @@ struct StatisticsPlan {
     /// Whether the summaries hold what is asked for. The least and the greatest value are converted one by one, since
     /// converting there and back changes the last bit.
     private var mayUseSummaries: Bool {
-        guard isDefault, !separately, [.merged, .authoritative].contains(cumulative.sources),
-            cumulative.borders == .proportional
+        guard isDefault, !separately, cumulative.borders == .proportional,
+            cumulative.sources == .merged || cumulative.sources == .authoritative
         else { return false }
         return aggregation == .cumulative || mean == .arithmetic && unit == query.type.canonicalUnit
     }

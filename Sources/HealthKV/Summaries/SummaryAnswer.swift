@@ -42,7 +42,10 @@ struct SummaryAnswer {
     mutating func add(_ snapshot: borrowing Snapshot) throws {
         guard from < to else { return }
         try addBlocks(snapshot)
-        if cells.allSatisfy(\.isFinite) { return }
+        // Whatever is not finite is no number once it is multiplied by zero. Sums hold all values that were counted.
+        var probe = 0.0
+        for index in cells.indices { probe += 0 * cells[index].sum + 0 * cells[index].plain }
+        if probe == 0 { return }
         cells = [StatisticsCell](repeating: StatisticsCell(), count: cells.count)
         rest = StatisticsStretches()
         (position, bucket) = (from, 0)
