@@ -138,9 +138,13 @@ extension WriteTransaction {
     }
 
     /// Adds a resolved conflict to the audit record.
-    public mutating func appendAudit(event: String, sample: SampleID, displaced: [UInt8] = []) throws {
+    ///
+    /// - Parameter time: when it was resolved; now unless it is given.
+    public mutating func appendAudit(
+        event: String, sample: SampleID, displaced: [UInt8] = [], time: Instant? = nil
+    ) throws {
         let entry = AuditEntry(
-            commit: commit, ordinal: state.takeOrdinal(), time: environment.now(), event: event, sample: sample,
+            commit: commit, ordinal: state.takeOrdinal(), time: time ?? environment.now(), event: event, sample: sample,
             displaced: displaced)
         try put(entry, PeerKey.audit(entry.commit, entry.ordinal))
     }

@@ -2,12 +2,26 @@ import HealthKV
 
 /// Sync state that `load` takes from a dump.
 enum StateEntry: Sendable {
+    case deleted(DeletedSample)
+    case peer(RegisteredPeer)
+    case anchor(Anchor)
+    case pending(PendingOperation)
     case link(PeerLink)
     case total(DailyTotal)
+    case audit(event: String, sample: SampleID, displaced: [UInt8], time: Instant?)
+
+    /// Deletions before the peers that would have to be told of them, and peers before what is theirs.
+    var rank: Int {
+        switch self {
+        case .deleted: 0
+        case .peer: 1
+        default: 2
+        }
+    }
 }
 
 extension JSONScanner {
-    /// A link or a daily total; `nil` for other sync state, which is passed over.
+    /// Sync state; `nil` for removed ranges and for kinds of a later version, which are passed over.
     @_lifetime(self: copy self)
     mutating func state() throws(JSONError) -> StateEntry? {
         _ = peek()
@@ -17,6 +31,9 @@ extension JSONScanner {
             switch try string() {
             case "link": return .link(try link())
             case "total": return .total(try total())
+            case "deleted", "peer", "anchor", "pending", "audit":
+                rewind(to: start)
+                return try decoded(StateRecord.self).entry()
             default: break
             }
         }

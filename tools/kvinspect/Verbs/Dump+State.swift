@@ -1,17 +1,19 @@
 import HealthKV
 
-/// Sync state as lines of a dump: `{"state":{"kind":"anchor",…}}`. What peers call samples and what they gave as totals `load`
-/// takes; the rest is there to be looked at: a store that is loaded is new to its peers, and `load` passes it over.
+/// Sync state as lines of a dump: `{"state":{"kind":"anchor",…}}`. `load` takes all of it but removed ranges, whose samples have deletions of
+/// their own: deletions stand first, before the peers that would have to be told of them, and then what waits for each.
 struct StateLines {
     private let sync = SyncFields(zone: .utc)
 
     func printAll(
         _ transaction: borrowing ReadTransaction, skippingDamage: Bool, to listing: inout Listing
     ) throws {
+        try printDeletions(transaction, to: &listing)
         for peer in try transaction.peers() { try listing.append(line("peer", fields(of: peer))) }
         for anchor in try transaction.anchors() { try listing.append(line("anchor", sync.fields(of: anchor))) }
         for operation in try transaction.pending() {
-            try listing.append(line("pending", sync.fields(of: operation)))
+            let access = JSONValue.Field("accessType", .optional(operation.accessType?.identifier))
+            try listing.append(line("pending", sync.fields(of: operation) + [access]))
         }
         try transaction.forEachLink(skippingDamage: skippingDamage) { try listing.append(line("link", fields(of: $0))) }
         try transaction.forEachTotal { try listing.append(line("total", fields(of: $0))) }
@@ -19,20 +21,28 @@ struct StateLines {
             let displaced = JSONValue.Field("displaced", SyncFields.hex(entry.displaced))
             try listing.append(line("audit", sync.fields(of: entry) + [displaced]))
         }
-        try printDeletions(transaction, to: &listing)
+        try printRemovals(transaction, to: &listing)
     }
 
-    /// What the feed still knows of deletions.
+    /// All deletions that the store remembers.
     private func printDeletions(_ transaction: borrowing ReadTransaction, to listing: inout Listing) throws {
+        var place: SampleID?
+        repeat {
+            let page = try transaction.deletions(after: place)
+            for deletion in page.deletions { try listing.append(line("deleted", fields(of: deletion))) }
+            place = page.next
+        } while place != nil
+    }
+
+    /// The ranges that the feed still knows as removed.
+    private func printRemovals(_ transaction: borrowing ReadTransaction, to listing: inout Listing) throws {
         var token: ChangeToken?
         var hasMore = true
         while hasMore {
             let page = try transaction.changes(since: token)
             for change in page.changes {
-                switch change.kind {
-                case .deleted(let sample): try listing.append(line("deleted", fields(of: sample)))
-                case .removedRange(let range): try listing.append(line("removedRange", fields(of: range)))
-                case .saved, .interrupted: break
+                if case .removedRange(let range) = change.kind {
+                    try listing.append(line("removedRange", fields(of: range)))
                 }
             }
             token = page.next
@@ -49,6 +59,11 @@ struct StateLines {
             .init("peer", .string(peer.name)), .init("registered", sync.date(peer.registered)),
             .init("lastSeen", sync.date(peer.lastSeen)),
             .init("acknowledged", .optional(peer.acknowledged?.description)),
+            .init("queue", .optional(peer.queue.map { $0.takesImports ? "all" : "own" })),
+            .init(
+                "queueTypes",
+                peer.queue?.types.map { types in .array(types.sorted().map { .string($0.identifier) }) } ?? .null),
+            .init("retired", .bool(peer.isRetired)),
         ]
     }
 
@@ -75,7 +90,7 @@ struct StateLines {
             .init("source", .string(sample.source.name)), .init("bundle", .string(sample.source.bundle)),
             .init("syncIdentifier", .optional(sample.syncIdentifier)), .init("syncVersion", .integer(sample.version)),
             .init("modified", sync.date(sample.modified.time)),
-            .init("replica", .integer(Int64(sample.modified.replica))),
+            .init("replica", .integer(Int64(sample.modified.replica))), .init("group", .optional(sample.group)),
         ]
     }
 

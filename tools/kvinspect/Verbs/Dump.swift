@@ -16,7 +16,9 @@ enum DumpVerb: Verb {
                 choices: [OutputFormat.json, .jsonl].map(\.rawValue), defaultValue: OutputFormat.jsonl.rawValue),
             OptionDescription(
                 name: "all",
-                help: "Also print sync state: of it 'load' takes links and daily totals, and passes over the rest."),
+                help:
+                    "Also print sync state, which 'load' brings back: deletions, peers, anchors, what waits for peers, links, "
+                    + "daily totals and conflicts. The store that is loaded is another replica."),
             OptionDescription(
                 name: "raw",
                 help:

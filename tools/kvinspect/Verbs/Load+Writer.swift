@@ -48,13 +48,31 @@ final class BatchWriter: Sendable {
     private func store(_ batch: SampleBatch, _ states: [StateEntry]) throws -> ImportReport {
         try sampleStore.write { transaction in
             let report = try transaction.importBatch(batch)
-            for state in states {
-                switch state {
-                case .link(let link): try transaction.setLink(link)
-                case .total(let total): try transaction.setTotal(total)
-                }
+            for rank in 0..<3 {
+                for state in states where state.rank == rank { try take(state, &transaction) }
             }
             return report
+        }
+    }
+
+    private func take(_ state: StateEntry, _ transaction: inout WriteTransaction) throws {
+        switch state {
+        case .deleted(let deletion): try transaction.merge(deletion)
+        case .peer(let peer):
+            // A store that knows the peer itself knows better.
+            if try transaction.peer(peer.name) == nil { try transaction.setPeer(peer) }
+        case .anchor(let anchor):
+            if try transaction.anchor(peer: anchor.peer, type: anchor.type, scope: anchor.scope) == nil {
+                try transaction.setAnchor(anchor)
+            }
+        case .pending(let operation):
+            if try transaction.pending(peer: operation.peer, sample: operation.sample) == nil {
+                try transaction.enqueue(operation)
+            }
+        case .link(let link): try transaction.setLink(link)
+        case .total(let total): try transaction.setTotal(total)
+        case .audit(let event, let sample, let displaced, let time):
+            try transaction.appendAudit(event: event, sample: sample, displaced: displaced, time: time)
         }
     }
 
