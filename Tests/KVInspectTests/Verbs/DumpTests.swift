@@ -105,7 +105,8 @@ struct DumpTests {
         }
         #expect(try taken(loaded) == taken(all))
         // Loaded again it changes nothing but the record of conflicts, which has no identity.
-        try bench.load("T", all.output.split(separator: "\n").filter { !$0.contains(#""audit""#) }.joined(separator: "\n"))
+        try bench.load(
+            "T", all.output.split(separator: "\n").filter { !$0.contains(#""audit""#) }.joined(separator: "\n"))
         #expect(try taken(bench.run("dump", "T", "--all")) == taken(all))
         try bench.expectClean("T")
     }

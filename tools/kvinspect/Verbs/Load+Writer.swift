@@ -49,13 +49,13 @@ final class BatchWriter: Sendable {
         try sampleStore.write { transaction in
             let report = try transaction.importBatch(batch)
             for rank in 0..<3 {
-                for state in states where state.rank == rank { try take(state, &transaction) }
+                for state in states where state.rank == rank { try BatchWriter.take(state, &transaction) }
             }
             return report
         }
     }
 
-    private func take(_ state: StateEntry, _ transaction: inout WriteTransaction) throws {
+    private static func take(_ state: StateEntry, _ transaction: inout WriteTransaction) throws {
         switch state {
         case .deleted(let deletion): try transaction.merge(deletion)
         case .peer(let peer):
