@@ -43,7 +43,8 @@ extension WriteTransaction {
         var contested: [UInt32?] = []
         for kind in batch.kinds {
             let type = try number(of: kind.type)
-            contested.append(try shadows(type) ? type : nil)
+            // Where there are rivals all but one of them are shadowed.
+            contested.append(try shadows(type) && snapshot.counts(of: type).shadowed > 0 ? type : nil)
         }
         guard contested.contains(where: { $0 != nil }) else { return }
         for index in 0..<batch.count {
