@@ -27,6 +27,8 @@ actor PeerSession {
     var agreesWithPeer = false
     /// The last place of our feed that the peer has taken, where the store does not say so yet.
     var told: ChangeToken?
+    /// How many samples of others there were when the app asked last.
+    var previewed: [SampleType: Int] = [:]
     /// When it was last looked whether anything of others still shows.
     var lookedForOthers: [SampleType: Instant] = [:]
     /// When a feed was found at its end, where the store does not say so yet.

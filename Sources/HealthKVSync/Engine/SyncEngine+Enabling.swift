@@ -14,9 +14,7 @@ extension SyncEngine {
             for (type, plan) in session.plan.types.sorted(by: { $0.key < $1.key }) where plan.pulls {
                 do {
                     let counted = counts
-                    counts[type] = try await session.count(type, in: .all) { _ in
-                        true
-                    } told: { count in
+                    counts[type] = try await session.count(type) { count in
                         progress?(counted.merging([type: count]) { $1 })
                     }
                 } catch let error as PeerError {
@@ -25,13 +23,14 @@ extension SyncEngine {
                     throw SyncIssue(error, plan: session.plan)
                 }
             }
+            session.previewed = counts
             return counts
         }
     }
 
     /// Enables a peer and imports its history: all of it, of some days, or nothing of what there is (SEMANTICS C9). The newest samples come
-    /// first. Cancelling the task stops it between two pages, and a later call goes on there. What there is to import is counted first, so
-    /// that each step can say how far the whole has come.
+    /// first. Cancelling the task stops it between two pages, and a later call goes on there. Each step says how far the whole has come, where
+    /// ``importPreview(_:progress:)`` was asked before.
     ///
     /// A peer that keeps records, such as another store, is read whole: for it any other horizon than all is ``SyncIssue/Code/invalid``.
     ///
@@ -46,7 +45,7 @@ extension SyncEngine {
                 do {
                     let report = try await session(name).inTurn { session in
                         try await session.enable(horizon)
-                        let total = try await session.countHistory(horizon)
+                        let total = try session.leftOfPreview(horizon)
                         let completed = Mutex(0)
                         session.progress = { step in
                             var step = step
@@ -108,19 +107,16 @@ extension SyncEngine {
 }
 
 extension PeerSession {
-    /// Counts the samples of others that a peer shows in a window.
-    func count(
-        _ type: SampleType, in window: TimeRange, _ isWanted: @escaping @Sendable (PulledSample) throws -> Bool,
-        told: @Sendable (Int) -> Void = { _ in }
-    ) async throws -> Int {
+    /// Counts the samples of others that a peer shows.
+    fileprivate func count(_ type: SampleType, told: @Sendable (Int) -> Void) async throws -> Int {
         var (count, cursor): (Int, [UInt8]?) = (0, nil)
         // A sample may come again on the next page.
         var last: Set<SampleID> = []
         repeat {
             try Task.checkCancellation()
             let page = try await peer.enumerate(
-                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
-            count += try page.samples.count { try !$0.isOwn && !last.contains($0.peerID) && isWanted($0) }
+                EnumerationRequest(type: type, cursor: cursor, limit: options.pageSize))
+            count += page.samples.count { !$0.isOwn && !last.contains($0.peerID) }
             last = Set(page.samples.map(\.peerID))
             cursor = page.cursor
             told(count)
@@ -128,27 +124,11 @@ extension PeerSession {
         return count
     }
 
-    /// How many samples an import has yet to bring; `nil` where that cannot be said, and where nothing of what there is is imported.
-    func countHistory(_ horizon: TypePlan.Horizon) async throws -> Int? {
-        guard !peer.traits.keepsRecords, horizon != .fromNowOn, horizon != .ask else { return nil }
-        let (store, name) = (store, name)
-        let window = TimeRange(from: horizon.start(now) ?? .distantPast, to: .distantFuture)
-        var total = 0
-        for type in plan.pulled.sorted() {
-            do {
-                total += try await count(type, in: window) { addition in
-                    try store.read { txn in
-                        try txn.link(peer: name, peerID: addition.peerID) == nil
-                            && txn.sample(id: addition.peerID) == nil
-                    }
-                }
-            } catch is PeerError {
-                // The import itself tells what keeps it from being read.
-                try Task.checkCancellation()
-                return nil
-            }
-        }
-        return total
+    /// How many samples an import has yet to bring, as the last preview counted them; `nil` where nobody asked, and where not all is imported.
+    func leftOfPreview(_ horizon: TypePlan.Horizon) throws -> Int? {
+        guard horizon == .all, !previewed.isEmpty else { return nil }
+        let known = try state()
+        return previewed.reduce(0) { $0 + max(0, $1.value - known[$1.key].imported) }
     }
 
     /// Registers the peer, so that changes are queued for it, and sets how far back it is imported.
