@@ -138,7 +138,7 @@ extension Snapshot {
             ?? QueueDirectory(peer: peer)
     }
 
-    /// The queues of all peers that have one, in the order of their keys.
+    /// The queues of all peers that have one, by the names of the peers.
     func directories() throws -> [QueueDirectory] {
         var known = context.directories
         var cursor = try view.cursor(tables[.pending])
@@ -152,9 +152,7 @@ extension Snapshot {
             }
             found = try cursor.seek(PeerKey.behind(peerOf: key))
         }
-        let hashKey = header.hashKey
-        return known.values.filter { !$0.sections.isEmpty }
-            .sorted { PeerKey.peer($0.peer, hashKey).lexicographicallyPrecedes(PeerKey.peer($1.peer, hashKey)) }
+        return known.values.filter { !$0.sections.isEmpty }.sorted { $0.peer < $1.peer }
     }
 
     /// Some operations of some sections of a queue behind a place, in the order of the queue.
