@@ -2,10 +2,16 @@ import HealthKV
 
 /// A deletion names one version of a sample: it removes the sample only if that version is the one we know (SEMANTICS C22).
 extension PageApplier {
-    mutating func applyDeletions(_ page: PullPage, in txn: inout WriteTransaction) throws {
+    ///
+    /// - Parameter over: what no replacement can follow.
+    mutating func applyDeletions(
+        _ page: PullPage, over: Set<SampleID> = [], in txn: inout WriteTransaction
+    ) throws {
         for deletion in page.deletions {
             try deleteLeaving(before: deletion, in: &txn)
-            if !page.isDrained, try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn) {
+            if !page.isDrained, !over.contains(deletion.peerID),
+                try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn)
+            {
                 // Its replacement, or what it was condensed into, may stand on a later page.
                 state.deferred.append(DeferredDeletion(deletion))
                 if state.deferred.count >= blockSize { try putAside(in: &txn) }
