@@ -17,7 +17,7 @@ enum CrashHarness {
                CrashHarness power --scratch FOLDER --count N --seed N [--unsynced]
                CrashHarness faults --scratch FOLDER --seed N [--transactions N] [--step N] [--lie]
                CrashHarness processes --scratch FOLDER --seconds N --seed N [--lie]
-               CrashHarness openings --scratch FOLDER --count N --seed N [--together]
+               CrashHarness openings --scratch FOLDER --count N --seed N [--lie | --together]
         """
 
     private static let flags: Set<String> = [

@@ -14,7 +14,7 @@ enum Openings {
 
     private static func options(_ arguments: Arguments) -> SampleStore.Options {
         var options = Vocabulary.options(maintains: false)
-        // The planted fault: openings do not wait for each other.
+        // Another planted fault: openings do not wait for each other. It takes some thousand kills to show.
         options.limits.opensTogether = arguments.has("together")
         return options
     }
@@ -26,7 +26,7 @@ enum Openings {
         let name = try arguments.number("worker", default: 0)
         var generator = SeededGenerator(seed: try arguments.number("seed", default: 1), part: Int(name))
         let journal = try RawFile(try arguments.text("acks"), appends: true)
-        let (options, clock) = (options(arguments), ContinuousClock())
+        let (options, clock, lies) = (options(arguments), ContinuousClock(), arguments.has("lie"))
         var usual: Duration = .milliseconds(4)
         var number = 0
         // It goes on until it dies.
@@ -42,8 +42,10 @@ enum Openings {
                 let store = try SampleStore.open(at: folder, options: options)
                 usual = min(.milliseconds(20), (usual + (clock.now - began)) / 2)
                 let sample = sample("\(name)-\(number)")
+                // The planted fault: what is acknowledged is not there yet.
+                if lies { try journal.append("\(name)-\(number)\n") }
                 try store.write { _ = try $0.save(sample) }
-                try journal.append("\(name)-\(number)\n")
+                if !lies { try journal.append("\(name)-\(number)\n") }
                 if generator.chance(percent: 30) { try store.compactInPlace() }
                 try store.close()
             } catch let error as StoreError where error.code == .busy {
@@ -82,7 +84,8 @@ enum Openings {
         while kills < count {
             let place = "\(scratch)/openings-\(folders)"
             try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-            var run = OpeningRun(place: place, seed: generator.next() >> 16, isTogether: arguments.has("together"))
+            var run = OpeningRun(
+                place: place, seed: generator.next() >> 16, faults: ["lie", "together"].filter(arguments.has))
             do {
                 kills += try run.work(workers, deaths, patience)
                 try judge(place, options(arguments))
@@ -121,13 +124,13 @@ enum Openings {
 private struct OpeningRun {
     let place: String
     let seed: UInt64
-    let isTogether: Bool
+    let faults: [String]
     private var started = 0
 
-    init(place: String, seed: UInt64, isTogether: Bool) {
+    init(place: String, seed: UInt64, faults: [String]) {
         self.place = place
         self.seed = seed
-        self.isTogether = isTogether
+        self.faults = faults
     }
 
     private struct Worker {
@@ -167,7 +170,7 @@ private struct OpeningRun {
             [
                 "opening", "--store", place + "/store", "--acks", place + "/acks", "--worker", "\(started)",
                 "--seed", "\(seed)",
-            ] + (isTogether ? ["--together"] : [])
+            ] + faults.map { "--" + $0 }
         worker.process.standardError = worker.complaints
         try worker.process.run()
         started += 1
