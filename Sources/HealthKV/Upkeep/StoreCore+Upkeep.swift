@@ -167,10 +167,17 @@ extension WriteTransaction {
         for (key, tombstone) in old {
             if try isAwaited(tombstone.id, by: queues) { continue }
             try remove(tombstone, key)
+            try forgetContent(of: tombstone.id)
             // Tokens from before a forgotten deletion can no longer be continued.
             state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
         }
         if next == nil, try pruneAudit(before: horizon, keeping: environment.limits.auditEntries, count: count) {
+            syncHeader()
+            return WriteTransaction.behindTombstones
+        }
+        if next == nil,
+            try forgetContents(before: now - DeletedContent.keptDays * DurationClass.day.longest, count: count) != nil
+        {
             syncHeader()
             return WriteTransaction.behindTombstones
         }

@@ -17,7 +17,9 @@ extension WriteTransaction {
     /// peers, and a later pull may bring them again. An identity without a bundle means what it means to ``deleteSource(_:)``.
     @discardableResult
     public mutating func purgeSource(_ source: SourceIdentity) throws -> Int {
-        try remove(source, leavingTombstones: false)
+        // Nothing of it is to be left, so nothing is kept of what was deleted one by one either.
+        _ = try forgetContents(before: .max, count: .max)
+        return try remove(source, leavingTombstones: false)
     }
 
     private mutating func remove(_ source: SourceIdentity, leavingTombstones: Bool) throws -> Int {
