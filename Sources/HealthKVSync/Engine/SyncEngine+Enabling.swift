@@ -269,7 +269,8 @@ extension SyncPlan {
     fileprivate func isSettled(
         _ state: PeerState, _ queue: QueueRule?, _ traits: PeerTraits, at now: Instant
     ) throws -> Bool {
-        queue == rule(traits) && state.sent == sent && forgotten(state, traits).isEmpty
+        queue == rule(traits) && state.sentTypes == sent && state.takenTypes == taken
+            && forgotten(state, traits).isEmpty
             && types.allSatisfy { type, item in
                 state[type].isCache == isCache(item)
                     && (!item.pulls
@@ -297,11 +298,12 @@ extension SyncPlan {
             try PeerSession.unpark(name, [.unauthorized], &txn)
         }
         // A peer that follows the feed has not seen what is sent to it only from now on.
-        if let before = state.sent, !before.isSuperset(of: sent), var known = try txn.peer(name), traits.keepsRecords {
+        if let before = state.sentTypes, !before.covers(sent), var known = try txn.peer(name), traits.keepsRecords {
             known.acknowledged = nil
             try txn.setPeer(known)
         }
-        state.sent = sent
+        state.sentTypes = sent
+        try readMoreOfOneFeed(name, traits, &state, &txn)
         for identifier in forgotten(state, traits) {
             let type = SampleType(identifier)
             state[type].isMidway = false
@@ -324,6 +326,19 @@ extension SyncPlan {
             state[type].isAdopted = false
         }
     }
+extension SyncPlan {
+    /// The one feed of all types was read past those that the plan did not have: it is read from its beginning once the plan has more.
+    private func readMoreOfOneFeed(
+        _ name: String, _ traits: PeerTraits, _ state: inout PeerState, _ txn: inout WriteTransaction
+    ) throws {
+        let isRead = try txn.anchor(peer: name, type: .every, scope: state[.every].scope) != nil
+        if traits.hasOneFeed, isRead, state.takenTypes?.covers(taken) != true {
+            try PeerSession.forgetPlace(name, .every, &state, &txn)
+        }
+        state.takenTypes = taken
+    }
+}
+
 }
 
 extension TypeState {

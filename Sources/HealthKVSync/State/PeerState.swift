@@ -29,8 +29,10 @@ struct PeerState: Codable, Sendable, Equatable {
     var nextTry: Instant?
     /// When the hourly types were last asked for.
     var lastHourly: Instant?
-    /// Identifiers of the types that are sent to the peer, so that others know what it takes; `nil` when it was never said.
-    var sent: Set<String>?
+    /// The types that are sent to the peer, so that others know what it takes; `nil` when it was never said.
+    var sentTypes: TypeSelection?
+    /// The types that are taken from the peer's feeds; `nil` when it was never said.
+    var takenTypes: TypeSelection?
     /// How many samples a purge that is not finished has removed.
     var purged = 0
     /// How much of a mass deletion a peer that follows the feed was sent, while that is not all.
@@ -51,10 +53,7 @@ struct PeerState: Codable, Sendable, Equatable {
     }
 
     /// Whether a type is sent to the peer.
-    func sends(_ type: SampleType) -> Bool {
-        guard let sent else { return false }
-        return sent.contains(type.identifier) || sent.contains(SampleType.every.identifier)
-    }
+    func sends(_ type: SampleType) -> Bool { sentTypes?.contains(type) ?? false }
 
     mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant, message: String? = nil) {
         notices.removeAll { $0.code == code && $0.detail == detail }
