@@ -39,7 +39,6 @@ struct ReturningPeerTests {
         _ = try await pair.phone.write { _ = try $0.save([imported, own]) }
         for _ in 0..<2 { try await pair.sync() }
         _ = try await pair.hub.write { txn in
-            try txn.notePurged(.bodyMass, imported.source.identity)
             try txn.purge(id: imported.id)
             try txn.delete(id: own.id)
         }

@@ -185,17 +185,10 @@ extension PeerSession {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Those of some samples of another store that were deleted here and forgotten: nothing is known of them, and they did not
-    /// leave without being deleted either.
+    /// Those of some samples of another store that were deleted here and forgotten: nothing is known of them, and none of their type and
+    /// source ever left without being deleted, as those of a cache do.
     func forgotten(among samples: [Sample]) throws -> [Sample] {
-        if samples.isEmpty { return [] }
-        let purged = try purgedSources()
-        let states = try peers().map { try state(of: $0.name) }
-        return try samples.filter { sample in
-            // Samples of a cache leave once others have them.
-            let isGivenAway = states.contains { $0[sample.type].isCache ?? false }
-            return try !isGivenAway && !purged.holds(sample) && isUnknown(sample)
-        }
+        try samples.filter { try isUnknown($0) && !hasPurged($0.type, of: $0.source.identity) }
     }
 
     /// Up to where a peer has seen our feed; `nil` where it has not, or where that says nothing any more.
@@ -204,8 +197,8 @@ extension SampleReading where Self: ~Copyable {
         return seen.store == storeID && seen.epoch == epoch ? seen : nil
     }
 
-    /// Samples of a type that a peer was given and that did not change since, but for what it refused, and the start at which to
-    /// go on.
+    /// Samples of a type that a peer was given and that did not change since, but for what it refused, and what the app then gave up, and
+    /// the start at which to go on.
     fileprivate func given(
         to peer: String, _ seen: ChangeToken, _ type: SampleType, from: Instant, limit: Int
     ) throws -> (samples: [Sample], next: Instant?) {
@@ -219,7 +212,8 @@ extension SampleReading where Self: ~Copyable {
             }
             // What was imported may have left the peer without being deleted, as samples of a cache do.
             guard sample.origin == .authored, try !isChanged(id: sample.id, since: seen),
-                try pending(peer: peer, sample: sample.id) == nil
+                try pending(peer: peer, sample: sample.id) == nil,
+                try link(peer: peer, sample: sample.id)?.version != PeerLink.refused
             else { return true }
             samples.append(sample)
             return true

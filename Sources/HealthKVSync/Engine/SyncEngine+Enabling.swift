@@ -95,12 +95,16 @@ extension SyncEngine {
         }
     }
 
-    /// Gives an operation up. Answers false when it is no longer there.
+    /// Gives an operation up. Answers false when it is no longer there. What another store refused stays here, whatever that store forgets.
     @discardableResult
     public func discard(_ operationID: String) async throws -> Bool {
         try await store.write { txn in
             guard let operation = try txn.pending(id: operationID) else { return false }
             try txn.removePending(operation)
+            // What a peer that follows the feed has passed by without it was not given to it.
+            if operation.kind == .save, let peer = try txn.peer(operation.peer), peer.queue == nil {
+                try txn.setLink(.refused(operation.sample, by: peer.name))
+            }
             return true
         }
     }
@@ -242,7 +246,6 @@ extension PeerSession {
             if ids.isEmpty { return }
             let removed = ids
             try await update { txn, state in
-                try txn.notePurged(type, source)
                 for id in removed { if try txn.purge(id: id) { state.purged += 1 } }
             }
         }
@@ -259,11 +262,9 @@ extension SyncPlan {
         state.types.filter { item in
             guard !(traits.hasOneFeed && item.key == SampleType.every.identifier) else { return false }
             return plan(of: SampleType(item.key)) == nil
-                && (item.value.isMidway || item.value.failure != nil || item.value.isCache != nil)
+                && (item.value.isMidway || item.value.failure != nil)
         }.map(\.key)
     }
-
-    private func isCache(_ item: TypePlan) -> Bool? { item.pulls && item.retention == .cache ? true : nil }
 
     /// Whether what stands in the store is what the plan says.
     fileprivate func isSettled(
@@ -272,9 +273,7 @@ extension SyncPlan {
         queue == rule(traits) && state.sentTypes == sent && state.takenTypes == taken
             && forgotten(state, traits).isEmpty
             && types.allSatisfy { type, item in
-                state[type].isCache == isCache(item)
-                    && (!item.pulls
-                        || state[type].planned == item.horizon && !state[type].isHorizonDoubtful(at: now))
+                !item.pulls || state[type].planned == item.horizon && !state[type].isHorizonDoubtful(at: now)
             }
     }
 
@@ -307,10 +306,9 @@ extension SyncPlan {
         for identifier in forgotten(state, traits) {
             let type = SampleType(identifier)
             state[type].isMidway = false
-            (state[type].failure, state[type].isCache) = (nil, nil)
+            state[type].failure = nil
         }
         for (type, item) in types {
-            state[type].isCache = isCache(item)
             let isDoubtful = state[type].isHorizonDoubtful(at: now)
             guard item.pulls, horizon != nil || isDoubtful || state[type].planned != item.horizon else { continue }
             let isPlanned = state[type].planned == item.horizon
@@ -326,6 +324,8 @@ extension SyncPlan {
             state[type].isAdopted = false
         }
     }
+}
+
 extension SyncPlan {
     /// The one feed of all types was read past those that the plan did not have: it is read from its beginning once the plan has more.
     private func readMoreOfOneFeed(
@@ -337,8 +337,6 @@ extension SyncPlan {
         }
         state.takenTypes = taken
     }
-}
-
 }
 
 extension TypeState {

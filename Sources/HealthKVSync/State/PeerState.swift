@@ -107,8 +107,6 @@ struct TypeState: Codable, Sendable, Equatable {
     var isEarlierAdopted: Bool?
     /// When the last page came of a feed that was not read to its end.
     var midwaySince: Instant?
-    /// Whether samples are kept only until others have them.
-    var isCache: Bool?
     /// When what is held of others is to be compared with what the peer shows; `nil` while nothing asks for it.
     var checkDue: Instant?
     /// How many comparisons in a row showed no sample of others, while we hold some.
@@ -162,20 +160,10 @@ struct Lease: Codable, Sendable, Equatable {
     var mark: EngineMark?
 }
 
-/// Whose imports were removed without a trace, by identifier of the type: nobody can tell later that they were not deleted.
-struct PurgedSources: Codable, Sendable, Equatable {
-    var types: [String: Set<SourceIdentity>] = [:]
-
-    func holds(_ sample: Sample) -> Bool {
-        sample.origin == .imported && types[sample.type.identifier]?.contains(sample.source.identity) ?? false
-    }
-}
-
 /// Notes of the engine in a store.
 enum EngineNotes {
     static func state(_ peer: String) -> String { "peer:\(peer)" }
     static func lease(_ peer: String) -> String { "lease:\(peer)" }
-    static let purged = "purged"
     static func memory(_ peer: String) -> String { "memory:\(peer)" }
 
     static func encode(_ value: some Encodable) throws -> [UInt8] {
@@ -217,11 +205,6 @@ extension SampleReading where Self: ~Copyable {
         return try ReadStates.state(bytes) ?? PeerState()
     }
 
-    /// Sources whose samples left the store without being deleted, when the peer that brought them was disconnected.
-    func purgedSources() throws -> PurgedSources {
-        try EngineNotes.decode(syncNote(EngineNotes.purged), as: PurgedSources.self) ?? PurgedSources()
-    }
-
     func lease(of peer: String) throws -> Lease? {
         try EngineNotes.decode(syncNote(EngineNotes.lease(peer)), as: Lease.self)
     }
@@ -233,12 +216,6 @@ extension WriteTransaction {
         // What is as it was costs no commit.
         if let bytes = try syncNote(name), try ReadStates.state(bytes) == state { return }
         try setSyncNote(name, try EngineNotes.encode(state))
-    }
-
-    mutating func notePurged(_ type: SampleType, _ source: SourceIdentity) throws {
-        var purged = try purgedSources()
-        guard purged.types[type.identifier, default: []].insert(source).inserted else { return }
-        try setSyncNote(EngineNotes.purged, try EngineNotes.encode(purged))
     }
 
     mutating func setLease(_ lease: Lease?, of peer: String) throws {
