@@ -46,7 +46,8 @@ extension PageApplier {
 
     /// The app's version of a sample and the peer's. The greater in the order of stores wins (SEMANTICS C1), whatever their numbers at the
     /// peer; where that is ours, it is sent again under a number above the peer's.
-    private mutating func meet(_ record: OwnRecord, _ held: Sample, in txn: inout WriteTransaction) throws {
+    private mutating func meet(_ shown: OwnRecord, _ held: Sample, in txn: inout WriteTransaction) throws {
+        let record = shown.keepingUnknownParts(of: held)
         let link = try txn.link(peer: peer, sample: held.id)
         let waiting = try txn.pending(peer: peer, sample: held.id)
         report.unchanged += 1
@@ -84,7 +85,8 @@ extension PageApplier {
         _ record: OwnRecord, _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
     ) throws {
         let brought = record.merging(over: held.modified)
-        let isNews = !stored(brought).isSameContent(as: stored(held))
+        let (shown, known) = (stored(brought), stored(held))
+        let isNews = !shown.isSameContent(as: known)
         if isNews, waiting != nil || brought.version == held.version {
             try audit(.editReplaced, held, in: &txn)
             report.conflicts += 1
@@ -98,8 +100,16 @@ extension PageApplier {
             let unit = held.quantity.unit
             let value = try? brought.quantity.value(in: unit)
             sample.quantity = value.map { Quantity($0, unit) } ?? brought.quantity
-            sample.metadata = brought.metadata
-            sample.isUserEntered = brought.isUserEntered
+            // What the peer does not keep is the same in both of these, and stays.
+            func take<Part: Equatable>(_ part: WritableKeyPath<Sample, Part>) {
+                if shown[keyPath: part] != known[keyPath: part] { sample[keyPath: part] = brought[keyPath: part] }
+            }
+            take(\.metadata)
+            take(\.isUserEntered)
+            take(\.timeZone)
+            take(\.group)
+            take(\.device)
+            take(\.count)
             sample.workout = brought.workout?.withTotals(of: held.workout) ?? held.workout
         }
         try txn.merge(sample)
@@ -195,6 +205,7 @@ extension Workout {
     }
 }
 
+            && timeZone == other.timeZone && group == other.group && device == other.device && count == other.count
 extension Instant {
     /// Whether two instants are one as far as a peer can tell that keeps dates as seconds.
     fileprivate func isNear(_ other: Instant) -> Bool {
