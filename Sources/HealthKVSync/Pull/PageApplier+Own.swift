@@ -40,8 +40,23 @@ extension PageApplier {
             if let deleted = try txn.deletedSample(syncIdentifier: text, type: record.sample.type, source: ownSource) {
                 return deleted
             }
+            if let deleted = try buriedUnseen(record, text, in: &txn) { return deleted }
         }
         return try txn.deletedSample(id: record.peerID)
+    }
+
+    /// The peer told of a deletion before it shows a version that this covers: the deletion was this app's.
+    private func buriedUnseen(
+        _ record: OwnRecord, _ text: String, in txn: inout WriteTransaction
+    ) throws -> DeletedSample? {
+        guard let id = SampleID(text), let number = try txn.link(peer: peer, sample: id)?.deletedNumber,
+            record.number <= number
+        else { return nil }
+        let unseen = DeletedSample(
+            id: id, type: record.sample.type, source: ownSource, syncIdentifier: text, version: 0,
+            modified: record.sample.clock)
+        try txn.raise(unseen, to: PeerNumber.slot(of: number))
+        return try txn.deletedSample(id: id)
     }
 
     /// The app's version of a sample and the peer's. The greater in the order of stores wins (SEMANTICS C1), whatever their numbers at the
@@ -190,6 +205,7 @@ extension Sample {
     /// Whether there is nothing of another to take over.
     func isSameContent(as other: Sample) -> Bool {
         isSameMeasurement(as: other) && metadata == other.metadata && isUserEntered == other.isUserEntered
+            && timeZone == other.timeZone && group == other.group && device == other.device && count == other.count
             && (workout == nil || workout?.withTotals(of: other.workout) == other.workout)
     }
 }
@@ -205,7 +221,6 @@ extension Workout {
     }
 }
 
-            && timeZone == other.timeZone && group == other.group && device == other.device && count == other.count
 extension Instant {
     /// Whether two instants are one as far as a peer can tell that keeps dates as seconds.
     fileprivate func isNear(_ other: Instant) -> Bool {
