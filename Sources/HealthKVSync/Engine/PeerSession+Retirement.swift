@@ -6,27 +6,8 @@ extension PeerSession {
     /// which all that the peer wrote meanwhile was pulled. Answers what was pulled besides.
     func settleRetirement(after pulls: PullOutcome) async throws -> PullReport {
         var report = PullReport()
-        let (name, now, limit) = (name, now, options.retirementDays)
-        let peers = try store.read { try $0.peers() }
-        let others = peers.filter { $0.name != name && !$0.isRetired }
-        // Seen by a clock that was wrong: it counts from now on.
-        let unclear = others.filter { $0.lastSeen.isAhead(of: now) }
-        let silent = others.filter { now > $0.lastSeen + .days(limit) }
-        if !silent.isEmpty || !unclear.isEmpty {
-            try await store.write { txn in
-                for var other in unclear {
-                    other.lastSeen = now
-                    try txn.setPeer(other)
-                }
-                for var other in silent {
-                    other.isRetired = true
-                    try txn.setPeer(other)
-                    var state = try txn.state(of: other.name)
-                    state.note(.retired, "silent for more than \(limit) days", at: now)
-                    try txn.setState(state, of: other.name)
-                }
-            }
-        }
+        let (name, now) = (name, now)
+        let peers = try await retireSilent()
         guard let own = peers.first(where: { $0.name == name }) else { return report }
         if own.isRetired {
             guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return report }
@@ -39,13 +20,39 @@ extension PeerSession {
             if pulls.isContinuous, try await !welcomeBack(&report) { return report }
         }
         guard own.isRetired || own.lastSeen.hasPassed(.days(1), at: now) else { return report }
-        try await update { txn, _ in
+        try await update { txn, state in
+            state.silentSince = nil
             guard var known = try txn.peer(name) else { return }
             known.lastSeen = now
             known.isRetired = false
             try txn.setPeer(known)
         }
         return report
+    }
+
+    /// Retires the other peers that are silent. Returns all peers as they were before.
+    private func retireSilent() async throws -> [RegisteredPeer] {
+        let (name, now, limit) = (name, now, options.retirementDays)
+        let (peers, isNews) = try store.read { txn in
+            let peers = try txn.peers()
+            let isNews = try peers.contains { other in
+                var (judged, state) = (other, try txn.state(of: other.name))
+                let before = state
+                judged.judgeSilence(&state, days: limit, at: now)
+                return other.name != name && (judged != other || state != before)
+            }
+            return (peers, isNews)
+        }
+        guard isNews else { return peers }
+        try await store.write { txn in
+            for var other in try txn.peers() where other.name != name {
+                var state = try txn.state(of: other.name)
+                other.judgeSilence(&state, days: limit, at: now)
+                try txn.setPeer(other)
+                try txn.setState(state, of: other.name)
+            }
+        }
+        return peers
     }
 
     /// What the peer wrote meanwhile was pulled. Of what it holds beyond that, the store has forgotten that it was deleted: it goes. What
@@ -181,6 +188,27 @@ extension PeerSession {
             let seen = takers.compactMap(\.acknowledged)
             return seen.count == takers.count ? seen.min() : nil
         }
+    }
+}
+
+extension RegisteredPeer {
+    /// Retires the peer if it is silent for too long. The clock that says so may be wrong by years for a while, so two passes a day apart have to.
+    fileprivate mutating func judgeSilence(_ state: inout PeerState, days limit: Int, at now: Instant) {
+        if isRetired { return }
+        // Seen by a clock that was wrong: it counts from now on.
+        if lastSeen.isAhead(of: now) { lastSeen = now }
+        guard now > lastSeen + .days(limit) else {
+            state.silentSince = nil
+            return
+        }
+        guard let since = state.silentSince, !since.isAhead(of: now) else {
+            state.silentSince = now
+            return
+        }
+        guard since.hasPassed(.days(1), at: now) else { return }
+        isRetired = true
+        state.silentSince = nil
+        state.note(.retired, "silent for more than \(limit) days", at: now)
     }
 }
 

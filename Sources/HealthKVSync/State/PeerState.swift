@@ -46,6 +46,8 @@ struct PeerState: Codable, Sendable, Equatable {
     var greeting: PeerGreeting?
     /// The last place of our feed that a peer that keeps records has taken with what it was given.
     var told: ChangeToken?
+    /// When another peer's pass first found that this one is silent for too long; `nil` while it is not.
+    var silentSince: Instant?
 
     subscript(_ type: SampleType) -> TypeState {
         get { types[type.identifier] ?? TypeState() }
