@@ -130,14 +130,11 @@ extension PageApplier {
                 if try txn.raise(known, to: version) { try noteUnseen(known.id, deletion, in: &txn) }
                 return
             }
-            // A number with the mark was this app's, in an earlier installation or on another device.
+            // A number with the mark may have been this app's, in an earlier installation or on another device. Other apps number as it
+            // does, so nothing is taken for this app's until it shows itself, here or at a store.
             if let number = deletion.version, PeerNumber.isOurs(number), named.isEmpty, let id = SampleID(text),
                 id.description == text, try txn.sample(id: id) == nil, try txn.deletedSample(id: id) == nil
             {
-                let forgotten = DeletedSample(
-                    id: id, type: feed, source: ownSource, syncIdentifier: text, version: 0,
-                    modified: .unknown)
-                try txn.raise(forgotten, to: version)
                 return try noteUnseen(id, deletion, in: &txn)
             }
         }

@@ -255,6 +255,12 @@ extension PeerLink {
     /// Stands in place of a version where the peer deleted a sample that was never seen here. Another store may still bring it.
     static let deletedUnseen: Int64 = -3
 
+    /// Stands in place of a version where another store refused a sample and the app gave it up: that store was never given it.
+    static let refused: Int64 = -4
+    static func refused(_ sample: SampleID, by peer: String) -> PeerLink {
+        PeerLink(peer: peer, sample: sample, peerID: sample, version: refused)
+    }
+
     /// What says that the peer deleted a version of this app's that was never seen here: its number, below zero. Another store may still bring
     /// that version, or one before it.
     static func deletedUnseen(_ sample: SampleID, _ deletion: PulledDeletion, _ number: Int64, by peer: String)
