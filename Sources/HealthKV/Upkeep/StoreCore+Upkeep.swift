@@ -175,11 +175,13 @@ extension WriteTransaction {
             syncHeader()
             return WriteTransaction.behindTombstones
         }
-        if next == nil,
-            try forgetContents(before: now - DeletedContent.keptDays * DurationClass.day.longest, count: count) != nil
-        {
-            syncHeader()
-            return WriteTransaction.behindTombstones
+        if next == nil {
+            let from = position.starts(with: WriteTransaction.behindConflicts) ? Array(position.dropFirst(2)) : nil
+            let past = now &- DeletedContent.keptDays * DurationClass.day.longest
+            if let place = try forgetContents(behind: from, before: past, count: count) {
+                syncHeader()
+                return WriteTransaction.behindConflicts + place
+            }
         }
         if next == nil {
             state.header.prunedAt = now
@@ -197,6 +199,8 @@ extension WriteTransaction {
 
     /// No tombstone has a key from here on.
     private static let behindTombstones: [UInt8] = [.max]
+    /// Before the place among the contents of deleted samples.
+    private static let behindConflicts: [UInt8] = [.max, .max]
 
     /// Forgets resolved conflicts from before `horizon`, and the oldest of more than `limit`: at most `count`. Answers whether
     /// more are to go.
