@@ -92,7 +92,7 @@ public final class Environment: @unchecked Sendable {
 
     private static func open(_ folder: String, _ options: Options, mapSize: Int) -> Opened {
         var raw: OpaquePointer?
-        var code = unsafe mdb_env_create(&raw)
+        let code = unsafe mdb_env_create(&raw)
         guard code == MDB_SUCCESS, let raw = unsafe raw else {
             return unsafe Opened(raw: nil, code: code, operation: "mdb_env_create")
         }
