@@ -83,6 +83,8 @@ enum Openings {
         var (kills, folders) = (0, 0)
         while kills < count {
             let place = "\(scratch)/openings-\(folders)"
+            // What an earlier run left there acknowledged other samples.
+            try? FileManager.default.removeItem(atPath: place)
             try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
             var run = OpeningRun(
                 place: place, seed: generator.next() >> 16, faults: ["lie", "together"].filter(arguments.has))
