@@ -36,7 +36,8 @@ public struct StoreError: Error, Sendable {
         public static let invalidSample = Code(rawValue: "invalidSample")
         /// An edit gives a sample a sync identifier that another sample of its type and source has.
         public static let identifierTaken = Code(rawValue: "identifierTaken")
-        /// A save that was to throw where it stores nothing: the sample was deleted, or the store holds a later version.
+        /// A save that was to throw where it stores nothing: the sample was deleted, or the store holds a later
+        /// version.
         public static let notStored = Code(rawValue: "notStored")
         /// The change token is older than what the store still knows, or belongs to another store.
         public static let tokenExpired = Code(rawValue: "tokenExpired")

@@ -24,7 +24,7 @@ extension Environment {
         public var scratch: Bool
         /// `MDB_RDONLY` and `MDB_NOLOCK`: only for a file proved to be changed by nobody.
         public var immutable: Bool
-        /// Nobody else opens the folder, so nobody has to wait for whoever opens it.
+        /// No one else opens the folder, so opening it takes no lock.
         public var isPrivate = false
 
         static let leastMapSize = 1 << 26

@@ -19,8 +19,8 @@ import Synchronization
 /// try transaction.commit()
 /// ```
 ///
-/// A process must not open the same folder twice at a time: closing one would drop the locks of the other. Processes open and close a
-/// folder one after the other, see ``FolderLock``.
+/// A process must not open the same folder twice at a time: closing one would drop the locks of the other. Processes
+/// open and close a folder one after the other, see ``FolderLock``.
 @safe
 public final class Environment: @unchecked Sendable {
     // @unchecked Sendable: `raw` and `stamps` are set once. LMDB's own functions are thread-safe with MDB_NOTLS, except

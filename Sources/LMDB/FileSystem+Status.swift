@@ -114,14 +114,16 @@ extension FileSystem {
     public static func protect(_ path: String, mode: UInt32) -> Bool { unsafe chmod(path, mode_t(mode)) == 0 }
 }
 
-/// A lock on a folder that ends with its holder, even when that is killed. It is held for a moment: by whoever lets LMDB open or close the
-/// files of the folder, and by whoever puts another data file in the place of the one there.
+/// A lock on a folder that ends with its holder, even when that is killed. A process holds it for a moment: while LMDB
+/// opens or closes the files of the folder, and while another data file takes the place of the one there.
 ///
-/// LMDB lets the first process that opens a lock file fill it in, under a lock of that file; a second process waits for it and then takes
-/// the file for complete. Where the first one is killed before it is done, the second finds a file that is not filled in: a number of
-/// another transaction, or what looks like another release's. So only one is there at a time, and the next one fills the file in again.
+/// LMDB lets the first process that opens a lock file fill it in, under a lock of that file; a second process waits for
+/// it and then takes the file for complete. Where the first one is killed before it is done, the second finds a file
+/// that is not filled in: a number of another transaction, or what looks like another release's. So only one is there
+/// at a time, and the next one fills the file in again.
 public enum FolderLock {
-    /// Waits until nobody else holds the lock of a folder, and does something with it. On a medium without such locks nobody waits.
+    /// Waits until nobody else holds the lock of a folder, and does something with it. On a medium without such locks
+    /// nobody waits.
     public static func held<Result, Failure>(
         _ folder: String, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

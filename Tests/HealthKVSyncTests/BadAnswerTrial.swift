@@ -23,6 +23,23 @@ struct BadAnswerTrial {
     @discardableResult
     func sync() async throws -> SyncReport { try await engine.sync()[bench.peer]! }
 
+    /// Syncs while a call hangs, until the engine leaves it behind. It goes on with ``BadPeer/release()``.
+    func leaveBehind(_ call: String) async throws {
+        peer.set { $0.hanging = [call] }
+        let work = Task { try await sync() }
+        try await endOfHanging()
+        #expect(try await work.value.issue?.code == .delayed)
+        peer.set { $0.hanging = [] }
+    }
+
+    /// Expects that a sample is neither held at the peer nor here, and that nothing waits for the peer.
+    func expectGone(_ sample: Sample) throws {
+        #expect(bench.held.isEmpty)
+        #expect(try bench.store.read { try $0.sample(id: sample.id) } == nil)
+        #expect(try bench.pending.isEmpty)
+        try bench.finish()
+    }
+
     /// Lets the deadline of the call that hangs come.
     func endOfHanging() async throws {
         let peer = peer

@@ -15,11 +15,7 @@ struct CallDeadlineTests {
         try await trial.engine.enable(trial.bench.peer)
         _ = try trial.bench.save(72)
         trial.bench.health.save(trial.bench.scale(80, hour: 1))
-        trial.peer.set { $0.hanging = [call] }
-        let work = Task { try await trial.sync() }
-        try await trial.endOfHanging()
-        #expect(try await work.value.issue?.code == .delayed)
-        trial.peer.set { $0.hanging = [] }
+        try await trial.leaveBehind(call)
         // The call still hangs while the next one is answered.
         #expect(try await trial.sync().issue == nil)
         #expect(trial.bench.held == [72, 80])
@@ -33,16 +29,12 @@ struct CallDeadlineTests {
         try await trial.engine.enable(trial.bench.peer)
         try await trial.sync()
         let sample = try trial.bench.save(72)
-        trial.peer.set { $0.hanging = ["push"] }
-        let work = Task { try await trial.sync() }
-        try await trial.endOfHanging()
-        #expect(try await work.value.issue?.code == .delayed)
+        try await trial.leaveBehind("push")
         #expect(try trial.bench.pending.first?.isSent == true)
         let commit = try trial.bench.store.info().commit
         trial.peer.release()
         try await until("the late push") { trial.bench.held == [72] }
         #expect(try trial.bench.store.info().commit == commit)
-        trial.peer.set { $0.hanging = [] }
         #expect(try await trial.sync().issue == nil)
         #expect(try trial.bench.pending.isEmpty)
         #expect(trial.bench.health.live.count == 1)
@@ -58,11 +50,7 @@ struct CallDeadlineTests {
         try await trial.engine.enable(trial.bench.peer)
         try await trial.sync()
         let sample = try trial.bench.save(72)
-        trial.peer.set { $0.hanging = ["push"] }
-        let work = Task { try await trial.sync() }
-        try await trial.endOfHanging()
-        #expect(try await work.value.issue?.code == .delayed)
-        trial.peer.set { $0.hanging = [] }
+        try await trial.leaveBehind("push")
         trial.bench.clock.advance(seconds: 3_600)
         for _ in 0...synced { try await trial.sync() }
         #expect(trial.bench.held == [72])
@@ -73,10 +61,7 @@ struct CallDeadlineTests {
             trial.bench.clock.advance(seconds: 3_600)
             try await trial.sync()
         }
-        #expect(trial.bench.held.isEmpty)
-        #expect(try trial.bench.store.read { try $0.sample(id: sample.id) } == nil)
-        #expect(try trial.bench.pending.isEmpty)
-        try trial.bench.finish()
+        try trial.expectGone(sample)
     }
 
     @Test("Calls that never return are left behind a few times, and then no more are made until one returns")

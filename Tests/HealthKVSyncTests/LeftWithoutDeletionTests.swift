@@ -3,7 +3,8 @@ import Testing
 
 @testable import HealthKVSync
 
-/// What is unknown on one side was deleted there and forgotten only if it cannot have left in another way (SEMANTICS C27).
+/// What is unknown on one side was deleted there and forgotten only if it cannot have left in another way (SEMANTICS
+/// C27).
 @Suite("What left a store without being deleted")
 struct LeftWithoutDeletionTests {
     private func scale(_ pair: HubPair, days: Int) -> Sample {

@@ -343,9 +343,6 @@ private final class GroupSizes: Sendable {
         trial.bench.health.set(failure: nil)
         trial.bench.clock.advance(seconds: 3_600)
         try await trial.sync()
-        #expect(trial.bench.held.isEmpty)
-        #expect(try trial.bench.store.read { try $0.sample(id: sample.id) } == nil)
-        #expect(try trial.bench.pending.isEmpty)
-        try trial.bench.finish()
+        try trial.expectGone(sample)
     }
 }

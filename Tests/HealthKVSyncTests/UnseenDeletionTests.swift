@@ -53,7 +53,7 @@ struct UnseenDeletionTests {
         for _ in 0..<2 { try await engine.sync() }
         #expect(first.held == [72])
         try first.finish()
-        // The app is installed anew; meanwhile the user deletes the sample in Health.
+        // The app is installed again; meanwhile the user deletes the sample in Health.
         let second = try phone()
         health.delete(try #require(health.live.first?.sample.id))
         try await second.engine.enable(second.peer)
@@ -103,7 +103,7 @@ struct UnseenDeletionTests {
         try await first.sync()
         let entry = try #require(health.live.first)
         try first.finish()
-        // The app is installed anew; a cloud delivers the deletion first, and then once more what was deleted.
+        // The app is installed again; a cloud delivers the deletion first, and then once more what was deleted.
         let second = try Bench(.weightTracker, health: health, clock: clock)
         health.delete(entry.sample.id)
         try await second.engine.enable(second.peer)

@@ -145,7 +145,10 @@ struct FileOpener {
     private func openPresent() throws -> OpenFile {
         do {
             return try openUnlocked()
-        } catch is RetiredFile {
+        } catch let retired as RetiredFile {
+            guard retired.file != nil else {
+                throw StoreError(.busy, path: folder, "Another process has just replaced the file")
+            }
             throw StoreError(
                 .storage, path: folder,
                 "A compaction was cut short, and this process may not finish it: open the store once where it may write"

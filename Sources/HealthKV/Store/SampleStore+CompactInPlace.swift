@@ -4,7 +4,8 @@ import LMDB
 
 extension SampleStore {
     /// Puts a compacted copy in the place of the store's file: free pages are given back, and with them what deleted
-    /// samples left in them; what was deleted before cannot be undeleted any more. Readers go on meanwhile, writers wait; other processes go on with the new file.
+    /// samples left in them; what was deleted before cannot be undeleted any more. Readers go on meanwhile, writers
+    /// wait; other processes go on with the new file.
     ///
     /// ```swift
     /// try store.write { try $0.purgeSource(Source(bundle: "app.example.old", name: "Old").identity) }

@@ -133,8 +133,8 @@ extension WriteTransaction {
         return try merge(deletion.raised(to: version, at: tick(over: deletion.modified)))
     }
 
-    /// Removes a sample without a tombstone, as when its provider is disconnected: nothing is sent to peers, which keep it, and a later
-    /// pull may bring it again. Answers false when there is no such sample.
+    /// Removes a sample without a tombstone, as when its provider is disconnected: nothing is sent to peers, which keep
+    /// it, and a later pull may bring it again. Answers false when there is no such sample.
     @discardableResult
     public mutating func purge(id: SampleID) throws -> Bool {
         guard let found = try snapshot.find(id) else { return false }

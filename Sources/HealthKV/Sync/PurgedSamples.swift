@@ -2,15 +2,25 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Of which types and sources samples were purged: they left the store without being deleted. It is kept for good, since nobody can tell
-/// later of an unknown sample that it was not among them.
+/// Of which types and sources samples were purged: they left the store without being deleted. It is kept for good,
+/// since nobody can tell later of an unknown sample that it was not among them.
 private enum PurgedSamples {
+    static let prefix = Array("purged".utf8)
+
     static func key(_ type: UInt32, _ source: UInt32) -> [UInt8] {
         var writer = ByteWriter(reserving: 14)
-        writer.bytes = Array("purged".utf8)
+        writer.bytes = prefix
         writer.appendBigEndian(type)
         writer.appendBigEndian(source)
         return writer.bytes
+    }
+
+    /// The numbers of the type and the source that a key names; `nil` for another key.
+    static func numbers(in key: [UInt8]) -> (type: UInt32, source: UInt32)? {
+        guard key.starts(with: prefix), key.count == prefix.count + 8 else { return nil }
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
+        let numbers = key.dropFirst(prefix.count)
+        return (number(numbers.prefix(4)), number(numbers.suffix(4)))
     }
 }
 
@@ -23,9 +33,27 @@ extension SampleReading where Self: ~Copyable {
         }
         return try snapshot.view.get(snapshot.tables[.meta], PurgedSamples.key(type, source)) != nil
     }
+
+    /// Calls `body` with each type and source of which samples were ever purged here.
+    public func forEachPurged(_ body: (SampleType, SourceIdentity) throws -> Void) throws {
+        let snapshot = snapshot
+        var cursor = try snapshot.view.cursor(snapshot.tables[.meta])
+        var found = try cursor.seek(PurgedSamples.prefix)
+        while found {
+            let key = cursor.key.copied()
+            guard let (type, source) = PurgedSamples.numbers(in: key) else { return }
+            try body(snapshot.type(type), snapshot.source(source))
+            found = try cursor.next()
+        }
+    }
 }
 
 extension WriteTransaction {
+    /// Notes that samples of a type and source left without being deleted, as another copy of the store says.
+    public mutating func notePurged(_ type: SampleType, of source: SourceIdentity) throws {
+        try notePurged(number(of: type), number(of: source))
+    }
+
     /// Notes that samples of a type and source leave without being deleted.
     mutating func notePurged(_ type: UInt32, _ source: UInt32) throws {
         let key = PurgedSamples.key(type, source)

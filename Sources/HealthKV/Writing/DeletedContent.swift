@@ -2,11 +2,11 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What a sample was that was deleted here one by one, so that the deletion can be undone: a row of `upkeep`, written in the transaction of the
-/// deletion. It is a chunk of one row, whose two values stand in the record.
+/// What a sample was that was deleted here one by one, so that the deletion can be undone: a row of `upkeep`, written
+/// in the transaction of the deletion. It is a chunk of one row, whose two values stand in the record.
 ///
-/// It goes when the sample lives again, after thirty days, and with a compaction in place, behind which nothing of deleted samples is in
-/// the file.
+/// It goes when the sample lives again, after thirty days, and with a compaction in place, behind which nothing of
+/// deleted samples is in the file.
 struct DeletedContent {
     static let upkeepKind: UInt8 = 5
     /// One transaction keeps no more than this: who deletes more at once has a copy, or wants them gone.
@@ -69,7 +69,7 @@ extension Snapshot {
         return try sample(row, content.lane.type)
     }
 
-    private func row(of content: DeletedContent) throws -> StoredRow? {
+    fileprivate func row(of content: DeletedContent) throws -> StoredRow? {
         let key = ChunkKey(lane: content.lane, lower: .least).bytes
         let hot = try HotChunk(content.hot.rawBytes, key: key.rawBytes)
         guard hot.rows == 1 else { return nil }
@@ -83,10 +83,10 @@ extension Snapshot {
         return try cursor.seek([DeletedContent.upkeepKind]) && cursor.key.copied().first == DeletedContent.upkeepKind
     }
 
-    /// Some keys of kept contents, behind one, of those deleted before a time.
-    fileprivate func deletedContents(behind key: [UInt8], before time: Int64, count: Int) throws -> (
-        old: [[UInt8]], next: [UInt8]?
-    ) {
+    /// Some keys of kept contents, behind one, of those that are to go.
+    fileprivate func deletedContents(
+        behind key: [UInt8], count: Int, where goes: (Snapshot, DeletedContent) throws -> Bool
+    ) throws -> (old: [[UInt8]], next: [UInt8]?) {
         var (old, seen): ([[UInt8]], Int) = ([], 0)
         var cursor = try view.cursor(tables[.upkeep])
         var found = try cursor.seek(key)
@@ -94,9 +94,9 @@ extension Snapshot {
             let key = cursor.key.copied()
             guard seen < count else { return (old, key) }
             seen += 1
-            // One that is damaged tells no time, and is of no use.
+            // One that is damaged tells nothing, and is of no use.
             let content = try? DeletedContent(cursor.value, key: key)
-            if content.map({ $0.time < time }) ?? true { old.append(key) }
+            if try content.map({ try goes(self, $0) }) ?? true { old.append(key) }
             found = try cursor.next()
         }
         return (old, nil)
@@ -104,11 +104,13 @@ extension Snapshot {
 }
 
 extension WriteTransaction {
-    /// Undoes a deletion that was made here: the sample lives again as it was, with the version above the deleted one, so that all peers take it
-    /// back. Returns it; `nil` when it lives, or when what it was is not kept.
+    /// Undoes a deletion that was made here: the sample lives again as it was, with the version above the deleted one,
+    /// so that all peers take it back. Returns it; `nil` when it lives, when what it was is not kept, or when another
+    /// sample has its sync identifier by now.
     ///
-    /// It is kept for thirty days of samples that were deleted one by one or by group, up to a thousand in one transaction, and not beyond
-    /// ``SampleStore/compactInPlace()``. An imported sample that was deleted or hidden here is shown again as it was imported.
+    /// It is kept for thirty days of samples that were deleted one by one or by group, up to a thousand in one
+    /// transaction, and not beyond ``SampleStore/compactInPlace()``. An imported sample that was deleted or hidden here
+    /// is shown again as it was imported.
     ///
     /// ```swift
     /// let id = SampleID()
@@ -119,6 +121,12 @@ extension WriteTransaction {
     @discardableResult
     public mutating func undelete(id: SampleID) throws -> Sample? {
         guard let tombstone = try snapshot.tombstone(id), var sample = try snapshot.deletedContent(id) else {
+            return nil
+        }
+        // Something else was saved under its name since.
+        if let text = sample.syncIdentifier,
+            try self.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
+        {
             return nil
         }
         return try whole { transaction in
@@ -150,12 +158,24 @@ extension WriteTransaction {
         if try snapshot.view.contains(context.tables[.upkeep], key) { try remove(.upkeep, key) }
     }
 
-    /// Looks at some contents of deleted samples, and forgets those from before a time. Returns where to go on; `nil` at the end.
+    /// Looks at some contents of deleted samples, and forgets those from before a time. Returns where to go on; `nil`
+    /// at the end.
     mutating func forgetContents(behind key: [UInt8]? = nil, before time: Int64, count: Int) throws -> [UInt8]? {
-        let (old, next) = try snapshot.deletedContents(
-            behind: key ?? [DeletedContent.upkeepKind], before: time, count: count)
+        let (old, next) = try snapshot.deletedContents(behind: key ?? [DeletedContent.upkeepKind], count: count) {
+            $1.time < time
+        }
         for key in old { try remove(.upkeep, key) }
         return next
+    }
+
+    /// Forgets the contents of deleted samples of some sources, by their numbers.
+    mutating func forgetContents(of sources: Set<UInt32>) throws {
+        let first = [DeletedContent.upkeepKind]
+        let (old, _) = try snapshot.deletedContents(behind: first, count: .max) { snapshot, content in
+            guard let row = try? snapshot.row(of: content) else { return true }
+            return try sources.contains(snapshot.revision(row.revision).sourceNumber)
+        }
+        for key in old { try remove(.upkeep, key) }
     }
 }
 

@@ -14,19 +14,22 @@ extension WriteTransaction {
     }
 
     /// Removes all samples of a source without tombstones, as when its provider is disconnected: nothing is sent to
-    /// peers, which keep them, and a later pull may bring them again. An identity without a bundle means what it means to ``deleteSource(_:)``.
+    /// peers, which keep them, and a later pull may bring them again. An identity without a bundle means what it means
+    /// to ``deleteSource(_:)``.
     @discardableResult
     public mutating func purgeSource(_ source: SourceIdentity) throws -> Int {
-        // Nothing of it is to be left, so nothing is kept of what was deleted one by one either.
-        _ = try forgetContents(before: .max, count: .max)
-        return try remove(source, leavingTombstones: false)
+        try remove(source, leavingTombstones: false)
     }
 
     private mutating func remove(_ source: SourceIdentity, leavingTombstones: Bool) throws -> Int {
         // What is removed is gone: a name is taken for more than one source only where it can mean nothing else.
         let numbers = try snapshot.number(of: source).map { [$0] } ?? snapshot.numbers(meantBy: source).sorted()
         return try whole { transaction in
-            try numbers.reduce(0) { try $0 + transaction.remove(.source($1), leavingTombstones: leavingTombstones) }
+            // Nothing of it is to be left, so nothing is kept of what was deleted one by one either.
+            if !leavingTombstones { try transaction.forgetContents(of: Set(numbers)) }
+            return try numbers.reduce(0) { sum, number in
+                try sum + transaction.remove(.source(number), leavingTombstones: leavingTombstones)
+            }
         }
     }
 

@@ -26,8 +26,8 @@ extension WriteTransaction {
         try whole { try $0.store(sample, rule: .local) }
     }
 
-    /// Saves a sample as ``save(_:)-(Sample)`` does, and throws ``StoreError/Code/notStored`` where that would store nothing though the sample may say
-    /// something new: it was deleted, or the store holds a greater version.
+    /// Saves a sample as ``save(_:)-(Sample)`` does, and throws ``StoreError/Code/notStored`` where that would store
+    /// nothing though the sample may say something new: it was deleted, or the store holds a greater version.
     ///
     /// ```swift
     /// let sample = Sample(.bodyMass, 72.4, .kilogram, at: now)

@@ -190,10 +190,12 @@ extension PeerSession {
         let (now, known) = (now, try state())
         let isLocked = availability == .locked
         let since = isLocked ? min(known.lockedSince ?? now, now) : nil
-        let isLong = since.map { since in
-            now >= since + .days(1) && !known.notices.contains { $0.code == .lockedForLong && $0.time >= since }
+        // Told once for each time that it is locked.
+        let isTold = since.map { since in
+            known.notices.contains { $0.code == .lockedForLong && $0.time >= since }
         }
-        if availability != known.availability || since != known.lockedSince || isLong == true {
+        let isLong = isTold == false && since.map { now >= $0 + .days(1) } ?? false
+        if availability != known.availability || since != known.lockedSince || isLong {
             let name = name
             try await update { txn, state in
                 if availability == .available, state.availability != .available {
@@ -201,7 +203,7 @@ extension PeerSession {
                 }
                 state.availability = availability
                 state.lockedSince = since
-                if isLong == true { state.note(.lockedForLong, "health data is locked for more than a day", at: now) }
+                if isLong { state.note(.lockedForLong, "health data is locked for more than a day", at: now) }
             }
         }
     }

@@ -192,7 +192,8 @@ extension PeerSession {
 }
 
 extension RegisteredPeer {
-    /// Retires the peer if it is silent for too long. The clock that says so may be wrong by years for a while, so two passes a day apart have to.
+    /// Retires the peer if it is silent for too long. The clock that says so may be wrong by years for a while, so two
+    /// passes a day apart have to.
     fileprivate mutating func judgeSilence(_ state: inout PeerState, days limit: Int, at now: Instant) {
         if isRetired { return }
         // Seen by a clock that was wrong: it counts from now on.
@@ -213,8 +214,8 @@ extension RegisteredPeer {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Those of some samples of another store that were deleted here and forgotten: nothing is known of them, and none of their type and
-    /// source ever left without being deleted, as those of a cache do.
+    /// Those of some samples of another store that were deleted here and forgotten: nothing is known of them, and none
+    /// of their type and source ever left without being deleted, as those of a cache do.
     func forgotten(among samples: [Sample]) throws -> [Sample] {
         try samples.filter { try isUnknown($0) && !hasPurged($0.type, of: $0.source.identity) }
     }
@@ -225,8 +226,8 @@ extension SampleReading where Self: ~Copyable {
         return seen.store == storeID && seen.epoch == epoch ? seen : nil
     }
 
-    /// Samples of a type that a peer was given and that did not change since, but for what it refused, and what the app then gave up, and
-    /// the start at which to go on.
+    /// Samples of a type that a peer was given and that did not change since, but for what it refused, and what the app
+    /// then gave up, and the start at which to go on.
     fileprivate func given(
         to peer: String, _ seen: ChangeToken, _ type: SampleType, from: Instant, limit: Int
     ) throws -> (samples: [Sample], next: Instant?) {

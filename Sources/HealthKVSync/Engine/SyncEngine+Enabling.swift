@@ -28,9 +28,9 @@ extension SyncEngine {
         }
     }
 
-    /// Enables a peer and imports its history: all of it, of some days, or nothing of what there is (SEMANTICS C9). The newest samples come
-    /// first. Cancelling the task stops it between two pages, and a later call goes on there. Each step says how far the whole has come, where
-    /// ``importPreview(_:progress:)`` was asked before.
+    /// Enables a peer and imports its history: all of it, of some days, or nothing of what there is (SEMANTICS C9). The
+    /// newest samples come first. Cancelling the task stops it between two pages, and a later call goes on there. Each
+    /// step says how far the whole has come, where ``importPreview(_:progress:)`` was asked before.
     ///
     /// A peer that keeps records, such as another store, is read whole: for it any other horizon than all is ``SyncIssue/Code/invalid``.
     ///
@@ -95,7 +95,8 @@ extension SyncEngine {
         }
     }
 
-    /// Gives an operation up. Answers false when it is no longer there. What another store refused stays here, whatever that store forgets.
+    /// Gives an operation up. Answers false when it is no longer there. What another store refused stays here, whatever
+    /// that store forgets.
     @discardableResult
     public func discard(_ operationID: String) async throws -> Bool {
         try await store.write { txn in
@@ -128,7 +129,8 @@ extension PeerSession {
         return count
     }
 
-    /// How many samples an import has yet to bring, as the last preview counted them; `nil` where nobody asked, and where not all is imported.
+    /// How many samples an import has yet to bring, as the last preview counted them; `nil` where nobody asked, and
+    /// where not all is imported.
     func leftOfPreview(_ horizon: TypePlan.Horizon) throws -> Int? {
         guard horizon == .all, !previewed.isEmpty else { return nil }
         let known = try state()
@@ -327,7 +329,8 @@ extension SyncPlan {
 }
 
 extension SyncPlan {
-    /// The one feed of all types was read past those that the plan did not have: it is read from its beginning once the plan has more.
+    /// The one feed of all types was read past those that the plan did not have: it is read from its beginning once the
+    /// plan has more.
     private func readMoreOfOneFeed(
         _ name: String, _ traits: PeerTraits, _ state: inout PeerState, _ txn: inout WriteTransaction
     ) throws {

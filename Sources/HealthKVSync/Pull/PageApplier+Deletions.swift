@@ -2,6 +2,7 @@ import HealthKV
 
 /// A deletion names one version of a sample: it removes the sample only if that version is the one we know (SEMANTICS C22).
 extension PageApplier {
+    /// Carries out a page's deletions, or lets them wait for the end of the feed.
     ///
     /// - Parameter over: what no replacement can follow.
     mutating func applyDeletions(
@@ -130,8 +131,8 @@ extension PageApplier {
                 if try txn.raise(known, to: version) { try noteUnseen(known.id, deletion, in: &txn) }
                 return
             }
-            // A number with the mark may have been this app's, in an earlier installation or on another device. Other apps number as it
-            // does, so nothing is taken for this app's until it shows itself, here or at a store.
+            // A number with the mark may have been this app's, in an earlier installation or on another device. Other
+            // apps number as it does, so nothing is taken for this app's until it shows itself, here or at a store.
             if let number = deletion.version, PeerNumber.isOurs(number), named.isEmpty, let id = SampleID(text),
                 id.description == text, try txn.sample(id: id) == nil, try txn.deletedSample(id: id) == nil
             {

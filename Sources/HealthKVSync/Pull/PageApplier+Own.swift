@@ -23,9 +23,7 @@ extension PageApplier {
         }
         let pulled = record.sample
         if let text = pulled.syncIdentifier {
-            return try txn.samples(syncIdentifier: text).first {
-                $0.type == pulled.type && $0.origin == .authored && $0.source.identity.isSameApp(as: ownSource)
-            }
+            return try txn.authored(text, pulled.type, by: ownSource)
         }
         if let sample = try txn.sample(id: record.peerID), sample.origin == .authored { return sample }
         guard let key = plan.adoptionKey, let value = pulled.metadata[key] else { return nil }

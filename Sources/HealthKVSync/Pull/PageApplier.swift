@@ -45,9 +45,9 @@ struct PageApplier: Sendable {
         note(isDrained: page.isDrained && state.blocks == nil)
     }
 
-    /// The additions of a page, those of own versions that came late, and the names of what was deleted under them. Where the deletion of what was
-    /// sent last comes with a version of a lower number, that was saved after the deletion, by a call that was left behind: the user has deleted the
-    /// sample, and what came late goes, too.
+    /// The additions of a page, those of own versions that came late, and the names of what was deleted under them.
+    /// Where the deletion of what was sent last comes with a version of a lower number, that was saved after the
+    /// deletion, by a call that was left behind: the user has deleted the sample, and what came late goes, too.
     private func withoutLate(
         _ page: PullPage, in txn: inout WriteTransaction
     ) throws -> (additions: [PulledSample], late: [PulledSample], over: Set<SampleID>) {
@@ -67,11 +67,9 @@ struct PageApplier: Sendable {
 
     /// The link of the sample that an own one is a version of, where the peer has held a version of a greater number.
     private func sentLater(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> PeerLink? {
-        guard let text = addition.sample.syncIdentifier else { return nil }
-        let held = try txn.samples(syncIdentifier: text).first {
-            $0.type == addition.sample.type && $0.origin == .authored && $0.source.identity.isSameApp(as: ownSource)
-        }
-        guard let held, let link = try txn.link(peer: peer, sample: held.id), link.isHeldThere,
+        guard let text = addition.sample.syncIdentifier,
+            let held = try txn.authored(text, addition.sample.type, by: ownSource),
+            let link = try txn.link(peer: peer, sample: held.id), link.isHeldThere,
             link.peerID != addition.peerID, addition.sample.version < link.version
         else { return nil }
         return link
@@ -255,7 +253,8 @@ extension PeerLink {
     /// Stands in place of a version where the peer deleted a sample that was never seen here. Another store may still bring it.
     static let deletedUnseen: Int64 = -3
 
-    /// Stands in place of a version where another store refused a sample and the app gave it up: that store was never given it.
+    /// Stands in place of a version where another store refused a sample and the app gave it up: that store was never
+    /// given it.
     static let refused: Int64 = -4
     static func refused(_ sample: SampleID, by peer: String) -> PeerLink {
         PeerLink(peer: peer, sample: sample, peerID: sample, version: refused)

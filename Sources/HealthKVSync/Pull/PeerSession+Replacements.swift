@@ -22,8 +22,8 @@ extension PeerSession {
         return page
     }
 
-    /// The sync identifiers of what lives here and a page deletes without telling of another version, by type, each with the number of the deleted
-    /// version; 0 where it is not known.
+    /// The sync identifiers of what lives here and a page deletes without telling of another version, by type, each
+    /// with the number of the deleted version; 0 where it is not known.
     private func named(_ page: PullPage, _ type: SampleType) throws -> [SampleType: [String: Int64]] {
         let shown = Set(page.additions.compactMap(\.sample.syncIdentifier))
         let (name, own) = (name, store.ownSource.identity)
@@ -64,8 +64,13 @@ extension SampleReading where Self: ~Copyable {
         if let link = try link(peer: peer, peerID: deletion.peerID) { return try sample(id: link.sample) }
         if let sample = try sample(id: deletion.peerID) { return sample }
         guard let text = deletion.syncIdentifier else { return nil }
-        return try samples(syncIdentifier: text).first {
-            $0.type == feed && $0.origin == .authored && $0.source.identity.isSameApp(as: own)
+        return try authored(text, feed, by: own)
+    }
+
+    /// The live sample of a type that an app has written under a sync identifier, whatever the app was called then.
+    func authored(_ syncIdentifier: String, _ type: SampleType, by app: SourceIdentity) throws -> Sample? {
+        try samples(syncIdentifier: syncIdentifier).first {
+            $0.type == type && $0.origin == .authored && $0.source.identity.isSameApp(as: app)
         }
     }
 }

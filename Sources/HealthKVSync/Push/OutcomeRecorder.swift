@@ -72,8 +72,8 @@ struct OutcomeRecorder: Sendable {
                 version: sent.version, isProvisional: true))
     }
 
-    /// Sends a sample under a greater number the next time. Should the call that was left behind save it after all, after the user has deleted
-    /// what was sent since, the lower number tells that it is no new version.
+    /// Sends a sample under a greater number the next time. Should the call that was left behind save it after all,
+    /// after the user has deleted what was sent since, the lower number tells that it is no new version.
     private func raise(_ operation: inout PendingOperation, in txn: inout WriteTransaction) throws {
         guard operation.kind == .save, try txn.peer(peer)?.queue != nil,
             let sample = try txn.sample(id: operation.sample)

@@ -14,8 +14,8 @@ extension PeerSession {
         return (report, pulls.report)
     }
 
-    /// The feeds of some types, without those that could not be read a while ago: they are tried again in their own time, and each commit would try
-    /// them.
+    /// The feeds of some types, without those that could not be read a while ago: they are tried again in their own
+    /// time, and each commit would try them.
     private func dueFeeds(_ types: Set<SampleType>) throws -> [SampleType] {
         let (known, now, longest) = (try state(), now, options.longestDelay)
         return feeds.filter { type in

@@ -3,8 +3,8 @@ import HealthKV
 // A peer that hides what may not be read, and forgets deletions in time, is compared by enumeration: with each rescan of a type, and once more
 // later when something was missing (SEMANTICS C26).
 extension PeerSession {
-    /// Of more own samples than this one comparison is not enough, and none where the peer shows less that is known than it lacks. Nor is one
-    /// enough where it shows nothing that is known.
+    /// Of more own samples than this one comparison is not enough, and none where the peer shows less that is known
+    /// than it lacks. Nor is one enough where it shows nothing that is known.
     private static let vanishedAtMost = 8
 
     /// Deletions of one commit.

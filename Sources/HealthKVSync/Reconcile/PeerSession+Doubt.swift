@@ -38,8 +38,9 @@ extension PeerSession {
         }
     }
 
-    /// Once all is adopted: a peer that showed nothing by a name that was known is another database. Links that it did not confirm say
-    /// nothing, and what was written here is sent to it. Of the same database, what it does not show is left to comparisons.
+    /// Once all is adopted: a peer that showed nothing by a name that was known is another database. Links that it did
+    /// not confirm say nothing, and what was written here is sent to it. Of the same database, what it does not show is
+    /// left to comparisons.
     func settleDoubt() async throws {
         let (name, known, plan) = (name, try state(), plan)
         guard known.isDoubted == true else { return }

@@ -84,7 +84,8 @@ struct HealthDatabase: Sendable {
         setMembers(of: owner, (record.content.members ?? []).map { $0 == older ? newer : $0 })
     }
 
-    /// A member that took the place of one of the older object's, and belongs to the newer one, does not go with the older.
+    /// A member that took the place of one of the older object's, and belongs to the newer one, does not go with the
+    /// older.
     private mutating func leaveMembers(of older: UUID, to newer: HealthRecord) {
         guard let kept = newer.content.members, let members = record(older)?.content.members else { return }
         setMembers(of: older, members.filter { !kept.contains($0) })

@@ -3,9 +3,10 @@ import HealthKV
 import Synchronization
 import TestSupport
 
-/// Several processes begin with one folder at the same moment: each makes the store or opens it, writes, puts a compacted file in its
-/// place now and then, closes it and begins again, and kills itself at some moment of that. Whoever lives must get the store, or be told
-/// that others are busy with it; what was acknowledged must be there when all of them are gone.
+/// Several processes begin with one folder at the same moment: each makes the store or opens it, writes, puts a
+/// compacted file in its place now and then, closes it and begins again, and kills itself at some moment of that.
+/// A process that lives must get the store, or be told that others are busy with it; what was acknowledged must be
+/// there when all of them are gone.
 enum Openings {
     /// How many work on a folder at a time, and how many of them die before the next folder.
     private static let workers = 4
@@ -141,7 +142,7 @@ private struct OpeningRun {
         let began = ContinuousClock.now
     }
 
-    /// Answers how many were killed, by themselves or at the end.
+    /// Returns how many were killed, by themselves or at the end.
     mutating func work(_ count: Int, _ deaths: Int, _ patience: Duration) throws -> Int {
         var workers = try (0..<count).map { _ in try start() }
         defer { for worker in workers { kill(worker.process.processIdentifier, SIGKILL) } }

@@ -105,9 +105,26 @@ struct UndeleteTests {
         let third = try deleteOne()
         try store.compactInPlace()
         #expect(try store.write { try $0.undelete(id: third) } == nil)
-        let fourth = try deleteOne()
-        try store.write { _ = try $0.purgeSource(SourceIdentity(name: "anybody")) }
+        let (fourth, own) = (try deleteOne(), store.ownSource.identity)
+        try store.write { _ = try $0.purgeSource(SourceIdentity(bundle: "scale", name: "Scale")) }
+        #expect(try store.write { try $0.undelete(id: fourth) } != nil, "another source's")
+        try store.write { _ = try $0.delete(id: fourth) }
+        try store.write { _ = try $0.purgeSource(own) }
         #expect(try store.write { try $0.undelete(id: fourth) } == nil)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A deletion is not undone over what was saved under its sync identifier since")
+    func identifierTaken() throws {
+        var (first, second) = (entry(), entry(80))
+        (first.syncIdentifier, second.syncIdentifier, second.version) = ("today", "today", 9)
+        let (old, new) = (first, second)
+        try store.write { _ = try $0.save(old) }
+        try store.write { _ = try $0.delete(id: old.id) }
+        #expect(try store.write { try $0.save(new) } == .inserted)
+        #expect(try store.write { try $0.undelete(id: old.id) } == nil)
+        #expect(try store.read { try $0.samples(of: .bodyMass) }.map(\.quantity.value) == [80])
         try store.expectClean()
         try store.close()
     }

@@ -70,6 +70,7 @@ struct DumpTests {
             // Of a sample that is not there any more.
             try transaction.setLink(
                 PeerLink(peer: "watch", sample: SampleID(), peerID: SampleID(), version: 1, isProvisional: true))
+            try transaction.notePurged(.heartRate, of: SourceIdentity(bundle: "band", name: "Band"))
             for (day, value) in [("2024-05-31", 612.5), ("2024-06-01", nil)] {
                 try transaction.setTotal(
                     DailyTotal(
@@ -86,7 +87,7 @@ struct DumpTests {
         #expect(all.output.hasPrefix(plain))
         let states = try all.lines().compactMap { $0["state"] as? [String: Any] }
         let kinds = Set(states.compactMap { $0["kind"] as? String })
-        #expect(kinds.isSuperset(of: ["peer", "anchor", "pending", "link", "audit"]))
+        #expect(kinds.isSuperset(of: ["peer", "purged", "anchor", "pending", "link", "audit"]))
         #expect(kinds.contains("deleted") || kinds.contains("removedRange"))
         #expect(states.first { $0["kind"] as? String == "anchor" }?["token"] as? String == "01ab")
         try bench.load("T", all.output)

@@ -11,7 +11,8 @@ struct Ledger {
         let kind: Kind
         /// The save that it was done to.
         let parent: Int?
-        /// The version that a deletion deleted, and when it did where it was made in a store: a tombstone below that is of another one.
+        /// The version that a deletion deleted, and when it did where it was made in a store: a tombstone below that is
+        /// of another one.
         var version: Int64 = 0
         var clock = ChangeClock.unknown
         /// Whether it may have been lost with a store that was removed or put back.

@@ -4,6 +4,7 @@ import HealthKV
 enum StateEntry: Sendable {
     case deleted(DeletedSample)
     case peer(RegisteredPeer)
+    case purged(SampleType, SourceIdentity)
     case anchor(Anchor)
     case pending(PendingOperation)
     case link(PeerLink)
@@ -31,7 +32,7 @@ extension JSONScanner {
             switch try string() {
             case "link": return .link(try link())
             case "total": return .total(try total())
-            case "deleted", "peer", "anchor", "pending", "audit":
+            case "deleted", "peer", "purged", "anchor", "pending", "audit":
                 rewind(to: start)
                 return try decoded(StateRecord.self).entry()
             default: break

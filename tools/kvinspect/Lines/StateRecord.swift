@@ -15,6 +15,10 @@ struct StateRecord: Decodable {
         switch kind {
         case "deleted": .deleted(try deletion())
         case "peer": .peer(try registeredPeer())
+        case "purged":
+            .purged(
+                SampleType(try name(type, "type")),
+                SourceIdentity(bundle: bundle ?? "", name: try required(source, "source")))
         case "anchor": .anchor(try anchor())
         case "pending": .pending(try pending())
         default:

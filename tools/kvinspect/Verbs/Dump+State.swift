@@ -1,7 +1,8 @@
 import HealthKV
 
-/// Sync state as lines of a dump: `{"state":{"kind":"anchor",…}}`. `load` takes all of it but removed ranges, whose samples have deletions of
-/// their own: deletions stand first, before the peers that would have to be told of them, and then what waits for each.
+/// Sync state as lines of a dump: `{"state":{"kind":"anchor",…}}`. `load` takes all of it but removed ranges, whose
+/// samples have deletions of their own: deletions stand first, before the peers that would have to be told of them, and
+/// then what waits for each.
 struct StateLines {
     private let sync = SyncFields(zone: .utc)
 
@@ -10,6 +11,15 @@ struct StateLines {
     ) throws {
         try printDeletions(transaction, to: &listing)
         for peer in try transaction.peers() { try listing.append(line("peer", fields(of: peer))) }
+        try transaction.forEachPurged { type, source in
+            try listing.append(
+                line(
+                    "purged",
+                    [
+                        .init("type", .string(type.identifier)), .init("source", .string(source.name)),
+                        .init("bundle", .string(source.bundle)),
+                    ]))
+        }
         for anchor in try transaction.anchors() { try listing.append(line("anchor", sync.fields(of: anchor))) }
         for operation in try transaction.pending() {
             let access = JSONValue.Field("accessType", .optional(operation.accessType?.identifier))

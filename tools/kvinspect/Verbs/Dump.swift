@@ -17,8 +17,8 @@ enum DumpVerb: Verb {
             OptionDescription(
                 name: "all",
                 help:
-                    "Also print sync state, which 'load' brings back: deletions, peers, anchors, what waits for peers, links, "
-                    + "daily totals and conflicts. The store that is loaded is another replica."),
+                    "Also print sync state, which 'load' brings back: deletions, peers, what was purged, anchors, what waits for "
+                    + "peers, links, daily totals and conflicts. The store that is loaded is another replica."),
             OptionDescription(
                 name: "raw",
                 help:
