@@ -182,7 +182,7 @@ enum EngineNotes {
 /// What the notes of some peers say that were read last. An engine reads the same note again and again, and more than a third of
 /// what simulated syncs took went into decoding it. The bytes are the key, so nothing here can be out of date.
 private enum ReadStates {
-    private static let limit = 16
+    private static let limit = 32
     private static let last = Mutex<[(bytes: [UInt8], state: PeerState)]>([])
 
     static func state(_ bytes: [UInt8]) throws -> PeerState? {
@@ -193,11 +193,15 @@ private enum ReadStates {
         }
         if let known { return known }
         guard let state = try EngineNotes.decode(bytes, as: PeerState.self) else { return nil }
+        remember(state, as: bytes)
+        return state
+    }
+
+    static func remember(_ state: PeerState, as bytes: [UInt8]) {
         last.withLock { states in
             if states.count == limit { states.removeFirst() }
             states.append((bytes, state))
         }
-        return state
     }
 }
 
@@ -217,7 +221,9 @@ extension WriteTransaction {
         let name = EngineNotes.state(peer)
         // What is as it was costs no commit.
         if let bytes = try syncNote(name), try ReadStates.state(bytes) == state { return }
-        try setSyncNote(name, try EngineNotes.encode(state))
+        let bytes = try EngineNotes.encode(state)
+        try setSyncNote(name, bytes)
+        ReadStates.remember(state, as: bytes)
     }
 
     mutating func setLease(_ lease: Lease?, of peer: String) throws {

@@ -82,7 +82,7 @@ struct LiveRun {
         while world.clock.now < since.addingTimeInterval(LiveRun.rest) {
             if world.clock.now > limit { throw Finding("it does not come to rest") }
             try await Task.sleep(for: .milliseconds(100))
-            world.cloud?.sync()
+            world.syncCloud()
             let now = try world.traffic()
             if now != last { (last, since) = (now, world.clock.now) }
         }
@@ -138,8 +138,8 @@ extension World {
         case 80..<82: try await deleteMeal(site)
         case 82..<84: userDeletesCompound()
         case 84..<88: try await overlay(site)
-        case 88..<92: cloud?.sync(percent: 50, using: &later)
-        case 92..<96: cloud?.sync()
+        case 88..<92: syncCloud(percent: 50)
+        case 92..<96: syncCloud()
         default: site.wire.plan(random.pick([.lost, .answerLost, .doubled]), after: random.number(0..<3))
         }
     }

@@ -15,7 +15,7 @@ extension World {
         case 36..<42: try await delete(site)
         case 42..<48: try foreignWrite()
         case 48..<52: userDeletes()
-        case 52..<56: cloud?.sync()
+        case 52..<56: syncCloud()
         case 56..<64: planCrash(site)
         case 64..<70: planFault(site)
         case 70..<73: lock(site)
@@ -141,6 +141,7 @@ extension World {
             ledger.delete(id, value: Int(sample.value), version: PeerNumber.slot(of: Int64(sample.version ?? 0)))
             forgetUnseen(id)
             forgetInRebuilt(id)
+            leaveUntold(id, sample.version, by: device)
         }
         count("deletion in Health")
     }
@@ -149,6 +150,24 @@ extension World {
     func forgetUnseen(_ id: SampleID) {
         for (number, ids) in unseen where ids.contains(id) {
             if !sites[number].holdsInHealth(id) { ledger.markUnknowable(id) }
+        }
+    }
+
+    func leaveUntold(_ id: SampleID, _ number: Double?, by device: SimulatedDevice) {
+        for site in sites where site.health != nil && site.health !== device && !site.holdsInHealth(id) {
+            untold.append((id, number, site.number))
+        }
+    }
+
+    /// A HealthKit that was not told of a deletion was given what was deleted, under the same number. The other one is then told
+    /// of a deletion, and of another object of that name and number: so it is also told where one of two equal objects gives way.
+    func forgetSavedUntold() {
+        untold.removeAll { deletion in
+            let isSaved = sites[deletion.site].healthValues().contains {
+                $0.sample.syncIdentifier == deletion.id.description && $0.sample.version == deletion.number
+            }
+            if isSaved { ledger.markUnknowable(deletion.id) }
+            return isSaved
         }
     }
 
@@ -321,7 +340,7 @@ extension World {
         guard let peer = engine.peers.randomElement(using: &random) else { return }
         note("store\(site.number) is compared with \(peer)")
         // What the cloud has not brought yet would be taken for gone.
-        cloud?.sync()
+        syncCloud()
         do { try await engine.reconcile(peer) } catch is SyncIssue {} catch is CancellationError {}
         if site.wire.hasCrashed {
             try site.reopen()

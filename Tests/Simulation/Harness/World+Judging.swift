@@ -48,7 +48,7 @@ extension World {
         for _ in 0..<World.roundsMax {
             clock.advance(by: 7_200)
             for site in sites { try await sync(site) }
-            cloud?.sync()
+            syncCloud()
             let now = try fingerprint()
             quiet = now == last ? quiet + 1 : 0
             if quiet == 2 { return }

@@ -157,6 +157,7 @@ extension World {
             ledger.delete(id, value: gone.ledgerValue(of: type), version: version)
             forgetUnseen(id)
             forgetInRebuilt(id)
+            leaveUntold(id, gone.version, by: health)
         }
         count("deletion of a compound in Health")
     }
@@ -225,7 +226,7 @@ extension World {
 
     /// It is right again before the judgement: a comparison that is due by such a clock may be far off, and all else waits for it.
     private func skewByYears(_ site: Site) {
-        cloud?.sync()
+        syncCloud()
         let year = 365.0 * 86_400
         site.skew.set(later.pick([0, year, -year, 3 * year, -20 * year]))
         note("clock of store\(site.number), by years")
@@ -261,7 +262,7 @@ extension World {
     }
 
     private func cloudInParts() {
-        cloud?.sync(percent: later.pick([20, 50, 80]), using: &later)
+        syncCloud(percent: later.pick([20, 50, 80]))
         note("the cloud brings a part")
         count("cloud in parts")
     }
@@ -270,7 +271,7 @@ extension World {
     private func rebuild(_ site: Site) {
         guard let health = site.health else { return }
         // What is still to come would be taken for gone.
-        cloud?.sync()
+        syncCloud()
         health.rebuildDatabase()
         (needsComparing, isRebuilt) = (true, true)
         note("the database of HealthKit \(site.number) is rebuilt")

@@ -33,6 +33,9 @@ final class World {
     var needsComparing = false
     /// What a store has from a copy, with the name that the other one's HealthKit gave it, and what its own HealthKit had not seen by then.
     var unseen: [Int: Set<SampleID>] = [:]
+    /// Deletions in the Health app, each with the number of what was deleted, that another HealthKit was not told of, which holds
+    /// nothing under that name either.
+    var untold: [(id: SampleID, number: Double?, site: Int)] = []
     var trace: [String] = []
     /// The sample whose state is noted with everything that happens.
     var watched: SampleID?
@@ -87,7 +90,7 @@ final class World {
                 try record(device, type, at: Date(timeIntervalSinceReferenceDate: 700_000_000), on: 0)
             }
         }
-        cloud?.sync()
+        syncCloud()
         for site in sites { try await begin(site) }
     }
 
@@ -145,6 +148,19 @@ final class World {
         watched = nil
         watch(id)
         watched = id
+    }
+
+    /// The cloud brings all that it has, or a part.
+    func syncCloud(percent: Int? = nil) {
+        guard let cloud else { return }
+        forgetSavedUntold()
+        if let percent {
+            cloud.sync(percent: percent, using: &later)
+        } else {
+            cloud.sync()
+            // Otherwise it tells nobody of deletions of what it had not brought.
+            if tellsUnseenDeletions { untold = [] }
+        }
     }
 
     func count(_ event: String) { counts[event, default: 0] += 1 }
