@@ -36,6 +36,8 @@ public struct StoreError: Error, Sendable {
         public static let invalidSample = Code(rawValue: "invalidSample")
         /// An edit gives a sample a sync identifier that another sample of its type and source has.
         public static let identifierTaken = Code(rawValue: "identifierTaken")
+        /// A save that was to throw where it stores nothing: the sample was deleted, or the store holds a later version.
+        public static let notStored = Code(rawValue: "notStored")
         /// The change token is older than what the store still knows, or belongs to another store.
         public static let tokenExpired = Code(rawValue: "tokenExpired")
         /// The map cannot grow to hold what was to be written.
@@ -127,6 +129,8 @@ extension StoreError: CustomStringConvertible {
         case .nested: "Finish the outer call first, and use its transaction inside."
         case .readOnly: "Open the store without the read-only option."
         case .invalidSample: "Correct what is named; nothing was stored."
+        case .notStored:
+            "Read the sample and save the change on top of it; undelete one that was deleted, or give it a new id."
         case .identifierTaken: "Edit the sample that has it, or delete that one first. Nothing was stored."
         case .tokenExpired: "Read all samples once and continue from the current token."
         case .full where isOfDisk: "Free space on the disk, or allow larger files. Nothing was stored."

@@ -17,7 +17,7 @@ protocol HealthGateway: Sendable {
     /// The samples that start in a window, the latest first: all of them, or those with some sync identifiers.
     func latest(
         of type: SampleType, in window: TimeRange, named identifiers: Set<String>?, limit: Int
-    ) async throws(GatewayError) -> [PulledSample]
+    ) async throws(GatewayError) -> LatestSamples
     /// What HealthKit holds of this app's samples of a type, by sync identifier.
     func held(_ identifiers: Set<String>, of type: SampleType) async throws(GatewayError) -> [HeldSample]
     /// Saves all of a shipment or nothing. Answers the new UUIDs, in the order of its samples.
@@ -40,6 +40,16 @@ protocol HealthGateway: Sendable {
     func disableWaking(for type: SampleType) async throws(GatewayError)
     /// The longest duration that a sample of a type may have, in seconds; `nil` for any.
     func longestDuration(of type: SampleType) -> Double?
+}
+
+/// Samples that HealthKit gave, the latest first.
+struct LatestSamples {
+    /// Those that the engine takes. The parts of a workout, which come with it, are not among them.
+    var samples: [PulledSample]
+    /// How many HealthKit gave.
+    var count: Int
+    /// When the first of all that HealthKit gave starts.
+    var earliest: Instant?
 }
 
 /// Why HealthKit did not do what it was asked.

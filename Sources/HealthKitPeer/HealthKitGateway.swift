@@ -97,7 +97,7 @@ struct HealthKitGateway: HealthGateway {
 
     func latest(
         of type: SampleType, in window: TimeRange, named identifiers: Set<String>?, limit: Int
-    ) async throws(GatewayError) -> [PulledSample] {
+    ) async throws(GatewayError) -> LatestSamples {
         let healthType = try healthType(type)
         var predicate = HKQuery.predicateForSamples(
             withStart: date(window.from), end: date(window.to), options: .strictStartDate)
@@ -110,7 +110,9 @@ struct HealthKitGateway: HealthGateway {
             let descriptor = HKSampleQueryDescriptor(
                 predicates: [.sample(type: healthType, predicate: predicate)],
                 sortDescriptors: [SortDescriptor(\HKSample.startDate, order: .reverse)], limit: limit)
-            return try await pulled(try await descriptor.result(for: store), type)
+            let found = try await descriptor.result(for: store)
+            let earliest = try found.map(\.startDate).min().map { try Instant($0) }
+            return LatestSamples(samples: try await pulled(found, type), count: found.count, earliest: earliest)
         } catch {
             throw GatewayError(error)
         }

@@ -86,8 +86,10 @@ enum StoredForm {
     private static let partID = SampleID.zero
 
     static func of(_ sample: Sample) -> Sample {
-        if sample.metadata.isEmpty, sample.workout == nil { return sample }
         var sample = sample
+        // HealthKit counts the measurements of a sample by itself.
+        sample.count = 1
+        if sample.metadata.isEmpty, sample.workout == nil { return sample }
         sample.metadata = sample.metadata.mapValues(value)
         sample.workout = sample.workout.map(workout)
         return sample

@@ -77,14 +77,14 @@ public struct HealthKitPeer: Peer {
         var limit = max(1, request.limit)
         do {
             while true {
-                let samples = try await gateway.latest(
+                let latest = try await gateway.latest(
                     of: request.type, in: window, named: request.syncIdentifiers, limit: limit)
-                guard samples.count >= limit, let last = samples.map(\.sample.start).min() else {
-                    return EnumerationPage(samples: samples, cursor: nil)
+                guard latest.count >= limit, let earliest = latest.earliest else {
+                    return EnumerationPage(samples: latest.samples, cursor: nil)
                 }
                 // Dates are exact to about 100 ns; a microsecond later all that start together come again.
-                let next = last + 1_000
-                if next < window.to { return EnumerationPage(samples: samples, cursor: Self.cursor(next)) }
+                let next = earliest + 1_000
+                if next < window.to { return EnumerationPage(samples: latest.samples, cursor: Self.cursor(next)) }
                 limit *= 2
             }
         } catch {

@@ -24,6 +24,8 @@ extension Environment {
         public var scratch: Bool
         /// `MDB_RDONLY` and `MDB_NOLOCK`: only for a file proved to be changed by nobody.
         public var immutable: Bool
+        /// Nobody else opens the folder, so nobody has to wait for whoever opens it.
+        public var isPrivate = false
 
         static let leastMapSize = 1 << 26
 
@@ -39,6 +41,8 @@ extension Environment {
             self.scratch = scratch
             self.immutable = immutable
         }
+
+        var takesTurns: Bool { !immutable && !isPrivate }
 
         var flags: UInt32 {
             var flags = MDB_NOTLS

@@ -19,7 +19,8 @@ import Synchronization
 /// try transaction.commit()
 /// ```
 ///
-/// A process must not open the same folder twice at a time: closing one would drop the locks of the other.
+/// A process must not open the same folder twice at a time: closing one would drop the locks of the other. Processes open and close a
+/// folder one after the other, see ``FolderLock``.
 @safe
 public final class Environment: @unchecked Sendable {
     // @unchecked Sendable: `raw` and `stamps` are set once. LMDB's own functions are thread-safe with MDB_NOTLS, except
@@ -99,17 +100,22 @@ public final class Environment: @unchecked Sendable {
         _ = unsafe mdb_env_set_mapsize(raw, mapSize)
         _ = unsafe mdb_env_set_maxdbs(raw, options.maxTables)
         _ = unsafe mdb_env_set_maxreaders(raw, options.maxReaders)
-        code = options.immutable ? MDB_SUCCESS : LockFile.reserve(in: folder, options)
+        guard options.takesTurns else { return unsafe openFiles(raw, folder, options) }
+        return FolderLock.held(folder) { unsafe openFiles(raw, folder, options) }
+    }
+
+    private static func openFiles(_ raw: OpaquePointer, _ folder: String, _ options: Options) -> Opened {
+        var operation: StaticString = "fallocate"
+        var code = options.immutable ? MDB_SUCCESS : LockFile.reserve(in: folder, options)
+        if code == MDB_SUCCESS {
+            operation = "mdb_env_open"
+            code = unsafe mdb_env_open(raw, folder, options.flags, options.fileMode)
+        }
         guard code == MDB_SUCCESS else {
             unsafe mdb_env_close(raw)
-            return unsafe Opened(raw: nil, code: code, operation: "fallocate")
+            return unsafe Opened(raw: nil, code: code, operation: operation)
         }
-        code = unsafe mdb_env_open(raw, folder, options.flags, options.fileMode)
-        guard code == MDB_SUCCESS else {
-            unsafe mdb_env_close(raw)
-            return unsafe Opened(raw: nil, code: code, operation: "mdb_env_open")
-        }
-        return unsafe Opened(raw: raw, code: code, operation: "mdb_env_open")
+        return unsafe Opened(raw: raw, code: code, operation: operation)
     }
 
     /// Closes the environment. Answers false, and does nothing, while transactions are open; true when it is closed,
@@ -123,7 +129,7 @@ public final class Environment: @unchecked Sendable {
         for reader in idleReaders.withLock({ exchange(&$0, with: []) }) {
             unsafe mdb_txn_abort(reader.raw)
         }
-        unsafe mdb_env_close(raw)
+        if options.takesTurns { FolderLock.held(path) { unsafe mdb_env_close(raw) } } else { unsafe mdb_env_close(raw) }
         gate?.close()
         return true
     }

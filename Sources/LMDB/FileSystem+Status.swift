@@ -114,20 +114,22 @@ extension FileSystem {
     public static func protect(_ path: String, mode: UInt32) -> Bool { unsafe chmod(path, mode_t(mode)) == 0 }
 }
 
-/// A lock on a folder that ends with this value, or with the process. Whoever opens a store holds it shared for the moment
-/// of opening; whoever puts another file in its place holds it alone.
-public struct FolderLock: ~Copyable {
-    private let descriptor: Int32
-    private let mark = ForkMark()
-
-    /// Waits for the lock. On a medium without such locks there is none, and nobody waits.
-    public init(_ folder: String, exclusive: Bool) {
-        descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        while flock(descriptor, exclusive ? LOCK_EX : LOCK_SH) != 0, errno == EINTR {}
+/// A lock on a folder that ends with its holder, even when that is killed. It is held for a moment: by whoever lets LMDB open or close the
+/// files of the folder, and by whoever puts another data file in the place of the one there.
+///
+/// LMDB lets the first process that opens a lock file fill it in, under a lock of that file; a second process waits for it and then takes
+/// the file for complete. Where the first one is killed before it is done, the second finds a file that is not filled in: a number of
+/// another transaction, or what looks like another release's. So only one is there at a time, and the next one fills the file in again.
+public enum FolderLock {
+    /// Waits until nobody else holds the lock of a folder, and does something with it. On a medium without such locks nobody waits.
+    public static func held<Result, Failure>(
+        _ folder: String, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return try body() }
+        let mark = ForkMark()
+        defer { mark.unlockAndClose(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+        return try body()
     }
-
-    public var isHeld: Bool { descriptor >= 0 }
-
-    deinit { if descriptor >= 0 { mark.unlockAndClose(descriptor) } }
 }

@@ -78,6 +78,34 @@ struct BadAnswerTests {
         try trial.bench.finish()
     }
 
+    @Test("A running engine asks a feed that fails in its own time, however long what may have been sent waits for it")
+    func failingFeed() async throws {
+        let trial = try BadAnswerTrial()
+        try await trial.engine.enable(trial.bench.peer)
+        try await trial.sync()
+        _ = try trial.bench.save(72)
+        trial.peer.set { $0.outcomes = { _ in [] } }
+        try await trial.sync()
+        #expect(try trial.bench.pending.map(\.isSent) == [true])
+        trial.peer.set { $0.outcomes = nil }
+        trial.bench.health.set(failure: { _ in PeerError(.transient, "busy") })
+        trial.bench.clock.advance(seconds: 3_600)
+        trial.engine.start()
+        try await until("the feed that fails") { trial.peer.count("pull") > 1 }
+        try await Task.sleep(for: .milliseconds(200))
+        let (pulls, commit) = (trial.peer.count("pull"), try trial.bench.store.info().commit)
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(trial.peer.count("pull") - pulls <= 1)
+        #expect(try trial.bench.store.info().commit - commit <= 2)
+        await trial.engine.stop()
+        trial.bench.health.set(failure: nil)
+        trial.bench.clock.advance(seconds: 3_600)
+        try await trial.sync()
+        #expect(trial.bench.held == [72])
+        #expect(try trial.bench.pending.isEmpty)
+        try trial.bench.finish()
+    }
+
     @Test("A push whose outcomes do not fit is the last of its pass") func onePushOnly() async throws {
         let trial = try BadAnswerTrial()
         try await trial.engine.enable(trial.bench.peer)

@@ -50,6 +50,35 @@ struct CallDeadlineTests {
         try trial.bench.finish()
     }
 
+    @Test(
+        "What a call that was left behind saves after all does not come back once the user has deleted it",
+        arguments: [0, 1])
+    func lateSave(synced: Int) async throws {
+        let trial = try BadAnswerTrial()
+        try await trial.engine.enable(trial.bench.peer)
+        try await trial.sync()
+        let sample = try trial.bench.save(72)
+        trial.peer.set { $0.hanging = ["push"] }
+        let work = Task { try await trial.sync() }
+        try await trial.endOfHanging()
+        #expect(try await work.value.issue?.code == .delayed)
+        trial.peer.set { $0.hanging = [] }
+        trial.bench.clock.advance(seconds: 3_600)
+        for _ in 0...synced { try await trial.sync() }
+        #expect(trial.bench.held == [72])
+        trial.bench.health.delete(try #require(trial.bench.health.live.first).sample.id)
+        trial.peer.release()
+        try await until("the late push") { trial.bench.held == [72] }
+        for _ in 0..<3 {
+            trial.bench.clock.advance(seconds: 3_600)
+            try await trial.sync()
+        }
+        #expect(trial.bench.held.isEmpty)
+        #expect(try trial.bench.store.read { try $0.sample(id: sample.id) } == nil)
+        #expect(try trial.bench.pending.isEmpty)
+        try trial.bench.finish()
+    }
+
     @Test("Calls that never return are left behind a few times, and then no more are made until one returns")
     func abandonedCalls() async throws {
         let trial = try BadAnswerTrial()

@@ -109,13 +109,36 @@ struct VanishedSampleTests {
     func ownGone() async throws {
         let (bench, sample) = try await Bench.withOneWeight()
         try await bench.sync()
-        bench.health.forget(try #require(bench.health.live.first?.sample.id))
+        _ = try bench.save(75, hour: 1)
+        for _ in 0..<2 { try await bench.sync() }
+        bench.health.forget(try #require(bench.health.live.first { $0.sample.quantity.value == 72 }?.sample.id))
         let report = try await bench.engine.reconcile(bench.peer)
         #expect(report.deleted == 1)
-        #expect(try bench.weights.isEmpty && bench.pending.isEmpty)
+        #expect(try bench.weights == [75] && bench.pending.isEmpty)
         #expect(try bench.store.read { try $0.conflicts() }.map(\.displaced.id) == [sample.id])
         try await bench.sync()
-        #expect(bench.held.isEmpty)
+        #expect(bench.held == [75])
+        try bench.finish()
+    }
+
+    @Test(
+        "C26: where nothing known is shown any more, few own samples are missed twice before they are taken for deleted"
+    )
+    func fewGone() async throws {
+        let (bench, _) = try await Bench.withOneWeight()
+        for hour in 1..<8 { _ = try bench.save(60 + Double(hour), hour: hour) }
+        for _ in 0..<2 { try await bench.sync() }
+        let all = bench.health.live
+        for entry in all { bench.health.forget(entry.sample.id) }
+        var report = try await bench.engine.reconcile(bench.peer)
+        #expect(try report.deleted == 0 && bench.weights.count == 8)
+        // A database that was filled again meanwhile takes nothing away.
+        for entry in all { bench.health.restore(entry.sample.id, entry.sample, app: "app") }
+        report = try await bench.engine.reconcile(bench.peer)
+        #expect(try report.deleted == 0 && bench.weights.count == 8)
+        for entry in all { bench.health.forget(entry.sample.id) }
+        for _ in 0..<2 { report = try await bench.engine.reconcile(bench.peer) }
+        #expect(try report.deleted == 8 && bench.weights.isEmpty)
         try bench.finish()
     }
 
@@ -125,7 +148,7 @@ struct VanishedSampleTests {
         try await bench.sync()
         let held = try #require(bench.health.live.first?.sample)
         bench.health.forget(held.id)
-        try await bench.engine.reconcile(bench.peer)
+        for _ in 0..<2 { try await bench.engine.reconcile(bench.peer) }
         #expect(try bench.weights.isEmpty)
         bench.health.restore(held.id, held, app: "app")
         bench.health.invalidateAnchors()
@@ -154,6 +177,53 @@ struct VanishedSampleTests {
         try bench.finish()
     }
 
+    @Test("C28: what a copy adopts from another database is known by what that calls it")
+    func otherDatabaseWithSameSample() async throws {
+        let clock = ManualClock()
+        let store = try Bench.makeStore(clock)
+        let (old, new) = (MemoryHealth(), MemoryHealth(seed: 2))
+        func engine(_ health: MemoryHealth) -> SyncEngine {
+            // Of a large database the comparison does not get far in the first passes.
+            Bench.makeEngine(store, [SyncPeer(MemoryHealthPeer(health), plan: .weightTracker)], clock) {
+                $0.checkPages = 0
+            }
+        }
+        let first = engine(old)
+        try await first.enable("health")
+        let id = SampleID()
+        func save(_ value: Double) async throws {
+            let start = Instant(nanoseconds: 799_000_000_000_000_000)
+            _ = try await store.write { try $0.save(Sample(.bodyMass, value, .kilogram, at: start, id: id)) }
+            clock.advance(seconds: 1)
+        }
+        try await save(70)
+        for _ in 0..<2 { _ = try await first.sync() }
+        // The same version, under the number of a slot that was raised twice.
+        var raised = try #require(old.live.first?.sample)
+        let sample = try #require(try store.read { try $0.sample(id: id) })
+        raised.version = PeerNumber.next(version: 3, sample.clock, above: 0)
+        new.save(raised, app: "app")
+        let number = raised.version
+        new.set(refusal: { operation in
+            guard case .save(let sample) = operation.kind, sample.version < number else { return nil }
+            return .superseded
+        })
+        // As on a new phone.
+        let second = engine(new)
+        try await second.session("health").update { _, state in state.epoch += 1 }
+        for _ in 0..<3 { _ = try await second.sync() }
+        let link = try #require(try store.read { try $0.link(peer: "health", sample: id) })
+        #expect(link.peerID == new.live.first?.sample.id && !link.isProvisional)
+        // So an edit goes above it, and a deletion is queued.
+        try await save(71)
+        for _ in 0..<2 { _ = try await second.sync() }
+        #expect(new.live.map(\.sample.quantity.value) == [71])
+        _ = try await store.write { try $0.delete(id: id) }
+        for _ in 0..<2 { _ = try await second.sync() }
+        #expect(new.live.isEmpty)
+        try store.close()
+    }
+
     @Test("C26: where all that was written is gone at once, nothing is taken for deleted")
     func allGone() async throws {
         let (bench, _) = try await Bench.withOneWeight()
@@ -163,88 +233,6 @@ struct VanishedSampleTests {
         for entry in bench.health.live { bench.health.forget(entry.sample.id) }
         let report = try await bench.engine.reconcile(bench.peer)
         #expect(try report.deleted == 0 && bench.weights.count == 21)
-        try bench.finish()
-    }
-
-    @Test("C22: a foreign sample that Health deleted before this store saw it stays away when another store brings it")
-    func deletedUnseen() async throws {
-        let bench = try Bench()
-        let hub = try Bench.makeStore(bench.clock, app: "hub")
-        let there = bench.health.save(bench.scale(80, hour: 1))
-        var sample = try #require(bench.health.live.first?.sample)
-        sample.origin = .imported
-        let known = sample
-        _ = try await hub.write { try $0.merge(known) }
-        bench.clock.advance(seconds: 1)
-        // The app was installed again; Health still tells of the deletion.
-        bench.health.delete(there)
-        try await bench.engine.enable(bench.peer)
-        try await bench.sync()
-        let both = Bench.makeEngine(
-            bench.store, [SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything)], bench.clock)
-        try await both.enable("hub")
-        for _ in 0..<2 { try await both.sync() }
-        #expect(try bench.weights.isEmpty)
-        #expect(try hub.read { try $0.sample(id: there) } == nil)
-        try hub.close()
-        try bench.finish()
-    }
-
-    @Test(
-        "C22: an own sample that Health deleted before this store saw it stays away, though another clock is years ahead"
-    )
-    func ownDeletedUnseen() async throws {
-        let (clock, ahead, health) = (ManualClock(), ManualClock(), MemoryHealth())
-        ahead.advance(seconds: 5 * 365 * 86_400)
-        let hub = try Bench.makeStore(ahead)
-        let id = SampleID()
-        try await hub.write { _ = try $0.save(Sample(.bodyMass, 72, .kilogram, at: clock.now, id: id)) }
-        func phone() throws -> Bench { try Bench(.weightTracker, health: health, clock: clock) }
-        func both(_ bench: Bench) -> SyncEngine {
-            Bench.makeEngine(
-                bench.store,
-                [
-                    SyncPeer(MemoryHealthPeer(health), plan: .weightTracker),
-                    SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything),
-                ], clock)
-        }
-        let first = try phone()
-        let engine = both(first)
-        for name in [first.peer, "hub"] { try await engine.enable(name) }
-        for _ in 0..<2 { try await engine.sync() }
-        #expect(first.held == [72])
-        try first.finish()
-        // The app is installed anew; meanwhile the user deletes the sample in Health.
-        let second = try phone()
-        health.delete(try #require(health.live.first?.sample.id))
-        try await second.engine.enable(second.peer)
-        try await second.sync()
-        let again = both(second)
-        try await again.enable("hub")
-        for _ in 0..<2 { try await again.sync() }
-        #expect(try second.weights.isEmpty && second.held.isEmpty)
-        #expect(try hub.read { try $0.sample(id: id) } == nil)
-        // A version that was made since lives.
-        var next = Sample(.bodyMass, 73, .kilogram, at: clock.now, id: id)
-        next.version = 2
-        let edited = next
-        try await hub.write { _ = try $0.save(edited) }
-        for _ in 0..<2 { try await again.sync() }
-        #expect(try second.weights == [73] && second.held == [73])
-        try hub.close()
-        try second.finish()
-    }
-
-    @Test("C22: deletions of samples that nothing is known of leave no tombstones of our own source")
-    func unknownDeletions() async throws {
-        let bench = try Bench()
-        for hour in 0..<50 {
-            let id = bench.health.save(bench.scale(60, hour: hour, sync: SampleID().description, version: 1))
-            bench.health.delete(id)
-        }
-        try await bench.engine.enable(bench.peer)
-        try await bench.sync()
-        #expect(try bench.store.read { try $0.deletions() }.deletions.isEmpty)
         try bench.finish()
     }
 
@@ -320,7 +308,7 @@ struct VanishedSampleTests {
         try await bench.sync()
         let held = try #require(bench.health.live.first?.sample)
         bench.health.forget(held.id)
-        try await bench.engine.reconcile(bench.peer)
+        for _ in 0..<2 { try await bench.engine.reconcile(bench.peer) }
         #expect(try bench.weights.isEmpty)
         bench.health.restore(held.id, held, app: "app")
         try await bench.engine.reconcile(bench.peer)

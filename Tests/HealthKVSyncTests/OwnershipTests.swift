@@ -158,10 +158,16 @@ struct OwnershipTests {
         try bench.finish()
     }
 
-    @Test("C10: a cache keeps what no other store takes") func cacheWithoutTakers() async throws {
+    @Test(
+        "C10: a cache keeps what no other store takes",
+        arguments: [
+            SyncPlan(types: [.dietaryWater: TypePlan(.both)]),
+            SyncPlan(types: [.bodyMass: TypePlan(.pull)], others: TypePlan(.both)),
+        ])
+    func cacheWithoutTakers(_ taker: SyncPlan) async throws {
         var plan = SyncPlan.weightTracker
         plan.types[.bodyMass] = TypePlan(.pull, retention: .cache)
-        let bench = try Between(plan, SyncPlan(types: [.dietaryWater: TypePlan(.both)]))
+        let bench = try Between(plan, taker)
         bench.health.save(bench.scale(60, days: 5))
         try await bench.enable()
         for _ in 0..<3 { _ = try await bench.engine.sync() }

@@ -323,10 +323,11 @@ private final class GroupSizes: Sendable {
 
     @Test(
         "What may have been sent and was deleted there does not come back, whether its feed fails or was not asked for",
-        arguments: [true, false])
-    func deletedUnanswered(fails: Bool) async throws {
-        let trial = try BadAnswerTrial()
+        arguments: [true, false], [TypePlan(.both), TypePlan(.push)])
+    func deletedUnanswered(fails: Bool, plan: TypePlan) async throws {
+        let trial = try BadAnswerTrial(SyncPlan(types: [.bodyMass: plan]))
         try await trial.engine.enable(trial.bench.peer)
+        if !plan.pulls { try await trial.sync() }
         let sample = try trial.bench.save(72)
         trial.peer.set { $0.outcomes = { _ in [] } }
         try await trial.sync()

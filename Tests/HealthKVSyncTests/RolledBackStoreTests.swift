@@ -200,6 +200,8 @@ struct RolledBackStoreTests {
             pair.phone, [SyncPeer(MemoryHealthPeer(MemoryHealth()), plan: .weightTracker)], pair.clock)
         try await other.enable("health")
         _ = try await other.sync()
+        pair.clock.advance(seconds: 86_400)
+        _ = try await other.sync()
         #expect(try pair.phone.read { try $0.peer("hub") }?.isRetired == true)
         try await pair.sync(2)
         #expect(before.count == 45)

@@ -155,6 +155,31 @@ import Testing
         }
     }
 
+    @Test("An enumeration goes on behind a page that holds the parts of a workout, which are left out")
+    func enumeratedParts() async throws {
+        let bench = try await PeerBench()
+        let entries = try (0..<8).map { index in
+            Sample(
+                .activeEnergyBurned, 10 + Double(index), .kilocalorie,
+                at: try bench.instant(Double(-10_000 + index * 1_000)),
+                syncIdentifier: "entry \(index)")
+        }
+        #expect(await bench.save(entries).allSatisfy(\.isDone))
+        var run = Sample.workout(
+            .running, from: try bench.instant(-6_500), to: try bench.instant(-6_000),
+            energy: Quantity(312, .kilocalorie))
+        (run.syncIdentifier, run.version) = ("run", 1)
+        #expect(await bench.save([run]).allSatisfy(\.isDone))
+        var (found, cursor): ([Double], [UInt8]?) = ([], nil)
+        repeat {
+            let page = try await bench.peer.enumerate(
+                EnumerationRequest(type: .activeEnergyBurned, cursor: cursor, limit: 4))
+            found += page.samples.map(\.sample.quantity.value)
+            cursor = page.cursor
+        } while cursor != nil
+        #expect(Set(found) == Set(entries.map(\.quantity.value)))
+    }
+
     @Test("The parts of a workout of several sports go both ways")
     func triathlon() async throws {
         let bench = try await PeerBench()

@@ -63,6 +63,29 @@ import Testing
         }
     }
 
+    @Test("A25: a correlation that is saved twice keeps its members, though deleting one takes them along")
+    func savedTwice() async throws {
+        var options = SimulationOptions()
+        (options.deletingCorrelationDeletesMembers, options.equalVersionReplaces) = (true, true)
+        let bench = try await Bench(options)
+        let food = HKCorrelationType(HKCorrelationTypeIdentifier(rawValue: "HKCorrelationTypeIdentifierFood"))
+        let protein = HKQuantityType(HKQuantityTypeIdentifier(rawValue: "HKQuantityTypeIdentifierDietaryProtein"))
+        try await bench.store.requestAuthorization(toShare: [protein], read: [protein])
+        for _ in 0..<2 {
+            let member = HKQuantitySample(
+                type: protein, quantity: HKQuantity(unit: HKUnit(from: "g"), doubleValue: 20), start: bench.at(0),
+                end: bench.at(0), device: nil,
+                metadata: [HKMetadataKeySyncIdentifier: "protein", HKMetadataKeySyncVersion: NSNumber(value: 1)])
+            let meal = HKCorrelation(
+                type: food, start: bench.at(0), end: bench.at(0), objects: [member], device: nil,
+                metadata: [HKMetadataKeySyncIdentifier: "meal", HKMetadataKeySyncVersion: NSNumber(value: 1)])
+            try await bench.store.save([meal])
+        }
+        #expect(bench.device.contents(of: protein.identifier).map(\.value) == [20])
+        let read = try await bench.changes(of: food).addedSamples.last as? HKCorrelation
+        #expect(read?.objects.count == 1)
+    }
+
     @Test(
         "A25: a food correlation groups nutrients, asked for by its members; deleting it takes them along or not",
         arguments: [true, false])

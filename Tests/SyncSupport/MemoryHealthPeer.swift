@@ -6,13 +6,25 @@ package struct MemoryHealthPeer: Peer {
     package let name: String
     package let app: String
     let health: MemoryHealth
+    private let drop: @Sendable (inout Sample) -> Void
 
     package var traits: PeerTraits { .healthKit }
 
-    package init(_ health: MemoryHealth, name: String = "health", app: String = "app") {
+    /// The database gives samples back without what `dropping` takes out of them.
+    package init(
+        _ health: MemoryHealth, name: String = "health", app: String = "app",
+        dropping drop: @escaping @Sendable (inout Sample) -> Void = { _ in }
+    ) {
         self.health = health
         self.name = name
         self.app = app
+        self.drop = drop
+    }
+
+    package func stored(_ sample: Sample) -> Sample {
+        var sample = sample
+        drop(&sample)
+        return sample
     }
 
     package func availability() async -> PeerAvailability { health.state.withLock { $0.availability } }
@@ -81,7 +93,7 @@ package struct MemoryHealthPeer: Peer {
         if let unit = sample.type.canonicalUnit, let value = try? sample.quantity.value(in: unit) {
             sample.quantity = Quantity(value, unit)
         }
-        return PulledSample(sample, isOwn: entry.app == app)
+        return PulledSample(stored(sample), isOwn: entry.app == app)
     }
 
     package func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {

@@ -176,6 +176,7 @@ struct Checker {
                 case .changes: _ = try ChangeRecord(value, key: key)
                 case .upkeep where key.first == Intent.upkeepKind: _ = try Intent(value, key: key)
                 case .upkeep where key.first == StaleRange.upkeepKind: _ = try StaleRange.read(value, key: key)
+                case .upkeep where key.first == DeletedContent.upkeepKind: _ = try DeletedContent(value, key: key)
                 default: _ = try RecordReader(value, table: table, key: key)
                 }
             }

@@ -132,9 +132,7 @@ extension StoreCore {
         let walk = try OpeningWalk(folder: folder)
         let environment = try Environment(folder: folder, options: lmdb)
         do {
-            guard walk.isSame(as: try environment.dataFile()) else {
-                throw StoreError(.storage, path: folder, "data.mdb was replaced while it was opened")
-            }
+            guard walk.isSame(as: try environment.dataFile()) else { throw RetiredFile(file: nil) }
             try look(at: environment, with: walk, limits)
             return environment
         } catch {

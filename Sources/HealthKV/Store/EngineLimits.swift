@@ -52,6 +52,8 @@ package struct EngineLimits: Sendable {
     package var skipsSync = false
     /// Leaves out the walk over the pages at opening: a fault for harnesses that must find it.
     package var skipsWalk = false
+    /// Lets processes open a store at the same moment: a fault for harnesses that must find it.
+    package var opensTogether = false
     /// Files from this size on get a stamp when they are closed. A smaller one is walked in a millisecond.
     package var stampedBytes: Int64 = 8 << 20
     /// Does not ask whether the file is a copy: for harnesses that make thousands of copies.

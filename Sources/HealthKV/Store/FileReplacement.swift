@@ -35,8 +35,10 @@ struct FileReplacement {
     /// Lets the prepared file take the place of a retired one, unless that has happened. The caller must not hold the folder's
     /// lock, and does not have the retired file open with the lock file that lies there now.
     func finish(_ retired: FileIdentity, atStep: (ReplacementStep) -> Void = { _ in }) throws(StoreError) {
-        let lock = FolderLock(folder, exclusive: true)
-        defer { _ = lock.isHeld }
+        try FolderLock.held(folder) { () throws(StoreError) in try takePlace(of: retired, atStep) }
+    }
+
+    private func takePlace(of retired: FileIdentity, _ atStep: (ReplacementStep) -> Void) throws(StoreError) {
         guard FileSystem.identity(of: data) == retired else { return }
         guard isPrepared else {
             throw StoreError(
@@ -68,7 +70,8 @@ struct FileReplacement {
     }
 }
 
-/// Found where a file is opened: it says that another is to take its place.
+/// Found where a file is opened: it says that another is to take its place, or another has just taken it.
 struct RetiredFile: Error {
-    let file: FileIdentity
+    /// The one that was opened; `nil` when its place is taken already.
+    let file: FileIdentity?
 }

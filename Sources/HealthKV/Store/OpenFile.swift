@@ -133,7 +133,7 @@ struct FileOpener {
                 }
                 return file
             } catch let retired as RetiredFile {
-                try FileReplacement(folder: folder).finish(retired.file)
+                if let file = retired.file { try FileReplacement(folder: folder).finish(file) }
             }
         }
         throw StoreError(.busy, path: folder, "Other processes replace the file again and again")
@@ -142,9 +142,6 @@ struct FileOpener {
     private static let attempts = 32
 
     private func openShared() throws -> OpenFile {
-        // Nobody puts another file in place of this one meanwhile.
-        let lock = FolderLock(folder, exclusive: false)
-        defer { _ = lock.isHeld }
         do {
             return try openLocked()
         } catch let error as LMDBError where options.readOnly && (error.isRefusal || error.meansNoRoom) {
@@ -174,8 +171,10 @@ struct FileOpener {
                 try file.written.begin(folder, at: StoreCore.header(file).token)
             }
         } catch {
+            // Another process may have put a compacted file in the place of this one meanwhile.
+            let isRetired = (try? StoreCore.isRetired(file)) ?? false
             file.environment.close()
-            throw error
+            throw isRetired ? RetiredFile(file: file.data) : error
         }
         file.noteOwnWrite()
     }
@@ -186,6 +185,8 @@ struct FileOpener {
         }
         if let failure = FileSystem.makingFolderFails(folder) { throw StoreError.unmade(folder, failure) }
         if let stranger = FileSystem.names(in: folder)?.first(where: { !StoreCore.isOwnName($0) }) {
+            // Another process may have made the store just now.
+            if FileSystem.size(of: data) != nil { return }
             throw StoreError(
                 .notAStore, path: folder, "The folder holds other things (\(stranger)) and no store")
         }
@@ -201,19 +202,22 @@ struct FileOpener {
         lmdb.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
         lmdb.readOnly = options.readOnly
         lmdb.scratch = options.limits.skipsSync
+        lmdb.isPrivate = options.limits.opensTogether
         return lmdb
     }
 
     private func openLocked() throws -> OpenFile {
         let environment = try StoreCore.openChecked(folder, lmdbOptions, options.limits)
-        let (data, lock) = (FileSystem.identity(of: data), FileSystem.identity(of: folder + "/lock.mdb"))
-        guard let data else {
-            throw StoreError(.noStore, path: folder, "The data file vanished while it was opened")
-        }
         let file: OpenFile
         do {
+            let (opened, lock) = (try environment.dataFile(), FileSystem.identity(of: folder + "/lock.mdb"))
+            guard let present = FileSystem.identity(of: data) else {
+                throw StoreError(.noStore, path: folder, "The data file vanished while it was opened")
+            }
+            // Where another has taken its place the lock file is not its own either.
+            if present != opened { throw RetiredFile(file: nil) }
             file = try FileOpener.catchingUp(environment) {
-                try finish(environment, .locked, data: data, lock: lock)
+                try finish(environment, .locked, data: opened, lock: lock)
             }
         } catch {
             environment.close()
@@ -293,10 +297,13 @@ struct FileOpener {
     private func finish(
         _ environment: Environment, _ access: OpenFile.Access, data: FileIdentity, lock: FileIdentity?
     ) throws -> OpenFile {
-        let opened = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly)
-        let tables = try opened ?? StoreCore.create(environment, options)
-        let storeID = try StoreCore.storeID(environment, tables)
-        return OpenFile(
-            environment: environment, tables: tables, access: access, data: data, lock: lock, storeID: storeID)
+        while true {
+            if let opened = try StoreCore.openExisting(environment, folder, readOnly: options.readOnly) {
+                return OpenFile(
+                    environment: environment, tables: opened.tables, access: access, data: data, lock: lock,
+                    storeID: opened.storeID)
+            }
+            _ = try StoreCore.create(environment, options)
+        }
     }
 }

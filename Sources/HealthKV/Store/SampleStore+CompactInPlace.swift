@@ -4,7 +4,7 @@ import LMDB
 
 extension SampleStore {
     /// Puts a compacted copy in the place of the store's file: free pages are given back, and with them what deleted
-    /// samples left in them. Readers go on meanwhile, writers wait; other processes go on with the new file.
+    /// samples left in them; what was deleted before cannot be undeleted any more. Readers go on meanwhile, writers wait; other processes go on with the new file.
     ///
     /// ```swift
     /// try store.write { try $0.purgeSource(Source(bundle: "app.example.old", name: "Old").identity) }
@@ -16,7 +16,12 @@ extension SampleStore {
     /// keep their bytes until it uses them again.
     public func compactInPlace() throws {
         try checkWritable()
-        try core.onWriter { [core] in try core.notices.holding { try core.compactInPlace() } }
+        try core.onWriter { [core] in
+            try core.notices.holding {
+                try core.forgetDeletedContents()
+                try core.compactInPlace()
+            }
+        }
     }
 }
 

@@ -66,6 +66,7 @@ extension SampleStore {
     ) throws {
         limits.atCopy?(folder)
         var lmdb = Environment.Options()
+        lmdb.isPrivate = true
         // As for a store: beyond the limit LMDB refuses what would otherwise end the process by a signal.
         lmdb.mapSize = max(1 << 20, min(lmdb.mapSize, FileSystem.fileSizeLimit ?? .max))
         let environment = try StoreCore.openChecked(folder, lmdb, limits)

@@ -16,6 +16,7 @@ extension StoreCore {
         let made = try UnfinishedFolder(in: folder)
         defer { made.remove() }
         var lmdb = Environment.Options()
+        lmdb.isPrivate = true
         lmdb.mapSize = options.mapSize
         let environment = try Environment(folder: made.path, options: lmdb)
         defer { environment.close() }
@@ -43,10 +44,5 @@ extension StoreCore {
         }
         try transaction.commit()
         return tables
-    }
-
-    static func storeID(_ environment: Environment, _ tables: Tables) throws -> SampleID {
-        let transaction = try environment.beginRead()
-        return try StoreHeader.read(transaction.view, tables).storeID
     }
 }

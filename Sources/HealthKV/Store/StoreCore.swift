@@ -103,10 +103,10 @@ final class StoreCore: Sendable {
     }
 
     /// The tables of a store that exists; `nil` for an LMDB file without any, which others may have made.
-    static func openExisting(_ environment: Environment, _ path: String, readOnly: Bool) throws -> Tables? {
+    static func openExisting(_ environment: Environment, _ path: String, readOnly: Bool) throws -> ExistingStore? {
         var last: ExistingStore?
         while let found = try lookAtExisting(environment, path, readOnly: readOnly) {
-            if found.header == found.number { return found.tables }
+            if found.header == found.number { return found }
             // LMDB takes the number of a snapshot first and its meta page then: where two commits came between, it is that of
             // the later one. In a file that is wrong nothing changes.
             if let last, last.number == found.number, last.header == found.header {
@@ -120,11 +120,12 @@ final class StoreCore: Sendable {
         return nil
     }
 
-    private struct ExistingStore {
+    struct ExistingStore {
         let tables: Tables
+        let storeID: SampleID
         /// The number of the transaction that has looked, and the one that the header names.
-        let number: UInt64
-        let header: UInt64
+        fileprivate let number: UInt64
+        fileprivate let header: UInt64
     }
 
     private static func lookAtExisting(
@@ -143,7 +144,8 @@ final class StoreCore: Sendable {
             throw RetiredFile(file: try environment.dataFile())
         }
         let header = try StoreHeader.read(transaction.view, tables)
-        return ExistingStore(tables: tables, number: UInt64(transaction.id), header: header.transaction)
+        return ExistingStore(
+            tables: tables, storeID: header.storeID, number: UInt64(transaction.id), header: header.transaction)
     }
 
     /// Whether the file is as sound at closing as it was found at opening.

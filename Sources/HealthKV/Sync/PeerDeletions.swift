@@ -133,13 +133,15 @@ extension WriteTransaction {
         return try merge(deletion.raised(to: version, at: tick(over: deletion.modified)))
     }
 
-    /// Removes a sample without a trace, as when its provider is disconnected: nothing is sent to peers, and a later pull may
-    /// bring it again. Answers false when there is no such sample.
+    /// Removes a sample without a tombstone, as when its provider is disconnected: nothing is sent to peers, which keep it, and a later
+    /// pull may bring it again. Answers false when there is no such sample.
     @discardableResult
     public mutating func purge(id: SampleID) throws -> Bool {
         guard let found = try snapshot.find(id) else { return false }
         return try whole { transaction in
             guard let live = try transaction.settled(found) else { return false }
+            let source = try transaction.snapshot.revision(live.row.revision).sourceNumber
+            try transaction.notePurged(live.lane.type, source)
             try transaction.apply(live.lane, inserts: [], removals: [live.row.point])
             try transaction.reindex(from: (live.row, live.lane), to: nil)
             transaction.state.deletions.append(

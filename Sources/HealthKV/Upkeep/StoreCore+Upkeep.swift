@@ -167,12 +167,21 @@ extension WriteTransaction {
         for (key, tombstone) in old {
             if try isAwaited(tombstone.id, by: queues) { continue }
             try remove(tombstone, key)
+            try forgetContent(of: tombstone.id)
             // Tokens from before a forgotten deletion can no longer be continued.
             state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
         }
         if next == nil, try pruneAudit(before: horizon, keeping: environment.limits.auditEntries, count: count) {
             syncHeader()
             return WriteTransaction.behindTombstones
+        }
+        if next == nil {
+            let from = position.starts(with: WriteTransaction.behindConflicts) ? Array(position.dropFirst(2)) : nil
+            let past = now &- DeletedContent.keptDays * DurationClass.day.longest
+            if let place = try forgetContents(behind: from, before: past, count: count) {
+                syncHeader()
+                return WriteTransaction.behindConflicts + place
+            }
         }
         if next == nil {
             state.header.prunedAt = now
@@ -190,6 +199,8 @@ extension WriteTransaction {
 
     /// No tombstone has a key from here on.
     private static let behindTombstones: [UInt8] = [.max]
+    /// Before the place among the contents of deleted samples.
+    private static let behindConflicts: [UInt8] = [.max, .max]
 
     /// Forgets resolved conflicts from before `horizon`, and the oldest of more than `limit`: at most `count`. Answers whether
     /// more are to go.

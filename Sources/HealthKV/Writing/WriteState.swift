@@ -30,6 +30,8 @@ struct WriteState {
     var adds = false
     /// Whether anything is to be committed.
     var isChanged = false
+    /// How many deleted samples are kept for those who change their minds.
+    var contentsKept = 0
     /// How many records were written, so that an operation can tell whether it had begun to change the store.
     var writes = 0
     /// The bytes of what was written.

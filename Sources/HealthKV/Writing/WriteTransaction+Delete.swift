@@ -5,7 +5,7 @@ extension WriteTransaction {
     /// Deletes the sample with an id. Answers false when there is none, which is no error.
     ///
     /// An imported sample is hidden, as ``hide(id:)`` does: no later pull brings it back, whatever its version (SEMANTICS C7);
-    /// ``unhide(id:)`` lets it.
+    /// ``unhide(id:)`` lets it. ``undelete(id:)`` undoes either.
     @discardableResult
     public mutating func delete(id: SampleID) throws -> Bool {
         guard let found = try snapshot.find(id) else { return false }
@@ -40,6 +40,7 @@ extension WriteTransaction {
             var leaving: [LeavingRow] = []
             for found in found {
                 guard let live = try transaction.settled(found) else { continue }
+                try transaction.keepContent(of: live)
                 let isImported = live.row.flags.contains(.imported)
                 leaving.append(LeavingRow(live, version: isImported ? live.row.versionOfDeletion : nil))
             }
@@ -68,9 +69,8 @@ extension WriteTransaction {
         let clock = try leaving.clock ?? tick(over: latestClock(of: leaving.found))
         var buried = row
         buried.version = try leaving.version ?? lastChange(of: leaving.found).version
-        let ordinal = state.takeOrdinal()
-        try bury(
-            buried, lane, clock: clock, commit: commit, ordinal: ordinal, time: environment.now().nanoseconds)
+        let (ordinal, now) = (state.takeOrdinal(), environment.now().nanoseconds)
+        try bury(buried, lane, clock: clock, commit: commit, ordinal: ordinal, time: now)
         try reindex(from: (row, lane), to: nil)
         try queue(buried, lane.type, .delete)
         state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: row.id, type: lane.type))

@@ -13,11 +13,13 @@ extension WriteTransaction {
         try remove(source, leavingTombstones: true)
     }
 
-    /// Removes all samples of a source without a trace, as when its provider is disconnected: nothing is sent to
-    /// peers, and a later pull may bring them again. An identity without a bundle means what it means to ``deleteSource(_:)``.
+    /// Removes all samples of a source without tombstones, as when its provider is disconnected: nothing is sent to
+    /// peers, which keep them, and a later pull may bring them again. An identity without a bundle means what it means to ``deleteSource(_:)``.
     @discardableResult
     public mutating func purgeSource(_ source: SourceIdentity) throws -> Int {
-        try remove(source, leavingTombstones: false)
+        // Nothing of it is to be left, so nothing is kept of what was deleted one by one either.
+        _ = try forgetContents(before: .max, count: .max)
+        return try remove(source, leavingTombstones: false)
     }
 
     private mutating func remove(_ source: SourceIdentity, leavingTombstones: Bool) throws -> Int {
@@ -102,6 +104,7 @@ extension WriteTransaction {
         for lane in try snapshot.lanes(of: intent) {
             var counts = try snapshot.counts(of: lane.type)
             var hours: ClosedRange<Int64>?
+            var purged: Set<UInt32> = []
             let range = intent.points
             try snapshot.forEachChunk(lane, from: range.from, to: range.to) { chunk in
                 guard try snapshot.mayHold(chunk, intent) else { return true }
@@ -112,6 +115,7 @@ extension WriteTransaction {
                     counts.add(row, source: source, -1)
                     counts.hidden += 1
                     total += 1
+                    if !intent.leavesTombstones { purged.insert(source) }
                     let end = row.end == .max ? row.start : row.end
                     hours = min(hours?.lowerBound ?? row.start, row.start)...max(hours?.upperBound ?? end, end)
                 }
@@ -119,6 +123,7 @@ extension WriteTransaction {
             }
             context.counts[lane.type] = counts
             if let hours { context.stale.mark(lane.type, hours.lowerBound, hours.upperBound) }
+            for source in purged.sorted() { try notePurged(lane.type, source) }
         }
         return total
     }

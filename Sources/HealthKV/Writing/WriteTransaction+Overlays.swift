@@ -49,6 +49,7 @@ extension WriteTransaction {
         guard let found = try snapshot.find(id), found.row.flags.contains(.imported) else { return false }
         return try whole { transaction in
             guard let live = try transaction.settled(found) else { return false }
+            try transaction.keepContent(of: live)
             try transaction.deleteRows([LeavingRow(live, version: Sample.versionLimit)])
             return true
         }

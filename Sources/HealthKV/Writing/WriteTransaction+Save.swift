@@ -26,6 +26,23 @@ extension WriteTransaction {
         try whole { try $0.store(sample, rule: .local) }
     }
 
+    /// Saves a sample as ``save(_:)-(Sample)`` does, and throws ``StoreError/Code/notStored`` where that would store nothing though the sample may say
+    /// something new: it was deleted, or the store holds a greater version.
+    ///
+    /// ```swift
+    /// let sample = Sample(.bodyMass, 72.4, .kilogram, at: now)
+    /// try store.write { try $0.save(sample, orThrow: true) }
+    /// ```
+    ///
+    /// - Parameter orThrow: `false` for an outcome in place of the error.
+    @discardableResult
+    public mutating func save(_ sample: Sample, orThrow: Bool) throws -> SaveOutcome {
+        let outcome = try save(sample)
+        guard orThrow, outcome == .vetoed || outcome == .older else { return outcome }
+        let why = outcome == .vetoed ? "was deleted, in that version or a later one" : "is held in a later version"
+        throw StoreError(.notStored, path: environment.path, "Sample \(sample.id) \(why)")
+    }
+
     /// Saves several samples in order: all or, when one is refused, none.
     @discardableResult
     public mutating func save(_ samples: [Sample]) throws -> [SaveOutcome] {

@@ -35,6 +35,7 @@ extension WriteTransaction {
         for tombstone in tombstones {
             if let sync, tombstone.sync == sync { try release(sync, from: tombstone) }
             guard tombstone.id == id, try remove(tombstone, Tombstone.key(id)) else { continue }
+            try forgetContent(of: id)
             if let own = tombstone.sync, own != sync, own.identifier == id.description {
                 try put(tombstone, Tombstone.key(sync: own, state.header.hashKey))
             }

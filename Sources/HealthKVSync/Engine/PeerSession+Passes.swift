@@ -190,8 +190,10 @@ extension PeerSession {
         let (now, known) = (now, try state())
         let isLocked = availability == .locked
         let since = isLocked ? min(known.lockedSince ?? now, now) : nil
-        let isLong = since.map { now >= $0 + .days(1) } ?? false
-        if availability != known.availability || since != known.lockedSince || isLong {
+        let isLong = since.map { since in
+            now >= since + .days(1) && !known.notices.contains { $0.code == .lockedForLong && $0.time >= since }
+        }
+        if availability != known.availability || since != known.lockedSince || isLong == true {
             let name = name
             try await update { txn, state in
                 if availability == .available, state.availability != .available {
@@ -199,7 +201,7 @@ extension PeerSession {
                 }
                 state.availability = availability
                 state.lockedSince = since
-                if isLong { state.note(.lockedForLong, "health data is locked for more than a day", at: now) }
+                if isLong == true { state.note(.lockedForLong, "health data is locked for more than a day", at: now) }
             }
         }
     }

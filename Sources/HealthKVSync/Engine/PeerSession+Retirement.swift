@@ -6,27 +6,8 @@ extension PeerSession {
     /// which all that the peer wrote meanwhile was pulled. Answers what was pulled besides.
     func settleRetirement(after pulls: PullOutcome) async throws -> PullReport {
         var report = PullReport()
-        let (name, now, limit) = (name, now, options.retirementDays)
-        let peers = try store.read { try $0.peers() }
-        let others = peers.filter { $0.name != name && !$0.isRetired }
-        // Seen by a clock that was wrong: it counts from now on.
-        let unclear = others.filter { $0.lastSeen.isAhead(of: now) }
-        let silent = others.filter { now > $0.lastSeen + .days(limit) }
-        if !silent.isEmpty || !unclear.isEmpty {
-            try await store.write { txn in
-                for var other in unclear {
-                    other.lastSeen = now
-                    try txn.setPeer(other)
-                }
-                for var other in silent {
-                    other.isRetired = true
-                    try txn.setPeer(other)
-                    var state = try txn.state(of: other.name)
-                    state.note(.retired, "silent for more than \(limit) days", at: now)
-                    try txn.setState(state, of: other.name)
-                }
-            }
-        }
+        let (name, now) = (name, now)
+        let peers = try await retireSilent()
         guard let own = peers.first(where: { $0.name == name }) else { return report }
         if own.isRetired {
             guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return report }
@@ -39,13 +20,39 @@ extension PeerSession {
             if pulls.isContinuous, try await !welcomeBack(&report) { return report }
         }
         guard own.isRetired || own.lastSeen.hasPassed(.days(1), at: now) else { return report }
-        try await update { txn, _ in
+        try await update { txn, state in
+            state.silentSince = nil
             guard var known = try txn.peer(name) else { return }
             known.lastSeen = now
             known.isRetired = false
             try txn.setPeer(known)
         }
         return report
+    }
+
+    /// Retires the other peers that are silent. Returns all peers as they were before.
+    private func retireSilent() async throws -> [RegisteredPeer] {
+        let (name, now, limit) = (name, now, options.retirementDays)
+        let (peers, isNews) = try store.read { txn in
+            let peers = try txn.peers()
+            let isNews = try peers.contains { other in
+                var (judged, state) = (other, try txn.state(of: other.name))
+                let before = state
+                judged.judgeSilence(&state, days: limit, at: now)
+                return other.name != name && (judged != other || state != before)
+            }
+            return (peers, isNews)
+        }
+        guard isNews else { return peers }
+        try await store.write { txn in
+            for var other in try txn.peers() where other.name != name {
+                var state = try txn.state(of: other.name)
+                other.judgeSilence(&state, days: limit, at: now)
+                try txn.setPeer(other)
+                try txn.setState(state, of: other.name)
+            }
+        }
+        return peers
     }
 
     /// What the peer wrote meanwhile was pulled. Of what it holds beyond that, the store has forgotten that it was deleted: it goes. What
@@ -184,18 +191,32 @@ extension PeerSession {
     }
 }
 
-extension SampleReading where Self: ~Copyable {
-    /// Those of some samples of another store that were deleted here and forgotten: nothing is known of them, and they did not
-    /// leave without being deleted either.
-    func forgotten(among samples: [Sample]) throws -> [Sample] {
-        if samples.isEmpty { return [] }
-        let purged = try purgedSources()
-        let states = try peers().map { try state(of: $0.name) }
-        return try samples.filter { sample in
-            // Samples of a cache leave once others have them.
-            let isGivenAway = states.contains { $0[sample.type].isCache ?? false }
-            return try !isGivenAway && !purged.holds(sample) && isUnknown(sample)
+extension RegisteredPeer {
+    /// Retires the peer if it is silent for too long. The clock that says so may be wrong by years for a while, so two passes a day apart have to.
+    fileprivate mutating func judgeSilence(_ state: inout PeerState, days limit: Int, at now: Instant) {
+        if isRetired { return }
+        // Seen by a clock that was wrong: it counts from now on.
+        if lastSeen.isAhead(of: now) { lastSeen = now }
+        guard now > lastSeen + .days(limit) else {
+            state.silentSince = nil
+            return
         }
+        guard let since = state.silentSince, !since.isAhead(of: now) else {
+            state.silentSince = now
+            return
+        }
+        guard since.hasPassed(.days(1), at: now) else { return }
+        isRetired = true
+        state.silentSince = nil
+        state.note(.retired, "silent for more than \(limit) days", at: now)
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Those of some samples of another store that were deleted here and forgotten: nothing is known of them, and none of their type and
+    /// source ever left without being deleted, as those of a cache do.
+    func forgotten(among samples: [Sample]) throws -> [Sample] {
+        try samples.filter { try isUnknown($0) && !hasPurged($0.type, of: $0.source.identity) }
     }
 
     /// Up to where a peer has seen our feed; `nil` where it has not, or where that says nothing any more.
@@ -204,8 +225,8 @@ extension SampleReading where Self: ~Copyable {
         return seen.store == storeID && seen.epoch == epoch ? seen : nil
     }
 
-    /// Samples of a type that a peer was given and that did not change since, but for what it refused, and the start at which to
-    /// go on.
+    /// Samples of a type that a peer was given and that did not change since, but for what it refused, and what the app then gave up, and
+    /// the start at which to go on.
     fileprivate func given(
         to peer: String, _ seen: ChangeToken, _ type: SampleType, from: Instant, limit: Int
     ) throws -> (samples: [Sample], next: Instant?) {
@@ -219,7 +240,8 @@ extension SampleReading where Self: ~Copyable {
             }
             // What was imported may have left the peer without being deleted, as samples of a cache do.
             guard sample.origin == .authored, try !isChanged(id: sample.id, since: seen),
-                try pending(peer: peer, sample: sample.id) == nil
+                try pending(peer: peer, sample: sample.id) == nil,
+                try link(peer: peer, sample: sample.id)?.version != PeerLink.refused
             else { return true }
             samples.append(sample)
             return true

@@ -95,12 +95,16 @@ extension SyncEngine {
         }
     }
 
-    /// Gives an operation up. Answers false when it is no longer there.
+    /// Gives an operation up. Answers false when it is no longer there. What another store refused stays here, whatever that store forgets.
     @discardableResult
     public func discard(_ operationID: String) async throws -> Bool {
         try await store.write { txn in
             guard let operation = try txn.pending(id: operationID) else { return false }
             try txn.removePending(operation)
+            // What a peer that follows the feed has passed by without it was not given to it.
+            if operation.kind == .save, let peer = try txn.peer(operation.peer), peer.queue == nil {
+                try txn.setLink(.refused(operation.sample, by: peer.name))
+            }
             return true
         }
     }
@@ -242,7 +246,6 @@ extension PeerSession {
             if ids.isEmpty { return }
             let removed = ids
             try await update { txn, state in
-                try txn.notePurged(type, source)
                 for id in removed { if try txn.purge(id: id) { state.purged += 1 } }
             }
         }
@@ -259,21 +262,18 @@ extension SyncPlan {
         state.types.filter { item in
             guard !(traits.hasOneFeed && item.key == SampleType.every.identifier) else { return false }
             return plan(of: SampleType(item.key)) == nil
-                && (item.value.isMidway || item.value.failure != nil || item.value.isCache != nil)
+                && (item.value.isMidway || item.value.failure != nil)
         }.map(\.key)
     }
-
-    private func isCache(_ item: TypePlan) -> Bool? { item.pulls && item.retention == .cache ? true : nil }
 
     /// Whether what stands in the store is what the plan says.
     fileprivate func isSettled(
         _ state: PeerState, _ queue: QueueRule?, _ traits: PeerTraits, at now: Instant
     ) throws -> Bool {
-        queue == rule(traits) && state.sent == sent && forgotten(state, traits).isEmpty
+        queue == rule(traits) && state.sentTypes == sent && state.takenTypes == taken
+            && forgotten(state, traits).isEmpty
             && types.allSatisfy { type, item in
-                state[type].isCache == isCache(item)
-                    && (!item.pulls
-                        || state[type].planned == item.horizon && !state[type].isHorizonDoubtful(at: now))
+                !item.pulls || state[type].planned == item.horizon && !state[type].isHorizonDoubtful(at: now)
             }
     }
 
@@ -297,18 +297,18 @@ extension SyncPlan {
             try PeerSession.unpark(name, [.unauthorized], &txn)
         }
         // A peer that follows the feed has not seen what is sent to it only from now on.
-        if let before = state.sent, !before.isSuperset(of: sent), var known = try txn.peer(name), traits.keepsRecords {
+        if let before = state.sentTypes, !before.covers(sent), var known = try txn.peer(name), traits.keepsRecords {
             known.acknowledged = nil
             try txn.setPeer(known)
         }
-        state.sent = sent
+        state.sentTypes = sent
+        try readMoreOfOneFeed(name, traits, &state, &txn)
         for identifier in forgotten(state, traits) {
             let type = SampleType(identifier)
             state[type].isMidway = false
-            (state[type].failure, state[type].isCache) = (nil, nil)
+            state[type].failure = nil
         }
         for (type, item) in types {
-            state[type].isCache = isCache(item)
             let isDoubtful = state[type].isHorizonDoubtful(at: now)
             guard item.pulls, horizon != nil || isDoubtful || state[type].planned != item.horizon else { continue }
             let isPlanned = state[type].planned == item.horizon
@@ -323,6 +323,19 @@ extension SyncPlan {
             (state[type].windowsDone, state[type].isEarlierAdopted, state[type].isInOrder) = (nil, nil, nil)
             state[type].isAdopted = false
         }
+    }
+}
+
+extension SyncPlan {
+    /// The one feed of all types was read past those that the plan did not have: it is read from its beginning once the plan has more.
+    private func readMoreOfOneFeed(
+        _ name: String, _ traits: PeerTraits, _ state: inout PeerState, _ txn: inout WriteTransaction
+    ) throws {
+        let isRead = try txn.anchor(peer: name, type: .every, scope: state[.every].scope) != nil
+        if traits.hasOneFeed, isRead, state.takenTypes?.covers(taken) != true {
+            try PeerSession.forgetPlace(name, .every, &state, &txn)
+        }
+        state.takenTypes = taken
     }
 }
 

@@ -58,13 +58,6 @@ public struct SyncPlan: Sendable, Hashable {
         (types.values + [others].compactMap(\.self)).contains { $0.pushes && $0.triggers.contains(.onChange) }
     }
 
-    /// Identifiers of the types that are sent; the one of ``SampleType/every`` where types without a plan are.
-    var sent: Set<String> {
-        var sent = Set(types.filter { $0.value.pushes }.keys.map(\.identifier))
-        if others?.pushes ?? false { sent.insert(SampleType.every.identifier) }
-        return sent
-    }
-
     /// Types with a trigger.
     func types(with trigger: TypePlan.Triggers) -> Set<SampleType> {
         var found = Set(types.filter { $0.value.triggers.contains(trigger) }.keys)

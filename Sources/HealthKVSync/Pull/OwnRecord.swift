@@ -52,6 +52,17 @@ struct OwnRecord {
         (sample.version, clock) > (version, other ?? .unknown)
     }
 
+    /// The record with those parts of what is held that another program need not know of, where that wrote it.
+    func keepingUnknownParts(of held: Sample) -> OwnRecord {
+        guard !isStamped else { return self }
+        var record = self
+        record.sample.timeZone = sample.timeZone ?? held.timeZone
+        record.sample.group = sample.group ?? held.group
+        record.sample.device = sample.device ?? held.device
+        if sample.count == 1 { record.sample.count = held.count }
+        return record
+    }
+
     /// The record as an edit of what is held: another program made it, which knew the number before and not the version.
     func following(_ held: Sample) -> OwnRecord {
         var record = self

@@ -2,10 +2,16 @@ import HealthKV
 
 /// A deletion names one version of a sample: it removes the sample only if that version is the one we know (SEMANTICS C22).
 extension PageApplier {
-    mutating func applyDeletions(_ page: PullPage, in txn: inout WriteTransaction) throws {
+    ///
+    /// - Parameter over: what no replacement can follow.
+    mutating func applyDeletions(
+        _ page: PullPage, over: Set<SampleID> = [], in txn: inout WriteTransaction
+    ) throws {
         for deletion in page.deletions {
             try deleteLeaving(before: deletion, in: &txn)
-            if !page.isDrained, try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn) {
+            if !page.isDrained, !over.contains(deletion.peerID),
+                try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn)
+            {
                 // Its replacement, or what it was condensed into, may stand on a later page.
                 state.deferred.append(DeferredDeletion(deletion))
                 if state.deferred.count >= blockSize { try putAside(in: &txn) }
@@ -124,14 +130,11 @@ extension PageApplier {
                 if try txn.raise(known, to: version) { try noteUnseen(known.id, deletion, in: &txn) }
                 return
             }
-            // A number with the mark was this app's, in an earlier installation or on another device.
+            // A number with the mark may have been this app's, in an earlier installation or on another device. Other apps number as it
+            // does, so nothing is taken for this app's until it shows itself, here or at a store.
             if let number = deletion.version, PeerNumber.isOurs(number), named.isEmpty, let id = SampleID(text),
                 id.description == text, try txn.sample(id: id) == nil, try txn.deletedSample(id: id) == nil
             {
-                let forgotten = DeletedSample(
-                    id: id, type: feed, source: ownSource, syncIdentifier: text, version: 0,
-                    modified: .unknown)
-                try txn.raise(forgotten, to: version)
                 return try noteUnseen(id, deletion, in: &txn)
             }
         }

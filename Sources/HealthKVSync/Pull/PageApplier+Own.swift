@@ -40,13 +40,29 @@ extension PageApplier {
             if let deleted = try txn.deletedSample(syncIdentifier: text, type: record.sample.type, source: ownSource) {
                 return deleted
             }
+            if let deleted = try buriedUnseen(record, text, in: &txn) { return deleted }
         }
         return try txn.deletedSample(id: record.peerID)
     }
 
+    /// The peer told of a deletion before it shows a version that this covers: the deletion was this app's.
+    private func buriedUnseen(
+        _ record: OwnRecord, _ text: String, in txn: inout WriteTransaction
+    ) throws -> DeletedSample? {
+        guard let id = SampleID(text), let number = try txn.link(peer: peer, sample: id)?.deletedNumber,
+            record.number <= number
+        else { return nil }
+        let unseen = DeletedSample(
+            id: id, type: record.sample.type, source: ownSource, syncIdentifier: text, version: 0,
+            modified: record.sample.clock)
+        try txn.raise(unseen, to: PeerNumber.slot(of: number))
+        return try txn.deletedSample(id: id)
+    }
+
     /// The app's version of a sample and the peer's. The greater in the order of stores wins (SEMANTICS C1), whatever their numbers at the
     /// peer; where that is ours, it is sent again under a number above the peer's.
-    private mutating func meet(_ record: OwnRecord, _ held: Sample, in txn: inout WriteTransaction) throws {
+    private mutating func meet(_ shown: OwnRecord, _ held: Sample, in txn: inout WriteTransaction) throws {
+        let record = shown.keepingUnknownParts(of: held)
         let link = try txn.link(peer: peer, sample: held.id)
         let waiting = try txn.pending(peer: peer, sample: held.id)
         report.unchanged += 1
@@ -84,7 +100,8 @@ extension PageApplier {
         _ record: OwnRecord, _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
     ) throws {
         let brought = record.merging(over: held.modified)
-        let isNews = !stored(brought).isSameContent(as: stored(held))
+        let (shown, known) = (stored(brought), stored(held))
+        let isNews = !shown.isSameContent(as: known)
         if isNews, waiting != nil || brought.version == held.version {
             try audit(.editReplaced, held, in: &txn)
             report.conflicts += 1
@@ -98,8 +115,16 @@ extension PageApplier {
             let unit = held.quantity.unit
             let value = try? brought.quantity.value(in: unit)
             sample.quantity = value.map { Quantity($0, unit) } ?? brought.quantity
-            sample.metadata = brought.metadata
-            sample.isUserEntered = brought.isUserEntered
+            // What the peer does not keep is the same in both of these, and stays.
+            func take<Part: Equatable>(_ part: WritableKeyPath<Sample, Part>) {
+                if shown[keyPath: part] != known[keyPath: part] { sample[keyPath: part] = brought[keyPath: part] }
+            }
+            take(\.metadata)
+            take(\.isUserEntered)
+            take(\.timeZone)
+            take(\.group)
+            take(\.device)
+            take(\.count)
             sample.workout = brought.workout?.withTotals(of: held.workout) ?? held.workout
         }
         try txn.merge(sample)
@@ -180,6 +205,7 @@ extension Sample {
     /// Whether there is nothing of another to take over.
     func isSameContent(as other: Sample) -> Bool {
         isSameMeasurement(as: other) && metadata == other.metadata && isUserEntered == other.isUserEntered
+            && timeZone == other.timeZone && group == other.group && device == other.device && count == other.count
             && (workout == nil || workout?.withTotals(of: other.workout) == other.workout)
     }
 }

@@ -34,13 +34,47 @@ struct PageApplier: Sendable {
             if traits.keepsRecords {
                 try applyRecords(page, in: &txn)
             } else {
-                try applySamples(page.additions, isFed: true, in: &txn)
-                try applyDeletions(page, in: &txn)
+                let (additions, late, over) = try withoutLate(page, in: &txn)
+                try applySamples(additions, isFed: true, in: &txn)
+                try applyDeletions(page, over: over, in: &txn)
+                try applySamples(late, isFed: true, in: &txn)
             }
         }
         try buryUnseen(in: &txn)
         state.imported += report.imported
         note(isDrained: page.isDrained && state.blocks == nil)
+    }
+
+    /// The additions of a page, those of own versions that came late, and the names of what was deleted under them. Where the deletion of what was
+    /// sent last comes with a version of a lower number, that was saved after the deletion, by a call that was left behind: the user has deleted the
+    /// sample, and what came late goes, too.
+    private func withoutLate(
+        _ page: PullPage, in txn: inout WriteTransaction
+    ) throws -> (additions: [PulledSample], late: [PulledSample], over: Set<SampleID>) {
+        guard !page.deletions.isEmpty, page.additions.contains(where: \.isOwn) else { return (page.additions, [], []) }
+        let deleted = Set(page.deletions.map(\.peerID))
+        var (additions, late, over): ([PulledSample], [PulledSample], Set<SampleID>) = ([], [], [])
+        for addition in page.additions {
+            if addition.isOwn, let link = try sentLater(addition, in: &txn), deleted.contains(link.peerID) {
+                late.append(addition)
+                over.insert(link.peerID)
+            } else {
+                additions.append(addition)
+            }
+        }
+        return (additions, late, over)
+    }
+
+    /// The link of the sample that an own one is a version of, where the peer has held a version of a greater number.
+    private func sentLater(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> PeerLink? {
+        guard let text = addition.sample.syncIdentifier else { return nil }
+        let held = try txn.samples(syncIdentifier: text).first {
+            $0.type == addition.sample.type && $0.origin == .authored && $0.source.identity.isSameApp(as: ownSource)
+        }
+        guard let held, let link = try txn.link(peer: peer, sample: held.id), link.isHeldThere,
+            link.peerID != addition.peerID, addition.sample.version < link.version
+        else { return nil }
+        return link
     }
 
     /// Notes whether the feed was read to its end, and all that it said is applied.
@@ -220,6 +254,12 @@ extension PeerLink {
 
     /// Stands in place of a version where the peer deleted a sample that was never seen here. Another store may still bring it.
     static let deletedUnseen: Int64 = -3
+
+    /// Stands in place of a version where another store refused a sample and the app gave it up: that store was never given it.
+    static let refused: Int64 = -4
+    static func refused(_ sample: SampleID, by peer: String) -> PeerLink {
+        PeerLink(peer: peer, sample: sample, peerID: sample, version: refused)
+    }
 
     /// What says that the peer deleted a version of this app's that was never seen here: its number, below zero. Another store may still bring
     /// that version, or one before it.

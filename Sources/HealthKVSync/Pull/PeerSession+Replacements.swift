@@ -10,7 +10,11 @@ extension PeerSession {
         guard !peer.traits.keepsRecords, !page.deletions.isEmpty else { return page }
         var page = page
         for (type, names) in try named(page, type).sorted(by: { $0.key < $1.key }) {
-            for shown in try await living(names, of: type) {
+            for shown in try await living(Set(names.keys), of: type) {
+                // Saved by a call that was left behind, after what was sent later was deleted.
+                if shown.isOwn, let name = shown.sample.syncIdentifier, shown.sample.version < names[name] ?? 0 {
+                    continue
+                }
                 page.deletions.removeAll { $0.peerID == shown.peerID }
                 page.additions.append(shown)
             }
@@ -18,16 +22,20 @@ extension PeerSession {
         return page
     }
 
-    /// The sync identifiers of what lives here and a page deletes without telling of another version, by type.
-    private func named(_ page: PullPage, _ type: SampleType) throws -> [SampleType: Set<String>] {
+    /// The sync identifiers of what lives here and a page deletes without telling of another version, by type, each with the number of the deleted
+    /// version; 0 where it is not known.
+    private func named(_ page: PullPage, _ type: SampleType) throws -> [SampleType: [String: Int64]] {
         let shown = Set(page.additions.compactMap(\.sample.syncIdentifier))
         let (name, own) = (name, store.ownSource.identity)
         return try store.read { txn in
-            var names: [SampleType: Set<String>] = [:]
+            var names: [SampleType: [String: Int64]] = [:]
             for deletion in page.deletions {
                 guard let sample = try txn.live(deletion, of: name, feed: type, own: own) else { continue }
                 let text = sample.syncIdentifier ?? (sample.origin == .authored ? sample.id.description : nil)
-                if let text, !shown.contains(text) { names[sample.type, default: []].insert(text) }
+                guard let text, !shown.contains(text) else { continue }
+                let link = try txn.link(peer: name, sample: sample.id)
+                let number = link?.peerID == deletion.peerID && link?.isHeldThere == true ? link?.version : nil
+                names[sample.type, default: [:]][text] = number ?? 0
             }
             return names
         }

@@ -7,6 +7,8 @@ struct OutcomeRecorder: Sendable {
     let options: SyncOptions
     /// Whether the push was cancelled: what it did not carry out then was no attempt.
     let isCancelled: Bool
+    /// Whether the call was left behind: it may still carry out what it was asked for, at any time.
+    let isLeftBehind: Bool
     var report = PushReport()
 
     mutating func record(
@@ -48,9 +50,10 @@ struct OutcomeRecorder: Sendable {
             try keep(current, queued, in: &txn) { if !isCancelled { delay(&$0, reason) } }
         case .unknown(let reason):
             report.failed += 1
-            guard !isCancelled, var operation = current else { return }
-            delay(&operation, reason)
-            try txn.updatePending(operation)
+            guard var operation = current else { return }
+            if isLeftBehind { try raise(&operation, in: &txn) }
+            if !isCancelled { delay(&operation, reason) }
+            if operation != current { try txn.updatePending(operation) }
         }
     }
 
@@ -67,6 +70,15 @@ struct OutcomeRecorder: Sendable {
             PeerLink(
                 peer: peer, sample: queued.sample, peerID: peerID ?? known?.peerID ?? queued.sample,
                 version: sent.version, isProvisional: true))
+    }
+
+    /// Sends a sample under a greater number the next time. Should the call that was left behind save it after all, after the user has deleted
+    /// what was sent since, the lower number tells that it is no new version.
+    private func raise(_ operation: inout PendingOperation, in txn: inout WriteTransaction) throws {
+        guard operation.kind == .save, try txn.peer(peer)?.queue != nil,
+            let sample = try txn.sample(id: operation.sample)
+        else { return }
+        operation.version = PeerNumber.next(version: sample.version, sample.clock, above: operation.version)
     }
 
     /// What did not happen was not sent either.

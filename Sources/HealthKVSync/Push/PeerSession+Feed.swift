@@ -145,6 +145,12 @@ extension PeerSession {
                     if let waiting = try txn.pending(peer: name, sample: id) { try txn.removePending(waiting) }
                 }
             }
+            if try txn.hasLinks(of: name) {
+                for id in settled {
+                    let link = try txn.link(peer: name, sample: id)
+                    if let link, link.version == PeerLink.refused { try txn.removeLink(link) }
+                }
+            }
             if let seen { try txn.acknowledge(peer: name, seen) }
             if seen != nil || removal != nil { state.removal = removal }
         }

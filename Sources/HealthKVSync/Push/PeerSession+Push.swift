@@ -6,10 +6,22 @@ extension PeerSession {
     func push(_ request: PassRequest, _ seen: FeedsSeen) async throws -> (pushed: PushReport, pulled: PullReport) {
         var (report, unread) = try await pushQueue(request, seen)
         guard !unread.isEmpty, !seen.isBlind else { return (report, PullReport()) }
-        let pulls = try await pullAll(feeds.filter { $0 == .every || unread.contains($0) }.sorted())
+        let feeds = try dueFeeds(unread)
+        guard !feeds.isEmpty else { return (report, PullReport()) }
+        let pulls = try await pullAll(feeds)
         let now = FeedsSeen(isBlind: pulls.isLocked, read: seen.read.union(pulls.read))
         report += try await pushQueue(request, now).report
         return (report, pulls.report)
+    }
+
+    /// The feeds of some types, without those that could not be read a while ago: they are tried again in their own time, and each commit would try
+    /// them.
+    private func dueFeeds(_ types: Set<SampleType>) throws -> [SampleType] {
+        let (known, now, longest) = (try state(), now, options.longestDelay)
+        return feeds.filter { type in
+            guard type == .every || types.contains(type) else { return false }
+            return known[type].failure?.nextTry.map { $0.isDue(at: now, longest: longest) } ?? true
+        }.sorted()
     }
 
     private func pushQueue(
@@ -155,7 +167,9 @@ extension PeerSession {
         let answer = await peer.push(items.map(\.sent))
         try options.atStep(.pushSent)
         let isCancelled = Task.isCancelled || peer.isInterrupted
-        let recorder = OutcomeRecorder(peer: name, now: now, options: options, isCancelled: isCancelled)
+        let recorder = OutcomeRecorder(
+            peer: name, now: now, options: options, isCancelled: isCancelled,
+            isLeftBehind: answer.problem?.code == .transient)
         report += try await update { txn, state in
             var recorder = recorder
             for (item, outcome) in zip(items, answer.outcomes) {

@@ -176,10 +176,9 @@ extension PushBatch.Conditions {
         return isUrgent || operation.nextTry.isDue(at: now, longest: longestDelay)
     }
 
-    /// Whether all is known that the peer tells of a type. Of what is only sent it tells nothing, and records say themselves which is newer.
-    fileprivate func hasRead(_ type: SampleType) -> Bool {
-        keepsRecords || !seen.isBlind && (seen.read.holds(type) || plan.plan(of: type)?.pulls != true)
-    }
+    /// Whether all is known that the peer tells of a type; of what is only sent it tells what this app has written. Records say themselves which is
+    /// newer.
+    fileprivate func hasRead(_ type: SampleType) -> Bool { keepsRecords || !seen.isBlind && seen.read.holds(type) }
 
     fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }
 

@@ -3,7 +3,8 @@ import HealthKV
 // A peer that hides what may not be read, and forgets deletions in time, is compared by enumeration: with each rescan of a type, and once more
 // later when something was missing (SEMANTICS C26).
 extension PeerSession {
-    /// Of more own samples than this one comparison is not enough, and none where the peer shows less that is known than it lacks.
+    /// Of more own samples than this one comparison is not enough, and none where the peer shows less that is known than it lacks. Nor is one
+    /// enough where it shows nothing that is known.
     private static let vanishedAtMost = 8
 
     /// Deletions of one commit.
@@ -221,9 +222,13 @@ extension PeerSession {
     ) async throws -> (gone: Int, missing: Set<OwnMissing>) {
         guard var missing = check.ownMissing, !missing.isEmpty else { return (0, []) }
         let (name, now) = (name, now)
+        // Without leave to write the app may not be shown its own either.
+        if let writing = try state()[type].authorization?.writing, writing != .granted { return (0, []) }
         var open: Set<OwnMissing> = []
-        if missing.count > PeerSession.vanishedAtMost {
-            if missing.count > check.known ?? 0 {
+        let (isMany, known) = (missing.count > PeerSession.vanishedAtMost, check.known ?? 0)
+        // Where nothing is shown that is known, few may be all there were.
+        if isMany || known == 0 {
+            if isMany, missing.count > known {
                 // That is another database, or one that is being filled, rather than so many deletions.
                 try await update { txn, state in try PeerSession.beginDoubt(name, &state, at: now, &txn) }
                 return (0, [])

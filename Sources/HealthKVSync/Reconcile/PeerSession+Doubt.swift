@@ -38,8 +38,8 @@ extension PeerSession {
         }
     }
 
-    /// Once all is adopted: a peer that showed nothing by a name that was known is another database. Its links say nothing, and what was
-    /// written here is sent to it. Of the same database, what it does not show is left to comparisons.
+    /// Once all is adopted: a peer that showed nothing by a name that was known is another database. Links that it did not confirm say
+    /// nothing, and what was written here is sent to it. Of the same database, what it does not show is left to comparisons.
     func settleDoubt() async throws {
         let (name, known, plan) = (name, try state(), plan)
         guard known.isDoubted == true else { return }
@@ -49,7 +49,9 @@ extension PeerSession {
         try await update { txn, state in
             state.isDoubted = nil
             if isSame { return }
-            for link in try txn.links(of: name) where link.isHeldThere { try txn.removeLink(link) }
+            for link in try txn.links(of: name) where link.isProvisional && link.isHeldThere {
+                try txn.removeLink(link)
+            }
             for key in state.types.keys { state.types[key]!.isExported = false }
         }
     }

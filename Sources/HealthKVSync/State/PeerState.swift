@@ -29,8 +29,10 @@ struct PeerState: Codable, Sendable, Equatable {
     var nextTry: Instant?
     /// When the hourly types were last asked for.
     var lastHourly: Instant?
-    /// Identifiers of the types that are sent to the peer, so that others know what it takes; `nil` when it was never said.
-    var sent: Set<String>?
+    /// The types that are sent to the peer, so that others know what it takes; `nil` when it was never said.
+    var sentTypes: TypeSelection?
+    /// The types that are taken from the peer's feeds; `nil` when it was never said.
+    var takenTypes: TypeSelection?
     /// How many samples a purge that is not finished has removed.
     var purged = 0
     /// How much of a mass deletion a peer that follows the feed was sent, while that is not all.
@@ -44,6 +46,8 @@ struct PeerState: Codable, Sendable, Equatable {
     var greeting: PeerGreeting?
     /// The last place of our feed that a peer that keeps records has taken with what it was given.
     var told: ChangeToken?
+    /// When another peer's pass first found that this one is silent for too long; `nil` while it is not.
+    var silentSince: Instant?
 
     subscript(_ type: SampleType) -> TypeState {
         get { types[type.identifier] ?? TypeState() }
@@ -51,10 +55,7 @@ struct PeerState: Codable, Sendable, Equatable {
     }
 
     /// Whether a type is sent to the peer.
-    func sends(_ type: SampleType) -> Bool {
-        guard let sent else { return false }
-        return sent.contains(type.identifier) || sent.contains(SampleType.every.identifier)
-    }
+    func sends(_ type: SampleType) -> Bool { sentTypes?.contains(type) ?? false }
 
     mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant, message: String? = nil) {
         notices.removeAll { $0.code == code && $0.detail == detail }
@@ -108,8 +109,6 @@ struct TypeState: Codable, Sendable, Equatable {
     var isEarlierAdopted: Bool?
     /// When the last page came of a feed that was not read to its end.
     var midwaySince: Instant?
-    /// Whether samples are kept only until others have them.
-    var isCache: Bool?
     /// When what is held of others is to be compared with what the peer shows; `nil` while nothing asks for it.
     var checkDue: Instant?
     /// How many comparisons in a row showed no sample of others, while we hold some.
@@ -163,20 +162,10 @@ struct Lease: Codable, Sendable, Equatable {
     var mark: EngineMark?
 }
 
-/// Whose imports were removed without a trace, by identifier of the type: nobody can tell later that they were not deleted.
-struct PurgedSources: Codable, Sendable, Equatable {
-    var types: [String: Set<SourceIdentity>] = [:]
-
-    func holds(_ sample: Sample) -> Bool {
-        sample.origin == .imported && types[sample.type.identifier]?.contains(sample.source.identity) ?? false
-    }
-}
-
 /// Notes of the engine in a store.
 enum EngineNotes {
     static func state(_ peer: String) -> String { "peer:\(peer)" }
     static func lease(_ peer: String) -> String { "lease:\(peer)" }
-    static let purged = "purged"
     static func memory(_ peer: String) -> String { "memory:\(peer)" }
 
     static func encode(_ value: some Encodable) throws -> [UInt8] {
@@ -218,11 +207,6 @@ extension SampleReading where Self: ~Copyable {
         return try ReadStates.state(bytes) ?? PeerState()
     }
 
-    /// Sources whose samples left the store without being deleted, when the peer that brought them was disconnected.
-    func purgedSources() throws -> PurgedSources {
-        try EngineNotes.decode(syncNote(EngineNotes.purged), as: PurgedSources.self) ?? PurgedSources()
-    }
-
     func lease(of peer: String) throws -> Lease? {
         try EngineNotes.decode(syncNote(EngineNotes.lease(peer)), as: Lease.self)
     }
@@ -234,12 +218,6 @@ extension WriteTransaction {
         // What is as it was costs no commit.
         if let bytes = try syncNote(name), try ReadStates.state(bytes) == state { return }
         try setSyncNote(name, try EngineNotes.encode(state))
-    }
-
-    mutating func notePurged(_ type: SampleType, _ source: SourceIdentity) throws {
-        var purged = try purgedSources()
-        guard purged.types[type.identifier, default: []].insert(source).inserted else { return }
-        try setSyncNote(EngineNotes.purged, try EngineNotes.encode(purged))
     }
 
     mutating func setLease(_ lease: Lease?, of peer: String) throws {

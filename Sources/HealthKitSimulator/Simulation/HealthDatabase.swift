@@ -43,6 +43,7 @@ struct HealthDatabase: Sendable {
                 }
                 insert(&record)
                 takePlace(of: older.uuid, by: record.uuid)
+                leaveMembers(of: older.uuid, to: record)
                 changed.formUnion(remove(older.uuid, isReplaced: true))
             } else {
                 insert(&record)
@@ -81,6 +82,12 @@ struct HealthDatabase: Sendable {
         guard let owner = owners.removeValue(forKey: older), let record = record(owner) else { return }
         owners[newer] = owner
         setMembers(of: owner, (record.content.members ?? []).map { $0 == older ? newer : $0 })
+    }
+
+    /// A member that took the place of one of the older object's, and belongs to the newer one, does not go with the older.
+    private mutating func leaveMembers(of older: UUID, to newer: HealthRecord) {
+        guard let kept = newer.content.members, let members = record(older)?.content.members else { return }
+        setMembers(of: older, members.filter { !kept.contains($0) })
     }
 
     func record(_ uuid: UUID) -> HealthRecord? { table(of: uuid).flatMap { tables[$0]?.record(uuid) } }

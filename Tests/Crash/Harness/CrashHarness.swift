@@ -17,12 +17,12 @@ enum CrashHarness {
                CrashHarness power --scratch FOLDER --count N --seed N [--unsynced]
                CrashHarness faults --scratch FOLDER --seed N [--transactions N] [--step N] [--lie]
                CrashHarness processes --scratch FOLDER --seconds N --seed N [--lie]
+               CrashHarness openings --scratch FOLDER --count N --seed N [--lie | --together]
         """
 
     private static let flags: Set<String> = [
-        "deaf",
-        "mass", "lie", "import", "check", "keep-going", "unwalked", "forged", "unsynced",
-        "replaces",
+        "deaf", "mass", "lie", "import", "check", "keep-going", "unwalked", "forged", "unsynced", "replaces",
+        "together",
     ]
 
     static func main() {
@@ -43,6 +43,8 @@ enum CrashHarness {
             case "faults": try Faults.run(arguments)
             case "processes": try Processes.run(arguments)
             case "process": try Processes.work(arguments)
+            case "openings": try Openings.run(arguments)
+            case "opening": try Openings.work(arguments)
             case "images" where arguments.has("shard"): try ImageRun(arguments).judgeAll()
             case "images": try ImageTally.run(arguments, Array(words.dropFirst()))
             default: throw Arguments.Misuse(description: usage)

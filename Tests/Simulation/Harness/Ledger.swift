@@ -11,8 +11,9 @@ struct Ledger {
         let kind: Kind
         /// The save that it was done to.
         let parent: Int?
-        /// The version that a deletion deleted: a tombstone below that is of another one.
+        /// The version that a deletion deleted, and when it did where it was made in a store: a tombstone below that is of another one.
         var version: Int64 = 0
+        var clock = ChangeClock.unknown
         /// Whether it may have been lost with a store that was removed or put back.
         var mayBeLost = false
     }
@@ -74,22 +75,30 @@ struct Ledger {
         entries[id]!.acts.append(Act(kind: .save(value), parent: act))
     }
 
-    mutating func delete(_ id: SampleID, value: Int, version: Int64) {
+    mutating func delete(_ id: SampleID, value: Int, version: Int64, _ clock: ChangeClock = .unknown) {
         guard let parent = entries[id]?.act(of: value) else { return }
-        entries[id]!.acts.append(Act(kind: .delete, parent: parent, version: version))
+        entries[id]!.acts.append(Act(kind: .delete, parent: parent, version: version, clock: clock))
+    }
+
+    mutating func delete(_ id: SampleID, value: Int, by deletion: DeletedSample?) {
+        delete(id, value: value, version: deletion?.version ?? 0, deletion?.modified ?? .unknown)
     }
 
     mutating func markUnknowable(_ id: SampleID) { entries[id]?.isUnknowable = true }
 
     /// A store is gone, with all that is held nowhere else; of what was deleted, the version that the other stores know is.
-    mutating func lose(held: [SampleID: Set<Int>], deleted: [SampleID: Int64]) {
+    mutating func lose(held: [SampleID: Set<Int>], deleted: [SampleID: DeletedSample]) {
         for id in ids {
             let entry = entries[id]!
             var safe: Set<Int> = []
             for value in held[id] ?? [] { if let act = entry.act(of: value) { safe.formUnion(entry.line(of: act)) } }
             for index in entry.acts.indices where !safe.contains(index) {
                 let act = entry.acts[index]
-                if act.kind == .delete, let version = deleted[id], version >= act.version { continue }
+                if act.kind == .delete, let known = deleted[id],
+                    (known.version, known.modified) >= (act.version, act.clock)
+                {
+                    continue
+                }
                 entries[id]!.acts[index].mayBeLost = true
             }
         }

@@ -109,8 +109,8 @@ extension World {
         }
         guard let before = deleted else { return }
         note("store\(site.number) deletes \(id) \(before)")
-        let version = try site.store.read { try $0.deletedSample(id: id)?.version } ?? 0
-        ledger.delete(id, value: before, version: version)
+        let deletion = try site.store.read { try $0.deletedSample(id: id) }
+        ledger.delete(id, value: before, by: deletion)
         forgetUnseen(id)
         count("delete")
     }
@@ -242,7 +242,7 @@ extension World {
         needsComparing = true
         unseen[site.number] = nil
         var held = values.mapValues { Set([$0]) }
-        var deleted: [SampleID: Int64] = [:]
+        var deleted: [SampleID: DeletedSample] = [:]
         for other in sites {
             for (type, sample) in other.healthValues() {
                 if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
@@ -255,7 +255,10 @@ extension World {
             try other.store.read { txn in
                 for id in ids {
                     guard let known = try txn.deletedSample(id: id) else { continue }
-                    deleted[id] = max(deleted[id] ?? 0, known.version)
+                    if let other = deleted[id], (other.version, other.modified) >= (known.version, known.modified) {
+                        continue
+                    }
+                    deleted[id] = known
                 }
             }
         }

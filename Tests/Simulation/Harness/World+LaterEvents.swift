@@ -66,7 +66,7 @@ extension World {
         let before: Int
         /// `nil` for a deletion.
         let value: Int?
-        var version: Int64 = 0
+        var deletion: DeletedSample?
     }
 
     /// A meal is saved again with other amounts, and perhaps without one of its nutrients.
@@ -93,7 +93,7 @@ extension World {
             }
             try txn.save(group: group, wanted)
             for index in changes.indices where changes[index].value == nil {
-                changes[index].version = try txn.deletedSample(id: changes[index].id)?.version ?? 0
+                changes[index].deletion = try txn.deletedSample(id: changes[index].id)
             }
             return changes
         }
@@ -109,7 +109,7 @@ extension World {
             return try held.map { sample in
                 Change(
                     id: sample.id, before: sample.ledgerValue, value: nil,
-                    version: try txn.deletedSample(id: sample.id)?.version ?? 0)
+                    deletion: try txn.deletedSample(id: sample.id))
             }
         }
         keep(changes, "store\(site.number) deletes \(group)")
@@ -127,7 +127,7 @@ extension World {
             if let value = change.value {
                 ledger.save(change.id, value, new: ledger.entries[change.id]!, upon: change.before)
             } else {
-                ledger.delete(change.id, value: change.before, version: change.version)
+                ledger.delete(change.id, value: change.before, by: change.deletion)
                 forgetUnseen(change.id)
             }
         }

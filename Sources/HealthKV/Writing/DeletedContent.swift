@@ -1,0 +1,171 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// What a sample was that was deleted here one by one, so that the deletion can be undone: a row of `upkeep`, written in the transaction of the
+/// deletion. It is a chunk of one row, whose two values stand in the record.
+///
+/// It goes when the sample lives again, after thirty days, and with a compaction in place, behind which nothing of deleted samples is in
+/// the file.
+struct DeletedContent {
+    static let upkeepKind: UInt8 = 5
+    /// One transaction keeps no more than this: who deletes more at once has a copy, or wants them gone.
+    static let mostAtOnce = 1_000
+    /// After so many days a deletion cannot be undone any more.
+    static let keptDays: Int64 = 30
+
+    /// When it was deleted.
+    let time: Int64
+    let lane: Lane
+    let hot: [UInt8]
+    let details: [UInt8]
+
+    static func key(_ id: SampleID) -> [UInt8] {
+        var writer = ByteWriter(reserving: 17)
+        writer.append(upkeepKind)
+        writer.appendBigEndian(id.high)
+        writer.appendBigEndian(id.low)
+        return writer.bytes
+    }
+
+    init(_ row: StoredRow, _ lane: Lane, _ encoder: ChunkEncoder, commit: UInt64, time: Int64) {
+        let key = ChunkKey(lane: lane, lower: .least)
+        self.time = time
+        self.lane = lane
+        hot = encoder.encodeHot(encoder.plan([row]), key: key, upper: .greatest, commit: commit)
+        details = encoder.encodeDetails([row], key: key, upper: .greatest, commit: commit)
+    }
+
+    init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
+        var record = try RecordReader(span, table: .upkeep, key: key)
+        time = try record.read(Int64.self)
+        let type = try record.read(UInt32.self)
+        guard let duration = DurationClass(rawValue: try record.read(UInt8.self)) else {
+            throw FormatError(.unknown, "duration class")
+        }
+        lane = Lane(type: type, duration: duration)
+        hot = try record.readBytes()
+        details = try record.readBytes()
+    }
+
+    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(time)
+        record.append(lane.type)
+        record.append(lane.duration.rawValue)
+        record.append(hot)
+        record.append(details)
+        return record.value(table: .upkeep, key: key, commit: commit)
+    }
+}
+
+extension Snapshot {
+    /// What a deleted sample was; `nil` where that is not kept.
+    func deletedContent(_ id: SampleID) throws -> Sample? {
+        let key = DeletedContent.key(id)
+        guard let span = try view.get(tables[.upkeep], key) else { return nil }
+        let content = try DeletedContent(span, key: key)
+        guard let row = try row(of: content), row.id == id else { return nil }
+        return try sample(row, content.lane.type)
+    }
+
+    private func row(of content: DeletedContent) throws -> StoredRow? {
+        let key = ChunkKey(lane: content.lane, lower: .least).bytes
+        let hot = try HotChunk(content.hot.rawBytes, key: key.rawBytes)
+        guard hot.rows == 1 else { return nil }
+        try loadNames(of: hot)
+        let decoder = try ChunkDecoder(hot: hot, details: try DetailsChunk(content.details.rawBytes, key: key.rawBytes))
+        return try decoder.rows(context).first
+    }
+
+    fileprivate func keepsDeletedContents() throws -> Bool {
+        var cursor = try view.cursor(tables[.upkeep])
+        return try cursor.seek([DeletedContent.upkeepKind]) && cursor.key.copied().first == DeletedContent.upkeepKind
+    }
+
+    /// Some keys of kept contents, behind one, of those deleted before a time.
+    fileprivate func deletedContents(behind key: [UInt8], before time: Int64, count: Int) throws -> (
+        old: [[UInt8]], next: [UInt8]?
+    ) {
+        var (old, seen): ([[UInt8]], Int) = ([], 0)
+        var cursor = try view.cursor(tables[.upkeep])
+        var found = try cursor.seek(key)
+        while found, cursor.key.copied().first == DeletedContent.upkeepKind {
+            let key = cursor.key.copied()
+            guard seen < count else { return (old, key) }
+            seen += 1
+            // One that is damaged tells no time, and is of no use.
+            let content = try? DeletedContent(cursor.value, key: key)
+            if content.map({ $0.time < time }) ?? true { old.append(key) }
+            found = try cursor.next()
+        }
+        return (old, nil)
+    }
+}
+
+extension WriteTransaction {
+    /// Undoes a deletion that was made here: the sample lives again as it was, with the version above the deleted one, so that all peers take it
+    /// back. Returns it; `nil` when it lives, or when what it was is not kept.
+    ///
+    /// It is kept for thirty days of samples that were deleted one by one or by group, up to a thousand in one transaction, and not beyond
+    /// ``SampleStore/compactInPlace()``. An imported sample that was deleted or hidden here is shown again as it was imported.
+    ///
+    /// ```swift
+    /// let id = SampleID()
+    /// try store.write { try $0.delete(id: id) }
+    /// // The person has changed his mind.
+    /// let back = try store.write { try $0.undelete(id: id) }
+    /// ```
+    @discardableResult
+    public mutating func undelete(id: SampleID) throws -> Sample? {
+        guard let tombstone = try snapshot.tombstone(id), var sample = try snapshot.deletedContent(id) else {
+            return nil
+        }
+        return try whole { transaction in
+            if sample.origin == .imported {
+                guard try transaction.unhide(id: id) else { return nil }
+                _ = try transaction.store(sample, rule: .merge)
+            } else {
+                sample.version = Sample.version(after: tombstone.version)
+                guard try transaction.store(sample, rule: .local) != .vetoed else { return nil }
+            }
+            return try transaction.sample(id: id)
+        }
+    }
+
+    /// Keeps what a row was that is deleted here.
+    mutating func keepContent(of found: FoundRow) throws {
+        // Where there is no room, deleting makes some.
+        guard state.contentsKept < DeletedContent.mostAtOnce, state.refusal == nil else { return }
+        state.contentsKept += 1
+        let time = environment.now().nanoseconds
+        let content = DeletedContent(found.row, found.lane, environment.encoder, commit: commit, time: time)
+        let key = DeletedContent.key(found.row.id)
+        try put(.upkeep, key, content.value(key: key, commit: commit))
+    }
+
+    /// Forgets what a deleted sample was.
+    mutating func forgetContent(of id: SampleID) throws {
+        let key = DeletedContent.key(id)
+        if try snapshot.view.contains(context.tables[.upkeep], key) { try remove(.upkeep, key) }
+    }
+
+    /// Looks at some contents of deleted samples, and forgets those from before a time. Returns where to go on; `nil` at the end.
+    mutating func forgetContents(behind key: [UInt8]? = nil, before time: Int64, count: Int) throws -> [UInt8]? {
+        let (old, next) = try snapshot.deletedContents(
+            behind: key ?? [DeletedContent.upkeepKind], before: time, count: count)
+        for key in old { try remove(.upkeep, key) }
+        return next
+    }
+}
+
+extension StoreCore {
+    /// Forgets what all deleted samples were. Runs on the writing thread.
+    func forgetDeletedContents() throws {
+        guard try read({ try $0.snapshot.keepsDeletedContents() }) else { return }
+        var next: [UInt8]?
+        repeat {
+            try transact { next = try $0.forgetContents(behind: next, before: .max, count: 2_000) }
+        } while next != nil
+    }
+}

@@ -1,0 +1,34 @@
+import HealthKV
+
+/// Some types, by their identifiers: those that are named, or all but those.
+struct TypeSelection: Codable, Sendable, Equatable {
+    var named: Set<String>
+    /// Whether all types but the named ones are meant.
+    var isOfOthers = false
+
+    func contains(_ type: SampleType) -> Bool { named.contains(type.identifier) != isOfOthers }
+
+    /// Whether it has all types of another selection.
+    func covers(_ other: TypeSelection) -> Bool {
+        switch (isOfOthers, other.isOfOthers) {
+        case (false, false): named.isSuperset(of: other.named)
+        case (false, true): false
+        case (true, false): named.isDisjoint(with: other.named)
+        case (true, true): named.isSubset(of: other.named)
+        }
+    }
+}
+
+extension SyncPlan {
+    /// The types that are sent, those without a plan of their own among them.
+    var sent: TypeSelection { selection(\.pushes) }
+
+    /// The types that are taken from the peer's feeds, those without a plan of their own among them.
+    var taken: TypeSelection { selection(\.pulls) }
+
+    private func selection(_ isMeant: (TypePlan) -> Bool) -> TypeSelection {
+        let isOfOthers = others.map(isMeant) ?? false
+        let named = types.filter { isMeant($0.value) != isOfOthers }.keys.map(\.identifier)
+        return TypeSelection(named: Set(named), isOfOthers: isOfOthers)
+    }
+}

@@ -1,0 +1,117 @@
+import SyncSupport
+import Testing
+
+@testable import HealthKVSync
+
+@Suite("Deletions of samples that were never seen here")
+struct UnseenDeletionTests {
+    @Test("C22: a foreign sample that Health deleted before this store saw it stays away when another store brings it")
+    func deletedUnseen() async throws {
+        let bench = try Bench()
+        let hub = try Bench.makeStore(bench.clock, app: "hub")
+        let there = bench.health.save(bench.scale(80, hour: 1))
+        var sample = try #require(bench.health.live.first?.sample)
+        sample.origin = .imported
+        let known = sample
+        _ = try await hub.write { try $0.merge(known) }
+        bench.clock.advance(seconds: 1)
+        // The app was installed again; Health still tells of the deletion.
+        bench.health.delete(there)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let both = Bench.makeEngine(
+            bench.store, [SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything)], bench.clock)
+        try await both.enable("hub")
+        for _ in 0..<2 { try await both.sync() }
+        #expect(try bench.weights.isEmpty)
+        #expect(try hub.read { try $0.sample(id: there) } == nil)
+        try hub.close()
+        try bench.finish()
+    }
+
+    @Test(
+        "C22: an own sample that Health deleted before this store saw it stays away, though another clock is years ahead"
+    )
+    func ownDeletedUnseen() async throws {
+        let (clock, ahead, health) = (ManualClock(), ManualClock(), MemoryHealth())
+        ahead.advance(seconds: 5 * 365 * 86_400)
+        let hub = try Bench.makeStore(ahead)
+        let id = SampleID()
+        try await hub.write { _ = try $0.save(Sample(.bodyMass, 72, .kilogram, at: clock.now, id: id)) }
+        func phone() throws -> Bench { try Bench(.weightTracker, health: health, clock: clock) }
+        func both(_ bench: Bench) -> SyncEngine {
+            Bench.makeEngine(
+                bench.store,
+                [
+                    SyncPeer(MemoryHealthPeer(health), plan: .weightTracker),
+                    SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything),
+                ], clock)
+        }
+        let first = try phone()
+        let engine = both(first)
+        for name in [first.peer, "hub"] { try await engine.enable(name) }
+        for _ in 0..<2 { try await engine.sync() }
+        #expect(first.held == [72])
+        try first.finish()
+        // The app is installed anew; meanwhile the user deletes the sample in Health.
+        let second = try phone()
+        health.delete(try #require(health.live.first?.sample.id))
+        try await second.engine.enable(second.peer)
+        try await second.sync()
+        let again = both(second)
+        try await again.enable("hub")
+        for _ in 0..<2 { try await again.sync() }
+        #expect(try second.weights.isEmpty && second.held.isEmpty)
+        #expect(try hub.read { try $0.sample(id: id) } == nil)
+        // A version that was made since lives.
+        var next = Sample(.bodyMass, 73, .kilogram, at: clock.now, id: id)
+        next.version = 2
+        let edited = next
+        try await hub.write { _ = try $0.save(edited) }
+        for _ in 0..<2 { try await again.sync() }
+        #expect(try second.weights == [73] && second.held == [73])
+        try hub.close()
+        try second.finish()
+    }
+
+    @Test(
+        "C22: deletions of samples that nothing is known of leave no tombstones of our own source, though another app numbers as this one does",
+        arguments: [true, false])
+    func unknownDeletions(areMarked: Bool) async throws {
+        let bench = try Bench()
+        for hour in 0..<50 {
+            let clock = ChangeClock(time: bench.time(hour), replica: 9)
+            let number = areMarked ? PeerNumber.next(version: 1, clock, above: 0) : 1
+            let id = bench.health.save(bench.scale(60, hour: hour, sync: SampleID().description, version: number))
+            bench.health.delete(id)
+        }
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(try bench.store.read { try $0.deletions() }.deletions.isEmpty)
+        try bench.finish()
+    }
+
+    @Test(
+        "C22: an own sample that was deleted before this store saw it goes where Health shows it again, whatever clock it was written by",
+        arguments: [0, 5 * 365])
+    func ownDeletedUnseenShownAgain(daysAhead: Int) async throws {
+        let (clock, ahead, health) = (ManualClock(), ManualClock(), MemoryHealth())
+        ahead.advance(seconds: daysAhead * 86_400)
+        let first = try Bench(.weightTracker, health: health, clock: ahead)
+        try await first.engine.enable(first.peer)
+        _ = try first.save(72)
+        try await first.sync()
+        let entry = try #require(health.live.first)
+        try first.finish()
+        // The app is installed anew; a cloud delivers the deletion first, and then once more what was deleted.
+        let second = try Bench(.weightTracker, health: health, clock: clock)
+        health.delete(entry.sample.id)
+        try await second.engine.enable(second.peer)
+        try await second.sync()
+        #expect(try second.store.read { try $0.deletions() }.deletions.isEmpty)
+        health.bringBack(entry)
+        for _ in 0..<2 { try await second.sync() }
+        #expect(try second.weights.isEmpty && second.held.isEmpty)
+        try second.finish()
+    }
+}

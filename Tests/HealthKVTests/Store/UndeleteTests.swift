@@ -1,0 +1,139 @@
+import HealthKV
+import TestSupport
+import Testing
+
+@testable import HealthKV
+
+@Suite("Deletions are undone, and saves that store nothing can be made to say so")
+struct UndeleteTests {
+    private let clock = TestClock()
+    private let store: SampleStore
+
+    init() throws {
+        var options = SampleStore.Options.small(mapSize: 64 << 20)
+        options.clock = { [clock] in clock.now }
+        store = try .temporary(options: options)
+    }
+
+    private func entry(_ value: Double = 72) -> Sample {
+        // Two at one time would shadow each other.
+        var sample = Sample(.bodyMass, value, .kilogram, at: .day(Int(value)), group: "scales")
+        sample.metadata["note"] = .string("before breakfast")
+        sample.local = ["mood": .string("fine")]
+        sample.timeZone = "Europe/Berlin"
+        return sample
+    }
+
+    private func bring(_ sample: Sample) throws {
+        var batch = SampleBatch()
+        batch.append(sample)
+        let whole = batch
+        _ = try store.write { try $0.importBatch(whole) }
+    }
+
+    @Test("An undeleted sample is as it was, one version above the deletion, and the feed tells of it")
+    func wholeSample() throws {
+        let saved = entry()
+        try store.write { _ = try $0.save(saved) }
+        let held = try #require(try store.read { try $0.sample(id: saved.id) })
+        try store.write { _ = try $0.delete(id: saved.id) }
+        let token = try store.read { $0.currentToken }
+        let deleted = try #require(try store.read { try $0.deletedSample(id: saved.id) })
+        let back = try #require(try store.write { try $0.undelete(id: saved.id) })
+        #expect(back.version == deleted.version + 1)
+        var same = back
+        (same.version, same.modified) = (held.version, held.modified)
+        #expect(same == held)
+        #expect(try store.read { try $0.sample(id: saved.id) } == back)
+        #expect(try store.read { try $0.deletedSample(id: saved.id) } == nil)
+        #expect(try store.read { try $0.changes(since: token) }.changes.map(\.kind) == [.saved(back)])
+        #expect(try store.write { try $0.undelete(id: saved.id) } == nil, "it lives")
+        // Deleted again it can be brought back again.
+        try store.write { _ = try $0.delete(id: saved.id) }
+        #expect(try store.write { try $0.undelete(id: saved.id) }?.version == deleted.version + 2)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A deleted group comes back member by member")
+    func group() throws {
+        let entries = (0..<5).map { entry(70 + Double($0)) }
+        try store.write { _ = try $0.save(entries) }
+        #expect(try store.write { try $0.deleteGroup("scales") } == 5)
+        let back = try store.write { txn in try entries.compactMap { try txn.undelete(id: $0.id) } }
+        #expect(back.map(\.quantity.value) == [70, 71, 72, 73, 74])
+        #expect(try store.read { try $0.count(of: .bodyMass) } == 5)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test(
+        "An import that was deleted or hidden is shown again with its own version, and later pulls may change it",
+        arguments: [true, false])
+    func imported(hides: Bool) throws {
+        var sample = entry()
+        (sample.origin, sample.source, sample.version) = (.imported, Source(bundle: "scale", name: "Scale"), 3)
+        (sample.syncIdentifier, sample.local) = ("s", [:])
+        let brought = sample
+        try bring(brought)
+        try store.write { _ = hides ? try $0.hide(id: brought.id) : try $0.delete(id: brought.id) }
+        #expect(try store.write { try $0.undelete(id: brought.id) }?.version == 3)
+        (sample.version, sample.quantity.value) = (4, 75)
+        let next = sample
+        try bring(next)
+        #expect(try store.read { try $0.sample(id: brought.id) }?.quantity.value == 75)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("What a deleted sample was is kept for thirty days, and not beyond a compaction or the removal of its source")
+    func kept() throws {
+        func deleteOne() throws -> SampleID {
+            let sample = entry()
+            try store.write { _ = try $0.save(sample) }
+            try store.write { _ = try $0.delete(id: sample.id) }
+            return sample.id
+        }
+        let first = try deleteOne()
+        clock.advance(by: 20 * 86_400_000_000_000)
+        while try store.maintain() {}
+        let second = try deleteOne()
+        clock.advance(by: 11 * 86_400_000_000_000)
+        while try store.maintain() {}
+        #expect(try store.write { try $0.undelete(id: first) } == nil)
+        #expect(try store.write { try $0.undelete(id: second) } != nil)
+        let third = try deleteOne()
+        try store.compactInPlace()
+        #expect(try store.write { try $0.undelete(id: third) } == nil)
+        let fourth = try deleteOne()
+        try store.write { _ = try $0.purgeSource(SourceIdentity(name: "anybody")) }
+        #expect(try store.write { try $0.undelete(id: fourth) } == nil)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A save that is to throw does so where it stores nothing, and only there")
+    func throwing() throws {
+        var sample = entry()
+        let saved = sample
+        #expect(try store.write { try $0.save(saved, orThrow: true) } == .inserted)
+        #expect(try store.write { try $0.save(saved, orThrow: true) } == .unchanged)
+        (sample.version, sample.quantity.value) = (5, 73.8125)
+        let later = sample
+        #expect(try store.write { try $0.save(later, orThrow: true) } == .replaced)
+        (sample.version, sample.quantity.value) = (4, 74)
+        let older = sample
+        #expect(throws: StoreError.self) { try store.write { try $0.save(older, orThrow: true) } }
+        #expect(try store.write { try $0.save(older, orThrow: false) } == .older)
+        try store.write { _ = try $0.delete(id: saved.id) }
+        do {
+            try store.write { _ = try $0.save(later, orThrow: true) }
+            Issue.record("nothing was thrown")
+        } catch let error as StoreError {
+            #expect(error.code == .notStored)
+            #expect("\(error)".contains(saved.id.description) && !"\(error)".contains("73.8125"))
+        }
+        try store.expectClean()
+        try store.close()
+    }
+}
