@@ -4,6 +4,17 @@ import PackageDescription
 /// Settings that every target shares. None of them is an unsafe flag: other packages must be able to depend on this one.
 let shared: [SwiftSetting] = [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
 
+// Apple's systems have no liblmdb, and an app is built for them on macOS only: there LMDB is compiled in unless the app says otherwise.
+// Inside a condition, since only the machine that builds is known here, not the one that runs the result.
+#if os(macOS)
+    let defaults: Set<String> = ["BundledLMDB"]
+    let (resources, leftOut): ([Resource], [String]) = ([.copy("PrivacyInfo.xcprivacy")], [])
+#else
+    let defaults: Set<String> = []
+    // Elsewhere a resource would only bring the whole of Foundation along.
+    let (resources, leftOut): ([Resource], [String]) = ([], ["PrivacyInfo.xcprivacy"])
+#endif
+
 let package = Package(
     name: "HealthKV",
     platforms: [.iOS(.v18), .macOS(.v15), .watchOS(.v11)],
@@ -17,21 +28,38 @@ let package = Package(
         .executable(name: "kvinspect", targets: ["kvinspect"]),
     ],
     traits: [
+        .default(enabledTraits: defaults),
+        .trait(
+            name: "BundledLMDB",
+            description:
+                "LMDB is compiled from the package swift-lmdb; without the trait the system's liblmdb is linked."),
         .trait(
             name: "SimulatedHealthKit",
-            description: "HealthKitPeer talks to the simulator also where HealthKit is there.")
+            description: "HealthKitPeer talks to the simulator also where HealthKit is there."),
+    ],
+    dependencies: [
+        // Nothing is fetched without the trait. The package has no versions, and its later commits have unsafe flags.
+        .package(
+            url: "https://github.com/swiftlang/swift-lmdb.git", revision: "29e6ac814f4f5138576bcb3d3995ed900aa8714e")
     ],
     targets: [
         // Targets stand in dependency order: each may import only what stands above it (tools/tidy holds the table).
-        .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        // Without pkgConfig, whose flags would link the system's library beside the one that the trait compiles in.
+        .systemLibrary(name: "CSystemLMDB"),
         .systemLibrary(name: "CPrefetch"),
-        .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: shared),
+        .target(
+            name: "LMDBInC",
+            dependencies: [
+                "CSystemLMDB",
+                .product(name: "CLMDB", package: "swift-lmdb", condition: .when(traits: ["BundledLMDB"])),
+            ], swiftSettings: shared),
+        .target(name: "LMDB", dependencies: ["LMDBInC"], swiftSettings: shared),
         .target(name: "PageReader", swiftSettings: shared),
         .target(name: "HealthModel", swiftSettings: shared),
         .target(name: "ColumnFormat", dependencies: ["CPrefetch", "HealthModel"], swiftSettings: shared),
         .target(
-            name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel"],
-            swiftSettings: shared),
+            name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel"], exclude: leftOut,
+            resources: resources, swiftSettings: shared),
         .target(name: "HealthKVSync", dependencies: ["HealthKV"], swiftSettings: shared),
         // What every peer must hold to; it needs no framework for tests.
         .target(name: "HealthKVPeerConformance", dependencies: ["HealthKVSync"], swiftSettings: shared),

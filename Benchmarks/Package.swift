@@ -6,7 +6,7 @@ let shared: [SwiftSetting] = [.strictMemorySafety(), .enableExperimentalFeature(
 
 // Where HealthKit exists, the adapter has to be told to talk to the simulator.
 #if os(macOS)
-    let traits: Set<Package.Dependency.Trait> = ["SimulatedHealthKit"]
+    let traits: Set<Package.Dependency.Trait> = [.defaults, "SimulatedHealthKit"]
 #else
     let traits: Set<Package.Dependency.Trait> = [.defaults]
 #endif

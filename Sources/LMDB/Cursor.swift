@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 /// A place in a table. It cannot outlive its transaction, and while it lives the transaction cannot write.
 ///

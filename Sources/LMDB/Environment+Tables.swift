@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 import Synchronization
 
 /// The tables of an environment by name: `known` to every transaction that begins from now on, `pending` until the

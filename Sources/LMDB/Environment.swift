@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 import Synchronization
 
 #if canImport(Glibc)

@@ -66,23 +66,25 @@ public final class FileWatch: Sendable {
         _ = unsafe write(wakeEnds.write, &byte, 1)
     }
 
-    /// Waits until something happened to the file, somebody calls `wake`, or the time is over.
-    public func wait(milliseconds: Int) {
+    /// Waits until something happened to the file, somebody calls `wake`, or the time is over; then it returns `false`.
+    public func wait(milliseconds: Int) -> Bool {
         #if canImport(Darwin)
             var event = unsafe kevent()
             var time = timespec(tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000)
             // unsafe: C fills one structure during the call.
-            _ = unsafe kevent(events, nil, 0, &event, 1, &time)
+            let isWoken = unsafe kevent(events, nil, 0, &event, 1, &time) > 0
             drain(wakeEnds.read)
+            return isWoken
         #else
             var requests = [
                 pollfd(fd: events, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: wakeEnds.read, events: Int16(POLLIN), revents: 0),
             ]
             // unsafe: C reads and fills the two structures during the call.
-            guard unsafe poll(&requests, 2, Int32(milliseconds)) > 0 else { return }
+            guard unsafe poll(&requests, 2, Int32(milliseconds)) > 0 else { return false }
             drain(events)
             drain(wakeEnds.read)
+            return true
         #endif
     }
 

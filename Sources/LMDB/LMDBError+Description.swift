@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 extension LMDBError: CustomStringConvertible {
     /// What happened, to which file, and what to do.

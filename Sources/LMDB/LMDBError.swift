@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 #if canImport(Glibc)
     import Glibc

@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 /// One snapshot of the environment. It never waits for a writer, and ends when the value goes out of scope.
 ///

@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 /// A table of an environment: keys in the order of their bytes, one value a key.
 ///

@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 /// The pages that the environment could reuse.
 public struct FreeStatistics: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 /// What a transaction sees. It lives no longer than its transaction, and what is read through it points straight into
 /// the map without a copy.

@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 /// When a long value, which has pages of its own, is replaced or removed, LMDB gives back as many pages as the first of them
 /// says, beginning with the number that it says, and believes both. A damaged number would give away pages of others, which

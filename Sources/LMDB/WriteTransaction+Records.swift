@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 /// The records of a table, by raw bytes. The C calls copy keys and values, so nothing is kept after a call.
 extension WriteTransaction {

@@ -1,4 +1,4 @@
-import CLMDB
+import LMDBInC
 
 /// The one writing transaction of the environment: it commits when told, otherwise nothing of it happened.
 ///

@@ -39,6 +39,15 @@ private enum Compiler {
     private static let package = ancestor(#filePath, 3)
     private static let modules = ancestor(CommandLine.arguments[0], 1) + "/Modules"
 
+    /// Of the C module that LMDB is built on: the system's, unless the variable names another, as with the trait BundledLMDB.
+    private static var moduleMap: String {
+        guard let other = unsafe getenv("HEALTHKV_LMDB_MODULE") else {
+            return package + "/Sources/CSystemLMDB/module.modulemap"
+        }
+        // unsafe: the string is copied at once.
+        return unsafe String(cString: other)
+    }
+
     static var isAvailable: Bool {
         unsafe access(modules + "/LMDB.swiftmodule", R_OK) == 0 && run("swiftc --version").status == 0
     }
@@ -59,7 +68,7 @@ private enum Compiler {
     static func check(_ name: String) throws -> (status: Int32, output: String) {
         run(
             "swiftc -emit-sil -o /dev/null -parse-as-library -swift-version 6 -enable-experimental-feature Lifetimes"
-                + " -module-name Check -I '\(modules)' -Xcc -fmodule-map-file='\(package)/Sources/CLMDB/module.modulemap'"
+                + " -module-name Check -I '\(modules)' -Xcc -fmodule-map-file='\(moduleMap)'"
                 + " - < '\(source(name))'")
     }
 

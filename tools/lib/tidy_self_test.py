@@ -10,8 +10,9 @@ import PackageDescription
 let package = Package(
     name: "Planted",
     targets: [
-        .systemLibrary(name: "CLMDB"),
-        .target(name: "LMDB", dependencies: ["CLMDB"]),
+        .systemLibrary(name: "CSystemLMDB"),
+        .target(name: "LMDBInC", dependencies: ["CSystemLMDB"]),
+        .target(name: "LMDB", dependencies: ["LMDBInC"]),
         .target(name: "HealthModel"),
         .target(name: "ColumnFormat", dependencies: ["HealthModel"]),
         .target(name: "HealthKV", dependencies: ["LMDB", "ColumnFormat", "HealthModel"]),
@@ -109,12 +110,20 @@ public enum HKKind: Int, Sendable {
 }
 """
 
+PRIVACY = """<plist version="1.0"><dict>
+<key>NSPrivacyTracking</key><false/><key>NSPrivacyTrackingDomains</key><array/>
+<key>NSPrivacyAccessedAPITypes</key><array><dict>
+<key>NSPrivacyAccessedAPIType</key><string>NSPrivacyAccessedAPICategoryDiskSpace</string>
+<key>NSPrivacyAccessedAPITypeReasons</key><array><string>E174.1</string></array>
+</dict></array></dict></plist>
+"""
+
 # What looks like a violation and is none.
 CLEAN = {
     "Package.swift": MANIFEST,
-    "Sources/CLMDB/module.modulemap": "module CLMDB [system] { header \"shim.h\" }\n",
-    "Sources/CLMDB/shim.h": "#include <lmdb.h>\n",
-    "Sources/LMDB/Pointers.swift": "import CLMDB\nfunc f(_ p: UnsafeRawPointer) { unsafe g(p) }\n",
+    "Sources/CSystemLMDB/module.modulemap": "module CSystemLMDB [system] { header \"shim.h\" }\n",
+    "Sources/CSystemLMDB/shim.h": "#include <lmdb.h>\n",
+    "Sources/LMDB/Pointers.swift": "import LMDBInC\nfunc f(_ p: UnsafeRawPointer) { unsafe g(p) }\n",
     "Sources/HealthModel/Limits.swift": lines(320) + function(80),
     "Sources/HealthModel/Words.swift": "// unsafe code, import Foundation and InlineArray are words here.\n"
                                        "let a = \"unsafe x UnsafeRawPointer InlineArray \\(b) XXXXXX\"\n"
@@ -133,6 +142,8 @@ CLEAN = {
                                         "extension A {\n    /// H.\n    @inlinable\n    public static let h = A(7)\n"
                                         "    public static let i = A(8)\n}\n",
     "Sources/LMDB/Inner.swift": "public let a = 1\n",
+    "Sources/HealthKV/PrivacyInfo.xcprivacy": PRIVACY,
+    "Sources/HealthKV/Room.swift": "let a = statvfs(b)  // UserDefaults and stat(c) are words here\n",
     "tools/kvinspect/Main.swift": "import HealthKV\n",
     "tools/lib/examples-prelude.swift": "import HealthKV\nimport LMDB\n",
     "tools/run": "#!/usr/bin/env bash\ntrue\n",
@@ -148,7 +159,7 @@ CLEAN = {
 
 # A dependency that is not in the table and stands below, a target that is not in it, and an unsafe flag.
 BAD_MANIFEST = (
-    MANIFEST.replace('"LMDB", dependencies: ["CLMDB"]', '"LMDB", dependencies: ["CLMDB", "HealthModel"]')
+    MANIFEST.replace('"LMDB", dependencies: ["LMDBInC"]', '"LMDB", dependencies: ["LMDBInC", "HealthModel"]')
     .replace('.target(name: "HealthModel")', '.target(name: "HealthModel", swiftSettings: [.unsafeFlags(["-O"])])')
     .replace(".testTarget(name:", '.target(name: "Extra"),\n        .testTarget(name:')
 )
@@ -158,6 +169,10 @@ SWIFT = "Sources/HealthKV/"
 SIMULATED = "Sources/HealthKitSimulator/Apple/HKThing.swift"
 BAD_THING = THING.replace("throws -> Int", "throws -> Int64").replace("struct HKLess: Sendable", "struct HKLess").replace(
     "    case two\n", "")
+BAD_PRIVACY = PRIVACY.replace("E174.1", "A1.1").replace("</dict></array></dict>", """</dict><dict>
+<key>NSPrivacyAccessedAPIType</key><string>NSPrivacyAccessedAPICategoryActiveKeyboards</string>
+<key>NSPrivacyAccessedAPITypeReasons</key><array><string>54BD.1</string></array>
+</dict></array></dict>""")
 PLANTS = [
     ("Package.swift", BAD_MANIFEST, "targets"),
     ("Package.swift", BAD_MANIFEST, "targets"),
@@ -165,7 +180,7 @@ PLANTS = [
     ("Package.swift", BAD_MANIFEST, "manifest-flags"),
     ("Sources/Extra/Extra.swift", "let a = 1\n", "imports"),
     ("Sources/HealthModel/Upwards.swift", "import HealthKV\n", "imports"),
-    ("Sources/HealthKV/Kind.swift", "@preconcurrency import struct CLMDB.MDB_val\n", "imports"),
+    ("Sources/HealthKV/Kind.swift", "@preconcurrency import struct CSystemLMDB.MDB_val\n", "imports"),
     ("Examples/Diet/Deep.swift", "import HealthKV\n", "imports"),
     ("Examples/Diet/Deep.swift", "import HealthKV\n", "orphan"),
     ("tools/kvinspect/Deep.swift", "import LMDB\n", "imports"),
@@ -182,7 +197,7 @@ PLANTS = [
     (SWIFT + "Path.swift", 'let a = "/tm' + 'p/wt-a"\n', "machine-path"),
     ("docs/Registry.md", "From https://py" + "pi.org/simple.\n", "registry"),
     (SWIFT + "Leftover.swift", "// TO" + "DO: more\n", "leftover"),
-    ("Sources/CLMDB/leftover.c", "/* st" + "ub */\n", "leftover"),
+    ("Sources/CSystemLMDB/leftover.c", "/* st" + "ub */\n", "leftover"),
     (SWIFT + "Pointer.swift", "func f(_ p: UnsafeMutableBufferPointer<Int>) {}\n", "unsafe"),
     (SWIFT + "Expression.swift", "let a = unsafe f()\n", "unsafe"),
     ("Sources/ColumnFormat/Outside.swift", "a.withUnsafeBytes { f($0) }\n", "unsafe"),
@@ -201,6 +216,10 @@ PLANTS = [
     (SWIFT + "Among.swift", "extension A {\n    // B.\n    public static let b = 1\n    public static let c = 2\n"
                             "    public static var d: Int { 3 }\n}\n", "undocumented"),
     (SWIFT + "Lone.swift", "extension A {\n    // B.\n    public static let b = 1\n}\n", "undocumented"),
+    (SWIFT + "Defaults.swift", "let a = UserDefaults.standard\n", "privacy"),
+    # A reason that Apple does not know, and a category that nothing calls.
+    (SWIFT + "PrivacyInfo.xcprivacy", BAD_PRIVACY, "privacy"),
+    (SWIFT + "PrivacyInfo.xcprivacy", BAD_PRIVACY, "privacy"),
     ("docs/Link.md", "# L\n\n[gone](Gone.md)\n", "link"),
     ("docs/Anchor.md", "# L\n\n[gone](B.md#gone)\n", "link"),
     ("tools/broken", "#!/usr/bin/env bash\nif true; then\n", "script"),

@@ -66,6 +66,10 @@ package struct EngineLimits: Sendable {
     package var copyAttempts = 8
     /// The file system that the folder is taken to lie on; `nil` to ask.
     package var fileSystem: FileSystemKind?
+    /// The folder whose changes wake observers; `nil` for the store's. In another one nothing happens, as where events are lost.
+    package var watchedFolder: String?
+    /// Takes the place of the system's calls that set attributes of files, and returns why one could not be set.
+    package var setAttribute: (@Sendable (StoreAttribute, String) -> String?)?
     /// A read that lasts longer is reported.
     package var longReader: Duration = .seconds(5)
     /// Commits after which readers of ended processes are looked for again.

@@ -116,14 +116,21 @@ struct FileOpener {
     func open() throws -> OpenFile {
         let rules = OpeningRules(folder: folder, options: options, notices: notices)
         try rules.check()
-        if FileSystem.size(of: data) == nil { try create() }
+        if FileSystem.size(of: data) == nil {
+            try create()
+        } else if !options.readOnly {
+            attributes.apply(toFolder: folder)
+        }
         if !options.readOnly { UnfinishedFolder.removeLeftovers(in: folder) }
         if options.readOnly, !rules.canLock { return try openPresent() }
         for _ in 0..<FileOpener.attempts {
             do {
                 let file = try openShared()
                 // With the folder's lock this could wait for somebody who waits for that lock.
-                if file.access == .locked, !options.readOnly { try settle(file) }
+                if file.access == .locked, !options.readOnly {
+                    try settle(file)
+                    attributes.apply(toFilesIn: folder)
+                }
                 return file
             } catch let retired as RetiredFile {
                 if let file = retired.file { try FileReplacement(folder: folder).finish(file) }
@@ -186,8 +193,11 @@ struct FileOpener {
             throw StoreError(
                 .notAStore, path: folder, "The folder holds other things (\(stranger)) and no store")
         }
+        attributes.apply(toFolder: folder)
         try StoreCore.create(in: folder, options)
     }
+
+    private var attributes: StoreAttributes { StoreAttributes(options: options, notices: notices) }
 
     private var lmdbOptions: Environment.Options {
         var lmdb = Environment.Options()

@@ -39,6 +39,7 @@ extension SampleStore {
             throw StoreError(.storage, path: partial, "The folder cannot be made")
         }
         defer { lock.release() }
+        StoreAttributes(options: core.options, notices: core.notices).apply(toCopy: partial)
         do {
             try core.copyPresentFile(to: partial, compacting: compacting, progress)
             guard FileSystem.rename(partial, to: place.folder) else {

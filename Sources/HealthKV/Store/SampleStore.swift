@@ -63,6 +63,12 @@ public final class SampleStore: Sendable {
         public var idlePeriod: Duration = .seconds(2)
         /// Whether unfinished work goes on by itself when the writer is idle. Without it, call ``SampleStore/maintain(budget:)``.
         public var maintainsWhenIdle = true
+        /// The class of data protection of the store's folder, of all files in it and of copies that are made of it, on Apple's systems;
+        /// `nil` leaves it to the app's entitlement. Set by each opening for writing; what cannot be set is told by a notice.
+        public var fileProtection: FileProtection?
+        /// Whether backups of the device leave the store's folder out, on Apple's systems; `nil` leaves it as it is. Set by each
+        /// opening for writing. Copies are not left out with it.
+        public var isExcludedFromBackup: Bool?
 
         package var limits = EngineLimits()
 

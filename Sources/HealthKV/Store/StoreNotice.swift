@@ -30,6 +30,8 @@ public struct StoreNotice: Sendable, Hashable, CustomStringConvertible {
         public static let restored = Code(rawValue: "restored")
         /// Work that is done while nobody writes has failed, most likely at a damaged part; it is tried again after later writes.
         public static let upkeepFailed = Code(rawValue: "upkeepFailed")
+        /// The system refused a protection class, or to leave the store out of backups.
+        public static let attribute = Code(rawValue: "attribute")
         /// Another file took the place of the store's, and the store went on with it.
         public static let reopened = Code(rawValue: "reopened")
     }

@@ -22,17 +22,30 @@ import Testing
         let watcher = CommitWatcher()
         let path = folder.path
         _ = watcher.enter(path, seen: 0) {
-            while watcher.rest() { _ = watcher.enter(path, seen: 0) {} }
+            while watcher.rest() != .ended { _ = watcher.enter(path, seen: 0) {} }
         }
         #expect(ends(within: 120) { watcher.stop() })
         #expect(!watcher.isWatching)
+    }
+
+    @Test("A watch that nothing wakes looks again within a tenth of a second")
+    func lookingUnasked() {
+        let folder = TemporaryFolder()
+        let watcher = CommitWatcher()
+        let ticket = watcher.enter(folder.path, seen: 0) {}
+        // The quickest of several: the machine may be busy elsewhere.
+        let rests = (0..<5).map { _ in ContinuousClock().measure { #expect(watcher.rest() != .ended) } }
+        #expect(rests.min()! < .milliseconds(100))
+        #expect(rests.max()! > .milliseconds(20), "it must rest, too")
+        watcher.leave(ticket)
+        #expect(watcher.rest() == .ended)
     }
 
     @Test("Who waited before a stop and leaves behind it takes nobody else's place")
     func tickets() {
         let folder = TemporaryFolder()
         let watcher = CommitWatcher()
-        let watch: @Sendable () -> Void = { while watcher.rest() {} }
+        let watch: @Sendable () -> Void = { while watcher.rest() != .ended {} }
         let early = (0..<3).map { _ in watcher.enter(folder.path, seen: 0, watch) }
         watcher.stop()
         #expect(!watcher.isWatching)

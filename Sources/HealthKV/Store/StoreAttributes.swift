@@ -1,0 +1,57 @@
+import LMDB
+
+/// Gives the folder of a store, the files in it and its copies the attributes that the options name.
+///
+/// A file takes the protection class of the folder that it is made in, so the folder comes first and only files that an earlier
+/// opening left need a call of their own. What a backup leaves out it leaves out with all that is in it.
+struct StoreAttributes {
+    let options: SampleStore.Options
+    let notices: NoticeBoard
+
+    /// Before files are made in the folder.
+    func apply(toFolder folder: String) {
+        protect(folder)
+        if let isExcluded = options.isExcludedFromBackup { set(.excludedFromBackup(isExcluded), folder) }
+    }
+
+    /// Once all files of an open store are there.
+    func apply(toFilesIn folder: String) {
+        guard options.fileProtection != nil else { return }
+        for name in FileSystem.names(in: folder) ?? [] where StoreAttributes.isOfStore(name) {
+            protect(folder + "/" + name)
+        }
+    }
+
+    /// A copy is as secret as the store. Whether a backup takes it along is up to whoever makes it.
+    func apply(toCopy folder: String) { protect(folder) }
+
+    private static func isOfStore(_ name: String) -> Bool {
+        name == "data.mdb" || name == FileReplacement.nextName || !name.hasPrefix(".") && StoreCore.isOwnName(name)
+    }
+
+    private func protect(_ path: String) {
+        if let protection = options.fileProtection { set(.protection(protection), path) }
+    }
+
+    private func set(_ attribute: StoreAttribute, _ path: String) {
+        let failure: String?
+        if let note = options.limits.setAttribute {
+            failure = note(attribute, path)
+        } else {
+            #if canImport(Darwin)
+                failure = SystemAttributes.set(attribute, path)
+            #else
+                failure = nil
+            #endif
+        }
+        if let failure { notices.post(.attribute, path, "\(StoreAttributes.words(attribute)): \(failure)") }
+    }
+
+    private static func words(_ attribute: StoreAttribute) -> String {
+        switch attribute {
+        case .protection(let protection): "The protection class \(protection.rawValue) cannot be set"
+        case .excludedFromBackup(true): "Backups cannot be told to leave it out"
+        case .excludedFromBackup(false): "Backups cannot be told to take it along"
+        }
+    }
+}

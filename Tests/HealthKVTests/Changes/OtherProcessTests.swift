@@ -1,0 +1,75 @@
+import LMDB
+import TestSupport
+import Testing
+
+@testable import HealthKV
+
+/// What an app's extension hears of the app's commits, in a folder that they share. The extension is a process of its own and
+/// opens the store for reading only.
+@Suite struct OtherProcessTests {
+    private static let commits = 5
+    private static let trials = 20
+
+    /// On a busy machine a processor may come late, so the best of several trials counts, and in that each commit.
+    @Test(
+        "A read-only observer hears of each commit of another process within a tenth of a second, woken or not",
+        arguments: [true, false])
+    func lag(isWoken: Bool) async throws {
+        var worst: [Duration] = []
+        for _ in 0..<OtherProcessTests.trials {
+            worst.append(try #require(await lags(isWoken: isWoken).max()))
+            if worst.last! < .milliseconds(100) { break }
+        }
+        #expect(worst.min()! < .milliseconds(100), "the longest lag of each trial: \(worst)")
+    }
+
+    /// How long after each commit of this process another one heard of it.
+    private func lags(isWoken: Bool) async throws -> [Duration] {
+        let folder = TemporaryFolder()
+        let (path, ready) = (folder.path + "/group", folder.path + "/ready")
+        let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+        let committed = Monitor<[Int64]>([])
+        let app = Thread {
+            for _ in 0..<60_000 where FileSystem.size(of: ready) == nil { pause(milliseconds: 1) }
+            for number in 0..<OtherProcessTests.commits {
+                // Apart from each other, so that each comes alone, and at any moment between two looks.
+                pause(milliseconds: 61 + number % 7 * 13)
+                let sample = Sample(.stepCount, Double(number), .count, at: .day(number))
+                guard (try? store.save(sample)) != nil else { return }
+                committed.withLock { $0.append(FileSystem.monotonicNanoseconds) }
+            }
+        }
+        await #expect(processExitsWith: .success) {
+            [folder = folder.path as String, path = path as String, isWoken = isWoken as Bool] in
+            try await OtherProcessTests.observe(path, in: folder, isWoken: isWoken)
+        }
+        app.join()
+        let heard = String(decoding: FileSystem.bytes(of: folder.path + "/heard"), as: UTF8.self)
+        let times = heard.split(separator: " ").compactMap { Int64($0) }
+        try #require(times.count == OtherProcessTests.commits && committed.withLock { $0.count } == times.count)
+        try store.expectClean()
+        try store.close()
+        return zip(times, committed.withLock { $0 }).map { .nanoseconds($0 - $1) }
+    }
+
+    /// The extension: writes down when it heard of which commit, and ends with the last.
+    private static func observe(_ path: String, in folder: String, isWoken: Bool) async throws {
+        var options = SampleStore.Options.small(mapSize: 64 << 20)
+        options.readOnly = true
+        if !isWoken {
+            options.limits.watchedFolder = folder + "/elsewhere"
+            try #require(FileSystem.makeFolder(folder + "/elsewhere"))
+        }
+        let store = try SampleStore.open(at: path, options: options)
+        let changes = store.changes(of: [.stepCount])
+        FileSystem.write([1], to: folder + "/ready")
+        var heard = [Int64](repeating: 0, count: commits)
+        for await change in changes {
+            guard case .saved(let sample) = change.kind else { continue }
+            heard[Int(sample.quantity.value)] = FileSystem.monotonicNanoseconds
+            if Int(sample.quantity.value) == commits - 1 { break }
+        }
+        FileSystem.write(Array(heard.map(String.init).joined(separator: " ").utf8), to: folder + "/heard")
+        try store.close()
+    }
+}
