@@ -5,6 +5,7 @@ enum Work: String, CaseIterable {
     case bytes = "bytes_per_sample"
     case compacted = "bytes_per_sample_compacted"
     case derived = "bytes_per_sample_derived_compacted"
+    case singleWrites = "bytes_per_sample_single_writes"
     case readAll = "read_all"
     case readAllRecycled = "read_all_recycled"
     case foldAll = "fold_all"
@@ -30,6 +31,8 @@ enum Work: String, CaseIterable {
     case syncPushLatency = "sync_push_latency"
     case status
 
+    /// What only this store is asked for, in stores of its own.
+    static let ofOwn: Set<Work> = ofSync.union([.singleWrites])
     /// What the engine of sync does; only this store has one.
     static let ofSync: Set<Work> = [
         .syncImport, .syncImportYear, .syncDeletions, .pulled, .syncPushLatency, .status,

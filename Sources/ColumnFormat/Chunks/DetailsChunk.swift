@@ -88,16 +88,19 @@ public struct DetailsChunk: ~Escapable {
 }
 
 extension DetailsChunk {
-    /// The ordinals of the rows that a commit changed last.
-    public func ordinals(of commit: UInt64) throws(FormatError) -> [UInt32] {
+    /// The rows that some commits changed last: the commit of each, and its ordinal there.
+    public func places(
+        of wanted: ClosedRange<UInt64>
+    ) throws(FormatError) -> [(commit: UInt64, ordinal: UInt32)] {
         guard rows > 0 else { return [] }
         var commits = ScratchColumn<Int64>(capacity: rows)
         var ordinals = ScratchColumn<Int64>(capacity: rows)
         try commits.refill { column throws(FormatError) in try decode(.commit, into: &column) }
         try ordinals.refill { column throws(FormatError) in try decode(.ordinal, into: &column) }
-        var found: [UInt32] = []
-        for row in 0..<rows where UInt64(bitPattern: commits.span[row]) == commit {
-            found.append(UInt32(truncatingIfNeeded: ordinals.span[row]))
+        var found: [(commit: UInt64, ordinal: UInt32)] = []
+        for row in 0..<rows {
+            let commit = UInt64(bitPattern: commits.span[row])
+            if wanted.contains(commit) { found.append((commit, UInt32(truncatingIfNeeded: ordinals.span[row]))) }
         }
         return found
     }

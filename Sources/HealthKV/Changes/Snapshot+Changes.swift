@@ -44,94 +44,95 @@ extension Snapshot {
     func changes(since start: ChangeToken?, limit: Int, types: Set<UInt32>?) throws -> ChangePage {
         if let start { try check(start) }
         let origin = start.map(\.origin) ?? context.lastCommit
-        let place = (commit: start?.commit ?? 0, ordinal: start?.ordinal ?? .max)
+        var place = FeedPlace(commit: start?.commit ?? 0, ordinal: start?.ordinal ?? .max)
         var changes: [Change] = []
         var cursor = try view.cursor(tables[.changes])
         var found = try cursor.seek(ChangeRecord.key(place.commit))
         while found {
             let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
-            let after: UInt32 = record.commit == place.commit ? place.ordinal : 0
-            var ordinal = after
-            while ordinal < .max {
+            place = max(place, FeedPlace(commit: record.commits.lowerBound, ordinal: 0))
+            while place < record.end {
                 guard changes.count < limit else {
-                    return ChangePage(
-                        changes: changes, next: token(record.commit, ordinal, mark: record.mark, origin: origin),
-                        hasMore: true)
+                    return ChangePage(changes: changes, next: token(place, in: record, origin), hasMore: true)
                 }
-                let part = try self.part(
-                    of: record, after: ordinal, limit: limit - changes.count, origin: origin, types)
+                let part = try part(of: record, after: place, limit: limit - changes.count, origin: origin, types)
                 changes += part.changes
-                ordinal = part.last
+                place = part.last
             }
             found = try cursor.next()
         }
         return ChangePage(changes: changes, next: currentToken, hasMore: false)
     }
 
-    /// Some changes of one commit; `last` is the greatest ordinal when none is left.
+    /// The mark of a record is that of its last commit; those before are not known any more.
+    private func token(_ place: FeedPlace, in record: ChangeRecord, _ origin: UInt64) -> ChangeToken {
+        token(place.commit, place.ordinal, mark: place.commit == record.commit ? record.mark : 0, origin: origin)
+    }
+
+    /// Some changes that a record tells of; `last` is its end when none is left.
     private func part(
-        of record: ChangeRecord, after: UInt32, limit: Int, origin: UInt64, _ types: Set<UInt32>?
-    ) throws -> (changes: [Change], last: UInt32) {
+        of record: ChangeRecord, after: FeedPlace, limit: Int, origin: UInt64, _ types: Set<UInt32>?
+    ) throws -> (changes: [Change], last: FeedPlace) {
         var (candidates, keys, isWhole) = try candidates(of: record, after: after, limit: limit, types)
         // What is known to be last of the rows bounds what else may come before more of them.
-        let last = isWhole ? UInt32.max : candidates.map(\.ordinal).max() ?? .max
-        let deletions = record.deletions.filter { $0.ordinal > after && $0.ordinal <= last }
-        candidates += deletions.map { FeedCandidate(ordinal: $0.ordinal, chunk: -1) }
-        candidates += record.removals.filter { $0.ordinal > after && $0.ordinal <= last }
-            .map { FeedCandidate(ordinal: $0.ordinal, chunk: -1) }
-        candidates.sort { $0.ordinal < $1.ordinal }
+        let last = isWhole ? record.end : candidates.map(\.place).max() ?? record.end
+        let deletions = record.deletions.filter { $0.place > after && $0.place <= last }
+        candidates += deletions.map { FeedCandidate(place: $0.place, chunk: -1) }
+        candidates += record.removals.map { FeedPlace(commit: record.commit, ordinal: $0.ordinal) }
+            .filter { $0 > after && $0 <= last }.map { FeedCandidate(place: $0, chunk: -1) }
+        candidates.sort { $0.place < $1.place }
         let isLast = isWhole && candidates.count <= limit
         if candidates.count > limit { candidates.removeLast(candidates.count - limit) }
-        let rows = try rows(candidates, keys, record.commit)
-        let departures = Dictionary(deletions.map { ($0.ordinal, $0) }, uniquingKeysWith: { first, _ in first })
+        let rows = try rows(candidates, keys, record.commits)
+        let departures = Dictionary(deletions.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
         var changes: [Change] = []
         for candidate in candidates {
             if let kind = try kind(candidate, rows, record, departures, types) {
-                let token = token(record.commit, candidate.ordinal, mark: record.mark, origin: origin)
-                changes.append(Change(kind: kind, token: token))
+                changes.append(Change(kind: kind, token: token(candidate.place, in: record, origin)))
             }
         }
-        return (changes, isLast ? .max : candidates.last!.ordinal)
+        return (changes, isLast ? record.end : candidates.last!.place)
     }
 
-    /// The visible rows of the chosen candidates, by ordinal.
+    /// The visible rows of the chosen candidates, by their places.
     private func rows(
-        _ candidates: [FeedCandidate], _ keys: [ChunkKey], _ commit: UInt64
-    ) throws -> [UInt32: (row: StoredRow, type: UInt32)] {
-        var rows: [UInt32: (row: StoredRow, type: UInt32)] = [:]
-        let wanted = Set(candidates.map(\.ordinal))
+        _ candidates: [FeedCandidate], _ keys: [ChunkKey], _ commits: ClosedRange<UInt64>
+    ) throws -> [FeedPlace: (row: StoredRow, type: UInt32)] {
+        var rows: [FeedPlace: (row: StoredRow, type: UInt32)] = [:]
+        let wanted = Set(candidates.map(\.place))
         for chunk in Set(candidates.map(\.chunk)).sorted() where chunk >= 0 {
             let loaded = try load(keys[chunk].lane, keys[chunk].lower)
-            for row in loaded.rows where row.commit == commit && wanted.contains(row.ordinal) {
-                rows[row.ordinal] = (row, keys[chunk].lane.type)
+            for row in loaded.rows where commits.contains(row.commit) {
+                let place = FeedPlace(commit: row.commit, ordinal: row.ordinal)
+                if wanted.contains(place) { rows[place] = (row, keys[chunk].lane.type) }
             }
         }
         return rows
     }
 
     private func kind(
-        _ candidate: FeedCandidate, _ rows: [UInt32: (row: StoredRow, type: UInt32)], _ record: ChangeRecord,
-        _ deletions: [UInt32: ChangeRecord.Deletion], _ types: Set<UInt32>?
+        _ candidate: FeedCandidate, _ rows: [FeedPlace: (row: StoredRow, type: UInt32)], _ record: ChangeRecord,
+        _ deletions: [FeedPlace: ChangeRecord.Deletion], _ types: Set<UInt32>?
     ) throws -> Change.Kind? {
         if candidate.chunk >= 0 {
             // A row that a mass operation hides is gone: the removal speaks for it.
-            return try rows[candidate.ordinal].map { .saved(try sample($0.row, $0.type)) }
+            return try rows[candidate.place].map { .saved(try sample($0.row, $0.type)) }
         }
-        if let deletion = deletions[candidate.ordinal] {
+        if let deletion = deletions[candidate.place] {
             guard types?.contains(deletion.type) ?? true else { return nil }
-            return try departed(deletion, record.commit, types).map { .deleted($0) }
+            return try departed(deletion, types).map { .deleted($0) }
         }
-        guard let removal = record.removals.first(where: { $0.ordinal == candidate.ordinal }) else { return nil }
+        guard let removal = record.removals.first(where: { $0.ordinal == candidate.place.ordinal }) else { return nil }
         return try rangeRemoval(removal.scope, types).map { .removedRange($0) }
     }
 
     /// What to tell of a sample that left its place: by a deletion, or by an edit that moved it. Whoever holds it as it was
     /// there cannot know whether a mass operation covered it where it went.
     private func departed(
-        _ deletion: ChangeRecord.Deletion, _ commit: UInt64, _ types: Set<UInt32>?
+        _ deletion: ChangeRecord.Deletion, _ types: Set<UInt32>?
     ) throws -> DeletedSample? {
         let tombstone = try tombstone(deletion.id)
-        if let tombstone, (tombstone.commit, tombstone.ordinal) == (commit, deletion.ordinal) {
+        if let tombstone, (tombstone.commit, tombstone.ordinal) == (deletion.commit, deletion.ordinal) {
             return try deletedSample(tombstone)
         }
         if let found = try find(deletion.id), !found.isHidden {
@@ -139,7 +140,7 @@ extension Snapshot {
             guard let types, !types.contains(found.lane.type) else { return nil }
         } else if let tombstone, types?.contains(tombstone.type) ?? true, try isDeletedAlone(tombstone) {
             return nil
-        } else if commit <= header.prunedCommit {
+        } else if deletion.commit <= header.prunedCommit {
             // Forgotten, and never seen by whoever still reads here.
             return nil
         }
@@ -152,10 +153,10 @@ extension Snapshot {
 
     /// Whether the feed tells of a deletion in its own place, and not by the removal of a mass operation.
     private func isDeletedAlone(_ tombstone: Tombstone) throws -> Bool {
-        let key = ChangeRecord.key(tombstone.commit)
-        guard let span = try view.get(tables[.changes], key) else { return false }
-        return try ChangeRecord(span, key: key).deletions.contains {
-            $0.ordinal == tombstone.ordinal && $0.id == tombstone.id
+        var cursor = try view.cursor(tables[.changes])
+        guard try cursor.seek(ChangeRecord.key(tombstone.commit)) else { return false }
+        return try ChangeRecord(cursor.value, key: cursor.key.copied()).deletions.contains {
+            ($0.commit, $0.ordinal) == (tombstone.commit, tombstone.ordinal) && $0.id == tombstone.id
         }
     }
 

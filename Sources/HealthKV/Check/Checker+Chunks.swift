@@ -6,7 +6,7 @@ extension Checker {
     /// Every chunk: checksums, bounds, order, details, names, marks, counts, and that the feed leads to each sample.
     mutating func checkChunks(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
         var counts: [UInt32: TypeCounts] = [:]
-        var feed = FeedCoverage(snapshot)
+        let feed = FeedCoverage(snapshot)
         var last = LaneEnd.begin
         let total = max(1, try snapshot.view.statistics(snapshot.tables[.chunks]).entries)
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
@@ -18,7 +18,7 @@ extension Checker {
                 let chunk = try HotChunk(cursor.value, key: key.rawBytes)
                 checkTiling(chunk, after: last)
                 last = LaneEnd(lane: chunk.key.lane, upper: chunk.upper, place: place(of: chunk.key))
-                try checkRows(snapshot, chunk, &counts, &feed)
+                try checkRows(snapshot, chunk, &counts, feed)
             } catch let error as FormatError {
                 add(
                     Finding.Kind(error, else: .chunkUnreadable), .chunks, "\(place(of: key)): \(error)",
@@ -68,7 +68,7 @@ extension Checker {
 
     private mutating func checkRows(
         _ snapshot: borrowing Snapshot, _ chunk: HotChunk, _ counts: inout [UInt32: TypeCounts],
-        _ feed: inout FeedCoverage
+        _ feed: FeedCoverage
     ) throws {
         let lane = chunk.key.lane
         let rows = try snapshot.allRows(chunk)
@@ -183,11 +183,10 @@ private struct LaneEnd {
     static let begin = LaneEnd(lane: nil, upper: .greatest)
 }
 
-/// Which stretches each commit's change record names.
+/// Which stretches the change records name, by the commits that they tell of.
 struct FeedCoverage {
-    private var spans: [UInt64: [(lane: Lane, starts: ClosedRange<Int64>)]] = [:]
-    /// The keys of records that a newer release wrote.
-    private var newer: Set<[UInt8]> = []
+    /// In the order of commits. Without spans where a newer release wrote the record: where it leads nobody knows.
+    private var records: [(commits: ClosedRange<UInt64>, spans: [(lane: Lane, starts: ClosedRange<Int64>)]?)] = []
 
     init(_ snapshot: borrowing Snapshot) {
         guard var cursor = try? snapshot.view.cursor(snapshot.tables[.changes]) else { return }
@@ -195,16 +194,24 @@ struct FeedCoverage {
             let key = cursor.key.copied()
             do {
                 let record = try ChangeRecord(cursor.value, key: key)
-                spans[record.commit] = record.spans
+                records.append((record.commits, record.spans))
             } catch {
-                // A finding of its own. Where a record of a newer release leads nobody knows.
-                if error.isOfNewerRelease { newer.insert(key) }
+                // A finding of its own.
+                guard error.isOfNewerRelease, key.count == 8 else { continue }
+                let commit = key.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+                let first = min((records.last?.commits.upperBound ?? 0) &+ 1, commit)
+                records.append((first...commit, nil))
             }
         }
     }
 
     func covers(_ row: StoredRow, _ lane: Lane) -> Bool {
-        guard let spans = spans[row.commit] else { return newer.contains(ChangeRecord.key(row.commit)) }
-        return spans.contains { $0.lane == lane && $0.starts.contains(row.start) }
+        var (low, high) = (0, records.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if records[middle].commits.upperBound < row.commit { low = middle + 1 } else { high = middle }
+        }
+        guard low < records.count, records[low].commits.contains(row.commit) else { return false }
+        return records[low].spans?.contains { $0.lane == lane && $0.starts.contains(row.start) } ?? true
     }
 }

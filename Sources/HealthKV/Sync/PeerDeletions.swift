@@ -64,7 +64,7 @@ extension WriteTransaction {
             Tombstone(
                 deletion, type: type, source: source, commit: commit, ordinal: ordinal,
                 time: environment.now().nanoseconds))
-        state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: deletion.id, type: type))
+        state.deletions.append(ChangeRecord.Deletion(commit: commit, ordinal: ordinal, id: deletion.id, type: type))
         return true
     }
 
@@ -145,7 +145,8 @@ extension WriteTransaction {
             try transaction.apply(live.lane, inserts: [], removals: [live.row.point])
             try transaction.reindex(from: (live.row, live.lane), to: nil)
             transaction.state.deletions.append(
-                ChangeRecord.Deletion(ordinal: transaction.state.takeOrdinal(), id: id, type: live.lane.type))
+                ChangeRecord.Deletion(
+                    commit: transaction.commit, ordinal: transaction.state.takeOrdinal(), id: id, type: live.lane.type))
             return true
         }
     }

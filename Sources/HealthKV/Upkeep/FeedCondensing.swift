@@ -44,16 +44,24 @@ extension StoreCore {
 }
 
 extension WriteTransaction {
-    /// Of the change records of commits before one, looks at `count`, and returns where to go on; `nil` at the beginning of the feed.
+    /// Of the change records of commits before one, looks at `count`, and returns where to go on; `nil` at the beginning
+    /// of the feed.
     ///
-    /// A record serves readers behind whom it lies: it leads to rows that its commit changed last, names what left its place, and says where anything
-    /// changed at all. Once all its rows have changed again and later records name the same departures, only the last is left: where. That goes to the
-    /// next record that stays.
+    /// A record serves readers behind whom it lies: it leads to rows that its commits changed last, names what left its
+    /// place, and says where anything changed at all. Once all its rows have changed again and later records name the same
+    /// departures, only the last is left: where. That goes to the next record that stays.
+    ///
+    /// What every registered reader has behind it needs no record a commit: the next one that stays leads to its rows too,
+    /// since rows carry their commits. Where that would be too many places to look, a new record begins.
     fileprivate mutating func condenseFeed(before end: UInt64, count: Int) throws -> UInt64? {
         let (records, next) = try snapshot.changeRecords(before: end, count: count)
         let checkpoints = try checkpoints()
+        // The newest records stay apart: readers that nobody registered are near them, and are told exactly what changed.
+        let shared = end == .max ? 0 : try seenByAll()
         var departures: Set<Departure> = []
         var carrier: ChangeRecord?
+        /// How many chunks the carrier leads to, once that is counted.
+        var reach: Int?
         for record in records {
             var kept = record
             let isForgotten = record.commit <= state.header.prunedCommit
@@ -62,7 +70,7 @@ extension WriteTransaction {
             kept.deletions = []
             for deletion in record.deletions {
                 let isTold = departures.contains(Departure(id: deletion.id, type: deletion.type))
-                guard isForgotten || isTold, try snapshot.tombstone(deletion.id)?.commit != record.commit else {
+                guard isForgotten || isTold, try snapshot.tombstone(deletion.id)?.commit != deletion.commit else {
                     kept.deletions.append(deletion)
                     continue
                 }
@@ -71,22 +79,28 @@ extension WriteTransaction {
             let isEmpty = kept.deletions.isEmpty && kept.removals.isEmpty
             // The newest record tells when the store changed last, and has somewhere to carry what others leave.
             let isCheckpoint = checkpoints.contains { record.commit <= $0 && carrier.map { $0.commit } ?? .max > $0 }
-            guard isEmpty, !isCheckpoint, let place = carrier, try !snapshot.holdsRows(of: record) else {
-                try replace(carrier)
-                carrier = kept
-                if kept.deletions.count + kept.removals.count < record.deletions.count + record.removals.count {
-                    try putChanges(kept)
+            var joined: ChangeRecord?
+            if !isCheckpoint, let place = carrier {
+                let own = try snapshot.reach(of: record, most: ChangeRecord.mostChunks)
+                if isEmpty, !own.holdsRows {
+                    joined = isForgotten ? place : try snapshot.joined(place, with: kept)
+                } else if record.commit <= shared, kept.removals.isEmpty, own.chunks <= ChangeRecord.mostChunks {
+                    let before = try reach ?? snapshot.reach(of: place, most: ChangeRecord.mostChunks).chunks
+                    reach = before + own.chunks
+                    if before + own.chunks <= ChangeRecord.mostChunks {
+                        joined = try snapshot.joined(place, with: kept)
+                    }
                 }
-                continue
             }
-            if isForgotten {
-                try remove(.changes, ChangeRecord.key(record.commit))
-            } else if let joined = place.joined(with: record) {
+            if let joined {
                 try remove(.changes, ChangeRecord.key(record.commit))
                 carrier = joined
-            } else {
-                try replace(carrier)
-                carrier = kept
+                continue
+            }
+            try replace(carrier)
+            (carrier, reach) = (kept, nil)
+            if kept.deletions.count + kept.removals.count < record.deletions.count + record.removals.count {
+                try putChanges(kept)
             }
         }
         try replace(carrier)
@@ -97,6 +111,15 @@ extension WriteTransaction {
         return next
     }
 
+    /// The last commit that every registered reader of the feed has behind it.
+    private func seenByAll() throws -> UInt64 {
+        let readers = try peers().filter { !$0.isRetired && $0.queue == nil }
+        return readers.map { peer in
+            guard let token = peer.acknowledged, token.epoch == state.header.epoch else { return 0 }
+            return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
+        }.min() ?? .max
+    }
+
     /// The commits that registered peers have seen: the marks of the last records up to them tell whether the file was rolled back.
     private func checkpoints() throws -> Set<UInt64> {
         Set(try peers().compactMap(\.acknowledged).filter { $0.epoch == state.header.epoch }.map(\.commit))
@@ -104,9 +127,11 @@ extension WriteTransaction {
 
     /// Stores a record that has taken over another.
     private mutating func replace(_ record: ChangeRecord?) throws {
-        guard let record, let stored = try snapshot.changeRecord(record.commit) else { return }
+        guard var record, let stored = try snapshot.changeRecord(record.commit) else { return }
         let isWider = stored.spans.count != record.spans.count || !stored.covers(record.spans)
-        if isWider || stored.since != record.since { try putChanges(record) }
+        guard isWider || stored.since != record.since else { return }
+        record.spans = try snapshot.coarse(record.spans)
+        try putChanges(record)
     }
 
     private mutating func putChanges(_ record: ChangeRecord) throws {
@@ -121,7 +146,14 @@ private struct Departure: Hashable {
 
 extension ChangeRecord {
     /// Records with more spans than this take over no others: a reader compares each.
-    private static let mostSpans = 64
+    fileprivate static let mostSpans = 128
+    /// Nor do those that lead to more chunks: a reader looks into each.
+    fileprivate static let mostChunks = 256
+    private static let mostDeletions = 1_024
+
+    fileprivate func mayTakeOver(_ other: ChangeRecord) -> Bool {
+        other.deletions.isEmpty || deletions.count + other.deletions.count <= ChangeRecord.mostDeletions
+    }
 
     fileprivate func covers(_ others: [(lane: Lane, starts: ClosedRange<Int64>)]) -> Bool {
         others.allSatisfy { other in
@@ -131,17 +163,50 @@ extension ChangeRecord {
             }
         }
     }
+}
 
-    /// With the spans of an earlier record; `nil` where that makes too many.
-    fileprivate func joined(with earlier: ChangeRecord) -> ChangeRecord? {
-        var joined = self
+extension Snapshot {
+    /// A record that also tells what an earlier one told; `nil` where that makes too many spans.
+    fileprivate func joined(_ record: ChangeRecord, with earlier: ChangeRecord) throws -> ChangeRecord? {
+        var joined = record
         // The mark of the earlier one goes with it: what it told of histories is not known any more.
-        joined.since = earlier.since > 0 ? earlier.since : earlier.commit
-        if covers(earlier.spans) { return joined }
+        joined.since = earlier.commits.lowerBound
+        joined.deletions = earlier.deletions + record.deletions
+        guard record.mayTakeOver(earlier) else { return nil }
+        if record.covers(earlier.spans) { return joined }
         var touched = TouchedSpans()
-        for span in spans + earlier.spans { touched.add(span.lane, span.starts) }
+        for span in record.spans + earlier.spans { touched.add(span.lane, span.starts) }
         joined.spans = touched.sorted
+        if joined.spans.count > ChangeRecord.mostSpans { joined.spans = try coarse(joined.spans) }
         return joined.spans.count <= ChangeRecord.mostSpans ? joined : nil
+    }
+
+    /// Spans in order, of which neighbours are one where that leads to no more chunks.
+    fileprivate func coarse(
+        _ spans: [(lane: Lane, starts: ClosedRange<Int64>)]
+    ) throws -> [(lane: Lane, starts: ClosedRange<Int64>)] {
+        var coarse: [(lane: Lane, starts: ClosedRange<Int64>)] = []
+        for span in spans {
+            guard let last = coarse.last, last.lane == span.lane,
+                try adjoin(span.lane, last.starts.upperBound, span.starts.lowerBound)
+            else {
+                coarse.append(span)
+                continue
+            }
+            let upper = max(last.starts.upperBound, span.starts.upperBound)
+            coarse[coarse.count - 1].starts = last.starts.lowerBound...upper
+        }
+        return coarse
+    }
+
+    /// Whether two instants of a lane lie in one chunk or in two that follow each other.
+    private func adjoin(_ lane: Lane, _ one: Int64, _ other: Int64) throws -> Bool {
+        var chunks = 0
+        try forEachChunk(lane, from: .at(one), to: .after(max(one, other))) { _ in
+            chunks += 1
+            return chunks <= 2
+        }
+        return chunks <= 2
     }
 }
 

@@ -1,13 +1,26 @@
 import ColumnFormat
 import HealthModel
 
-/// What one commit changed: where to look for new rows, and what went.
+/// A place in the feed of changes.
+struct FeedPlace: Sendable, Hashable, Comparable {
+    var commit: UInt64
+    var ordinal: UInt32
+
+    static func < (one: FeedPlace, other: FeedPlace) -> Bool {
+        (one.commit, one.ordinal) < (other.commit, other.ordinal)
+    }
+}
+
+/// What one commit changed, or some that follow each other: where to look for new rows, and what went.
 struct ChangeRecord: Sendable {
     /// A sample that left its place: deleted, or moved by an edit to another start, type or source.
     struct Deletion: Sendable, Equatable {
+        var commit: UInt64
         var ordinal: UInt32
         var id: SampleID
         var type: UInt32
+
+        var place: FeedPlace { FeedPlace(commit: commit, ordinal: ordinal) }
     }
 
     /// A mass operation, in the place where it was committed.
@@ -21,11 +34,16 @@ struct ChangeRecord: Sendable {
     var time: Int64
     /// A random number that tells this commit from any other of the same number, which a copy of the file may have made.
     var mark: UInt64
-    /// The first commit of those whose records were forgotten and whose spans this one took over; 0 where there is none.
+    /// The first commit of those whose records this one took the place of; 0 where there is none.
     var since: UInt64 = 0
     var spans: [(lane: Lane, starts: ClosedRange<Int64>)] = []
     var deletions: [Deletion] = []
     var removals: [Removal] = []
+
+    /// The commits that it tells of.
+    var commits: ClosedRange<UInt64> { (since > 0 ? since : commit)...commit }
+    /// The place behind all that it tells.
+    var end: FeedPlace { FeedPlace(commit: commit, ordinal: .max) }
 
     static func key(_ commit: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: 8)
@@ -67,6 +85,9 @@ struct ChangeRecord: Sendable {
         }
         record.append(mark)
         record.append(since)
+        if deletions.contains(where: { $0.commit != commit }) {
+            for deletion in deletions { record.append(deletion.commit) }
+        }
         return record.value(table: .changes, key: ChangeRecord.key(commit), commit: writer ?? commit)
     }
 
@@ -79,6 +100,7 @@ struct ChangeRecord: Sendable {
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
         var record = try RecordReader(span, table: .changes, key: key)
         commit = try record.read(UInt64.self)
+        guard ChangeRecord.key(commit) == key else { throw FormatError(.invalid, "commit") }
         time = try record.read(Int64.self)
         mark = 0
         for _ in 0..<(try record.read(UInt32.self)) {
@@ -94,7 +116,8 @@ struct ChangeRecord: Sendable {
         for _ in 0..<(try record.read(UInt32.self)) {
             let ordinal = try record.read(UInt32.self)
             let id = try record.readID()
-            deletions.append(Deletion(ordinal: ordinal, id: id, type: try record.read(UInt32.self)))
+            let type = try record.read(UInt32.self)
+            deletions.append(Deletion(commit: commit, ordinal: ordinal, id: id, type: type))
         }
         for _ in 0..<(try record.read(UInt32.self)) {
             let ordinal = try record.read(UInt32.self)
@@ -113,6 +136,13 @@ struct ChangeRecord: Sendable {
         // A record from before there were marks ends here.
         if record.isAtEnd { return }
         mark = try record.read(UInt64.self)
-        if !record.isAtEnd { since = try record.read(UInt64.self) }
+        if record.isAtEnd { return }
+        since = try record.read(UInt64.self)
+        guard since <= commit else { throw FormatError(.invalid, "first commit") }
+        if record.isAtEnd { return }
+        for index in deletions.indices {
+            deletions[index].commit = try record.read(UInt64.self)
+            guard commits.contains(deletions[index].commit) else { throw FormatError(.invalid, "commit of a deletion") }
+        }
     }
 }

@@ -73,7 +73,7 @@ extension WriteTransaction {
         try bury(buried, lane, clock: clock, commit: commit, ordinal: ordinal, time: now)
         try reindex(from: (row, lane), to: nil)
         try queue(buried, lane.type, .delete)
-        state.deletions.append(ChangeRecord.Deletion(ordinal: ordinal, id: row.id, type: lane.type))
+        state.deletions.append(ChangeRecord.Deletion(commit: commit, ordinal: ordinal, id: row.id, type: lane.type))
     }
 }
 

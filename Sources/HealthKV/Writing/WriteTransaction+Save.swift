@@ -219,7 +219,8 @@ extension WriteTransaction {
         guard isMoved else { return }
         // A mass operation may take it from its new place: who knows the old one only is told that it left.
         state.deletions.append(
-            ChangeRecord.Deletion(ordinal: state.takeOrdinal(), id: found.row.id, type: found.lane.type))
+            ChangeRecord.Deletion(commit: commit, ordinal: state.takeOrdinal(), id: found.row.id, type: found.lane.type)
+        )
     }
 
     private mutating func insert(_ sample: Sample, _ rule: StoreRule, mayBeDead: Bool) throws -> SaveOutcome {

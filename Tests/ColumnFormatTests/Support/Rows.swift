@@ -144,7 +144,9 @@ func readEverything(_ hot: [UInt8], _ details: [UInt8], _ key: ChunkKey) throws 
         let found = try cold.row(of: rows[row].id, in: starting)
         guard rows[row].flags.contains(.derivedID) || found == row else { throw FormatError(.invalid, "row by id") }
         guard try chunk.revision(at: row) == rows[row].revision else { throw FormatError(.invalid, "revision") }
-        guard try cold.ordinals(of: rows[row].commit).contains(rows[row].ordinal) else {
+        let commit = rows[row].commit
+        let places = try cold.places(of: commit...commit)
+        guard places.contains(where: { $0.commit == commit && $0.ordinal == rows[row].ordinal }) else {
             throw FormatError(.invalid, "order")
         }
     }

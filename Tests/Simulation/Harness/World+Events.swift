@@ -159,12 +159,14 @@ extension World {
         }
     }
 
-    /// A HealthKit that was not told of a deletion was given what was deleted, under the same number. The other one is then told
-    /// of a deletion, and of another object of that name and number: so it is also told where one of two equal objects gives way.
+    /// A HealthKit that was not told of a deletion was given what was deleted, under the same number, or a greater one where a
+    /// call was left behind. The other one is then told of a deletion, and of another object of that name: so it is also told
+    /// where an object gives way to another.
     func forgetSavedUntold() {
         untold.removeAll { deletion in
             let isSaved = sites[deletion.site].healthValues().contains {
-                $0.sample.syncIdentifier == deletion.id.description && $0.sample.version == deletion.number
+                $0.sample.syncIdentifier == deletion.id.description
+                    && $0.sample.version ?? 0 >= deletion.number ?? 0
             }
             if isSaved { ledger.markUnknowable(deletion.id) }
             return isSaved

@@ -22,7 +22,7 @@ enum ContestantName: String, CaseIterable, Codable {
         }
     }
 
-    private static let storeWorks = Set(Work.allCases).subtracting(Work.ofSync)
+    private static let storeWorks = Set(Work.allCases).subtracting(Work.ofOwn)
 
     /// What is measured: of SQLite with daily rows only that which they change.
     var works: Set<Work> {

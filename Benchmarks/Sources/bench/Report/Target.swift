@@ -9,6 +9,7 @@ struct Target {
         switch work {
         case "import": return importTargets(own, figures)
         case "bytes_per_sample": return [most(own.value, 45, "bytes")]
+        case "bytes_per_sample_single_writes": return [most(own.value, 50, "bytes")]
         case "bytes_per_sample_compacted": return [most(own.value, 40, "bytes")]
         case "bytes_per_sample_derived_compacted": return [most(own.value, 14, "bytes")]
         case "read_all", "read_all_recycled":

@@ -1,3 +1,4 @@
+import Foundation
 import HealthKV
 import Histories
 
@@ -20,6 +21,33 @@ extension Session {
         if wants(.edit) { try measureEdits(edited, baseline) }
         if wants(.delete) { try measureDeletes(deleted, baseline) }
         try baseline?.close()
+    }
+
+    /// The size of a store whose samples were all saved one by one, as an app writes them: before and after upkeep, and
+    /// compacted.
+    func measureSingleWrites() throws {
+        let (work, count) = (Work.singleWrites.rawValue, settings.writes)
+        note("\(work): \(count) durable writes")
+        let folder = folder + "/single"
+        let store = try SampleStore.open(at: folder)
+        var random = SplitMix64(seed: settings.seed, stream: 67)
+        var time = History.end
+        for index in 0..<count {
+            let type = history.types[index % history.types.count]
+            time = time + (1 + Int64(random.next() % 600)) * Instant.nanosecondsPerSecond
+            let sample = Sample(type, Double(random.next() % 300), type.canonicalUnit!, at: time)
+            _ = try store.write { try $0.save(sample) }
+        }
+        try send(work + ".before_upkeep", Double(Session.bytes(of: folder)) / Double(count), .bytes)
+        while try store.maintain() {}
+        guard try store.read({ try $0.count() }) == count else {
+            throw BenchFailure("\(work): samples are missing")
+        }
+        try send(work, Double(Session.bytes(of: folder)) / Double(count), .bytes)
+        try send(work + ".compacted", compactedBytes(HealthKVStore(store), count), .bytes)
+        guard try store.check().findings.isEmpty else { throw BenchFailure("\(work): the store is not sound") }
+        try store.close()
+        try FileManager.default.removeItem(atPath: folder)
     }
 
     private func measureSaves(_ baseline: TwoPuts?) throws {

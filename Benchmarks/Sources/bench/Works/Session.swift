@@ -28,7 +28,8 @@ final class Session {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         if name == .memcpy { return try measureCopies() }
         if wants(.derived) { try measureDerived() }
-        if !settings.only.intersection(name.works).isSubset(of: Work.ofSync.union([.derived])) { try measureStore() }
+        if wants(.singleWrites) { try measureSingleWrites() }
+        if !settings.only.intersection(name.works).isSubset(of: Work.ofOwn.union([.derived])) { try measureStore() }
         // Last, so that the simulator's memory is none of an import's.
         try measureSync()
     }
