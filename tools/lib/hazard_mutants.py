@@ -78,6 +78,8 @@ MUTANTS = [
     Mutant("copies-known", "HealthKVTests.OpeningRuleTests/clones", STORE + "StorePlace.swift",
            "if try isSettled(place, written, environment, tables) { return }",
            "if try MUTANT || isSettled(place, written, environment, tables) { return }"),
+    Mutant("stale-chunks", "HealthKVTests.StalePageTests/chunks", "Sources/ColumnFormat/Chunks/HotChunk.swift",
+           "if let commit = ChunkKey.commit(key), commit", "if !MUTANT, let commit = ChunkKey.commit(key), commit"),
     Mutant("whole-copies", "LMDBTests.EnvironmentMaintenanceTests/refusedCopy", "Sources/LMDB/Environment+Copy.swift",
            "O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,", "O_WRONLY | O_CREAT | (MUTANT ? 0 : O_EXCL) | O_CLOEXEC,"),
     Mutant("copies-settled", "HealthKVTests.CopyTests/copies", STORE + "SampleStore+Copies.swift",

@@ -54,7 +54,7 @@ public struct ChunkEncoder: Sendable {
             revisions: revisions, flags: flags, values: values,
             byteCount: body
                 + StoredValueBuilder.overhead(
-                    key: ChunkKey.byteCount, upper: Point.byteCount, columns: 6, body: body,
+                    key: ChunkKey.storedByteCount, upper: Point.byteCount, columns: 6, body: body,
                     blockShift: ChunkEncoder.hotBlockShift))
     }
 
@@ -76,7 +76,7 @@ public struct ChunkEncoder: Sendable {
     /// The hot value.
     public func encodeHot(_ plan: HotPlan, key: ChunkKey, upper: Point, commit: UInt64) -> [UInt8] {
         var builder = StoredValueBuilder(
-            table: .chunks, key: key.bytes, upper: upper.bytes, reserving: plan.byteCount)
+            table: .chunks, key: key.stored(commit: commit), upper: upper.bytes, reserving: plan.byteCount)
         builder.rows = plan.rows
         builder.marked = plan.shadowed
         builder.column(ColumnTag.start.rawValue) { IntColumn.write(plan.starts, into: &$0) }
@@ -92,7 +92,7 @@ public struct ChunkEncoder: Sendable {
 
     /// The two values of a chunk without rows: it owns its span, so that older copies of what was there cannot win.
     public func encodeEmpty(key: ChunkKey, upper: Point, commit: UInt64) -> (hot: [UInt8], details: [UInt8]) {
-        let hot = StoredValueBuilder(table: .chunks, key: key.bytes, upper: upper.bytes)
+        let hot = StoredValueBuilder(table: .chunks, key: key.stored(commit: commit), upper: upper.bytes)
         let details = StoredValueBuilder(table: .details, key: key.bytes, upper: upper.bytes)
         return (
             hot.finish(commit: commit, blockShift: ChunkEncoder.hotBlockShift),

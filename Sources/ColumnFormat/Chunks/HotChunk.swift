@@ -12,6 +12,8 @@ public struct HotChunk: ~Escapable {
     public init(_ span: RawSpan, key: RawSpan, verified: VerifiedBlocks? = nil) throws(FormatError) {
         value = try StoredValue(span, table: .chunks, verified: verified)
         (self.key, upper) = try HotChunk.bounds(value, key, tags: ColumnTag.hot)
+        // A page may hold what it held at an older commit, whole and under the same chunk's key.
+        if let commit = ChunkKey.commit(key), commit != value.commit { throw FormatError(.misplaced, "commit") }
     }
 
     static func bounds(

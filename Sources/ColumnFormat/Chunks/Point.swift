@@ -113,9 +113,30 @@ public struct ChunkKey: Hashable, Sendable, Comparable {
         return writer.bytes
     }
 
-    /// Reads a key, if its length and class are right.
+    /// The key under which the chunk's hot value stands: behind it the commit that wrote the value. The tree above says so of which
+    /// commit the value is, on a page of its own.
+    public func stored(commit: UInt64) -> [UInt8] {
+        var writer = ByteWriter(reserving: ChunkKey.storedByteCount)
+        writer.bytes += bytes
+        writer.appendBigEndian(commit)
+        return writer.bytes
+    }
+
+    /// Behind each key under which the chunk may stand, and before those of the next chunk.
+    public var behindStored: [UInt8] { stored(commit: .max) }
+
+    /// The commit in the key of a hot value; `nil` in one that has none.
+    public static func commit(_ stored: RawSpan) -> UInt64? {
+        stored.byteCount == storedByteCount ? stored.loadBigEndian(byteCount, as: UInt64.self) : nil
+    }
+
+    static let storedByteCount = byteCount + 8
+
+    /// Reads a key, if its length and class are right; a hot value's may have a commit.
     public init(_ span: RawSpan) throws(FormatError) {
-        guard span.byteCount == ChunkKey.byteCount else { throw FormatError(.invalid, "chunk key") }
+        guard span.byteCount == ChunkKey.byteCount || span.byteCount == ChunkKey.storedByteCount else {
+            throw FormatError(.invalid, "chunk key")
+        }
         guard let duration = DurationClass(rawValue: span.load(4, as: UInt8.self)) else {
             throw FormatError(.unknown, "duration class")
         }

@@ -149,7 +149,7 @@ extension Checker {
     /// Details whose chunk is gone.
     private mutating func checkOrphans(_ snapshot: borrowing Snapshot) {
         forEachValue(snapshot, .details, as: .detailsMismatch) { checker, value, key in
-            if try !snapshot.view.contains(snapshot.tables[.chunks], key) {
+            if try snapshot.storedKey(of: ChunkKey(key.rawBytes)) == nil {
                 checker.add(.detailsMismatch, .details, "\(checker.place) has no chunk", Checker.reference(key))
             }
             try DetailsChunk(value, key: key.rawBytes).verify()

@@ -1,8 +1,8 @@
 import ColumnFormat
 import PageReader
 
-/// Whether the records that a walk meets are of the commits that they should be: the short ones by the sum in the header,
-/// chunks that stand on leaf pages by their details.
+/// Whether the records that a walk meets are of the commits that they should be: by the sum in the header, details on leaf pages
+/// by their chunks.
 struct RecordFreshness {
     private var sum: UInt64 = 0
     private var header: StoreHeader?
@@ -13,7 +13,9 @@ struct RecordFreshness {
     mutating func note(_ stored: StoredEntry) throws {
         let key = stored.entry.key
         switch stored.code {
-        case .chunks: if stored.entry.leaf.isInline { chunks[key] = try stored.commit() }
+        case .chunks:
+            if stored.entry.leaf.isInline { chunks[Array(key.prefix(ChunkKey.byteCount))] = try stored.commit() }
+            if let commit = RecordSum.commit(key, .chunks) { sum &+= RecordSum.term(.chunks, key, commit: commit) }
         case .details:
             if let chunk = chunks[key], chunk != (try stored.commit()) { differ = true }
         case .meta where key == StoreHeader.key:

@@ -30,9 +30,21 @@ extension Snapshot {
     /// Calls `body` with the chunk of a key, which this snapshot is known to hold.
     func withChunk(_ key: ChunkKey, _ body: (HotChunk) throws -> Void) throws {
         try context.checkTime()
-        let bytes = key.bytes
-        guard let span = try view.get(tables[.chunks], bytes) else { throw damaged("a chunk is missing") }
-        try body(HotChunk(span, key: bytes.rawBytes, verified: context.verified))
+        var cursor = try view.cursor(tables[.chunks])
+        guard try seekExact(&cursor, key) else { throw damaged("a chunk is missing") }
+        try body(HotChunk(cursor.value, key: cursor.key, verified: context.verified))
+    }
+
+    /// Puts a cursor on the chunk of a key; returns `false` where there is none.
+    @_lifetime(cursor: copy cursor)
+    func seekExact(_ cursor: inout Cursor, _ key: ChunkKey) throws -> Bool {
+        try cursor.seek(key.bytes) && ChunkKey(cursor.key) == key
+    }
+
+    /// The key under which a chunk stands; `nil` where there is none.
+    func storedKey(of key: ChunkKey) throws -> [UInt8]? {
+        var cursor = try view.cursor(tables[.chunks])
+        return try seekExact(&cursor, key) ? cursor.key.copied() : nil
     }
 
     /// A test for rows that unfinished mass operations hide; `nil` when none of them touches these rows.
@@ -55,7 +67,7 @@ extension Snapshot {
     /// Puts a cursor on the chunk that owns `point`; answers false when the lane has none.
     @_lifetime(cursor: copy cursor)
     func seek(_ cursor: inout Cursor, _ lane: Lane, _ point: Point) throws -> Bool {
-        if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).bytes), try ChunkKey(cursor.key).lane == lane {
+        if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).behindStored), try ChunkKey(cursor.key).lane == lane {
             return true
         }
         // The first chunk of a lane owns everything before the second.

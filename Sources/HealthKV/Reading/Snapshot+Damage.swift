@@ -88,7 +88,7 @@ extension Snapshot {
     /// The chunk that owns a point, or the first behind it where that one is gone.
     @_lifetime(cursor: copy cursor)
     private func seekNear(_ cursor: inout Cursor, _ lane: Lane, _ point: Point) throws -> Bool {
-        if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).bytes) {
+        if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).behindStored) {
             let key = try ChunkKey(cursor.key)
             if key.lane == lane { return true }
         }

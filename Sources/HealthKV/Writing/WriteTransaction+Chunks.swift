@@ -53,7 +53,7 @@ extension Snapshot {
 
     private func loadNeighbour(of bounds: ChunkBounds, before: Bool, limit: Int) throws -> LoadedChunk? {
         var cursor = try view.cursor(tables[.chunks])
-        guard try cursor.seekExact(bounds.key.bytes), try before ? cursor.previous() : cursor.next() else { return nil }
+        guard try seekExact(&cursor, bounds.key), try before ? cursor.previous() : cursor.next() else { return nil }
         let chunk = try HotChunk(cursor.value, key: cursor.key)
         guard chunk.key.lane == bounds.key.lane else { return nil }
         guard before ? chunk.upper == bounds.key.lower : chunk.key.lower == bounds.upper else {
@@ -122,7 +122,7 @@ extension WriteTransaction {
     }
 
     mutating func removeChunk(_ key: ChunkKey) throws {
-        try remove(.chunks, key.bytes)
+        if let stored = try snapshot.storedKey(of: key) { try remove(.chunks, stored) }
         try remove(.details, key.bytes)
     }
 
@@ -219,10 +219,12 @@ extension WriteTransaction {
             encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit))
     }
 
-    private mutating func put(_ key: ChunkKey, _ hot: [UInt8], _ details: [UInt8]) throws {
-        let bytes = key.bytes
-        try put(.chunks, bytes, hot)
-        try put(.details, bytes, details)
+    /// Puts the two values of a chunk in the place of those there.
+    mutating func put(_ key: ChunkKey, _ hot: [UInt8], _ details: [UInt8]) throws {
+        let stored = key.stored(commit: commit)
+        if let old = try snapshot.storedKey(of: key), old != stored { try remove(.chunks, old) }
+        try put(.chunks, stored, hot)
+        try put(.details, key.bytes, details)
     }
 }
 

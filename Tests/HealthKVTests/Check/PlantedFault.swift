@@ -216,10 +216,7 @@ extension PlantedFault {
         let (encoder, bounds) = (txn.environment.encoder, chunk.bounds)
         let plan = encoder.plan(chunk.rows[...])
         try txn.put(
-            .chunks, bounds.key.bytes,
-            encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit))
-        try txn.put(
-            .details, bounds.key.bytes,
+            bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit),
             encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, commit: txn.commit))
     }
 

@@ -54,10 +54,7 @@ struct NotFiniteStoreTests {
                 for row in [1, chunk.rows.count / 2] { chunk.rows[row].value = odd }
                 let plan = encoder.plan(chunk.rows[...])
                 try txn.put(
-                    .chunks, bounds.key.bytes,
-                    encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit))
-                try txn.put(
-                    .details, bounds.key.bytes,
+                    bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit),
                     encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, commit: txn.commit))
             }
         }

@@ -3,7 +3,7 @@ import TestSupport
 
 /// What is done to a file.
 enum Damage: String, CaseIterable, Sendable {
-    case truncated, flipped, flippedInTree, zeroed, swapped, stale, metas, counts, noise, noisePage
+    case truncated, flipped, flippedInTree, zeroed, swapped, stale, tail, metas, counts, noise, noisePage
 
     private static let pageSize = DamagedBase.pageSize
 
@@ -36,6 +36,7 @@ enum Damage: String, CaseIterable, Sendable {
             }
         case .stale:
             for _ in 0..<generator.number(1..<3) { Damage.takeBack(page(), &bytes, base, &generator) }
+        case .tail: Damage.takeBackTail(page(), &bytes, base, &generator)
         case .metas: Damage.changeMetas(&bytes, base, &generator)
         case .counts: Damage.changeCounts(&bytes, &generator)
         case .noise:
@@ -58,6 +59,16 @@ enum Damage: String, CaseIterable, Sendable {
             return
         }
         bytes.replaceSubrange(page..<page + pageSize, with: old[page..<page + pageSize])
+    }
+
+    /// A file that was copied while it changed, and whose copying was interrupted; or whose disk forgot what came last.
+    private static func takeBackTail(
+        _ page: Int, _ bytes: inout [UInt8], _ base: DamagedBase, _ generator: inout SeededGenerator
+    ) {
+        guard let old = base.states.dropFirst().randomElement(using: &generator) else { return }
+        // With its meta pages it would be the older file.
+        let (page, end) = (max(page, 2 * pageSize), min(bytes.count, old.count))
+        if page < end { bytes.replaceSubrange(page..<end, with: old[page..<end]) }
     }
 
     private static func changeMetas(_ bytes: inout [UInt8], _ base: DamagedBase, _ generator: inout SeededGenerator) {
