@@ -67,7 +67,9 @@ extension Snapshot {
     /// Puts a cursor on the chunk that owns `point`; answers false when the lane has none.
     @_lifetime(cursor: copy cursor)
     func seek(_ cursor: inout Cursor, _ lane: Lane, _ point: Point) throws -> Bool {
-        if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).behindStored), try ChunkKey(cursor.key).lane == lane {
+        if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).behindStored),
+            try ChunkKey(cursor.key).lane == lane
+        {
             return true
         }
         // The first chunk of a lane owns everything before the second.

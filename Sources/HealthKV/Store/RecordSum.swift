@@ -49,7 +49,8 @@ extension Snapshot {
             while try cursor.next() {
                 let key = cursor.key.copied()
                 guard RecordSum.covers(table, key) else { continue }
-                sum &+= RecordSum.term(table, key, commit: RecordSum.commit(key, table) ?? StoredValue.commit(head: cursor.value))
+                sum &+= RecordSum.term(
+                    table, key, commit: RecordSum.commit(key, table) ?? StoredValue.commit(head: cursor.value))
             }
         }
         return sum

@@ -59,7 +59,9 @@ struct StalePageTests {
         (try? SampleStore.check(at: file.folder.path))?.isClean ?? false
     }
 
-    @Test("Long values of chunks that are as they were some commits ago are told by reading and by the check", arguments: [false, true])
+    @Test(
+        "Long values of chunks that are as they were some commits ago are told by reading and by the check",
+        arguments: [false, true])
     func chunks(withDetails: Bool) throws {
         let file = try DamagedFile()
         let states = try states(file)
@@ -88,7 +90,8 @@ struct StalePageTests {
         #expect(stale > 1, "pages were used again for the same chunks")
     }
 
-    @Test("A file whose tail is of an older state, from any page on, answers rightly or says that it is damaged") func tails()
+    @Test("A file whose tail is of an older state, from any page on, answers rightly or says that it is damaged")
+    func tails()
         throws
     {
         let file = try DamagedFile()
