@@ -54,15 +54,21 @@ extension WriteTransaction {
     /// What every registered reader has behind it needs no record a commit: the next one that stays leads to its rows too,
     /// since rows carry their commits. Where that would be too many places to look, a new record begins.
     fileprivate mutating func condenseFeed(before end: UInt64, count: Int) throws -> UInt64? {
-        let (records, next) = try snapshot.changeRecords(before: end, count: count)
+        let (records, rest) = try snapshot.changeRecords(before: end, count: count)
+        var next = rest
         let checkpoints = try checkpoints()
         // The newest records stay apart: readers that nobody registered are near them, and are told exactly what changed.
         let shared = end == .max ? 0 : try seenByAll()
         var departures: Set<Departure> = []
         var carrier: ChangeRecord?
-        /// How many chunks the carrier leads to, once that is counted.
-        var reach: Int?
-        for record in records {
+        /// How many chunks the carrier leads to, once that is counted; and how many were looked at.
+        var (reach, looked): (Int?, Int) = (nil, 0)
+        for (index, record) in records.enumerated() {
+            // Writers wait for this step.
+            if looked > WriteTransaction.chunksLookedAt {
+                next = records[index - 1].commit
+                break
+            }
             var kept = record
             let isForgotten = record.commit <= state.header.prunedCommit
             // Who still reads began later, and never saw what left. A deletion that is still known is told.
@@ -82,10 +88,12 @@ extension WriteTransaction {
             var joined: ChangeRecord?
             if !isCheckpoint, let place = carrier {
                 let own = try snapshot.reach(of: record, most: ChangeRecord.mostChunks)
+                looked += own.chunks
                 if isEmpty, !own.holdsRows {
                     joined = isForgotten ? place : try snapshot.joined(place, with: kept)
                 } else if record.commit <= shared, kept.removals.isEmpty, own.chunks <= ChangeRecord.mostChunks {
                     let before = try reach ?? snapshot.reach(of: place, most: ChangeRecord.mostChunks).chunks
+                    if reach == nil { looked += before }
                     reach = before + own.chunks
                     if before + own.chunks <= ChangeRecord.mostChunks {
                         joined = try snapshot.joined(place, with: kept)
@@ -110,6 +118,9 @@ extension WriteTransaction {
         }
         return next
     }
+
+    /// The most chunks that one step looks at, and those of one record more: a few milliseconds.
+    private static let chunksLookedAt = 1_000
 
     /// The last commit that every registered reader of the feed has behind it.
     private func seenByAll() throws -> UInt64 {

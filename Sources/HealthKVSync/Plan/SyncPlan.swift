@@ -131,7 +131,11 @@ extension SyncPlan {
             onboarding: [
                 .bodyMass, .activeEnergyBurned, .workout, .dietaryEnergyConsumed, .dietaryProtein,
                 .dietaryCarbohydrates, .dietaryFatTotal,
-            ], adoptionKey: "DietAppLogId")
+            ], adoptionKey: "DietAppLogId",
+            messages: [
+                .unavailable: "HealthKit is not available on this device",
+                .accessNotDetermined: "HealthKit access has not been authorized",
+            ])
         plan.onboardingReads = [.bodyMass]
         return plan
     }()

@@ -80,9 +80,11 @@ import Testing
             try await bench.sync.enable(AppBench.health)
             let unavailable = await #expect(throws: SyncIssue.self) { try await bench.sync.authorize(AppBench.health) }
             #expect(unavailable?.code == .unavailable)
-            #expect(unavailable?.message == "Health data is not available on this device")
+            #expect(unavailable?.message == "HealthKit is not available on this device")
             bench.device.setAvailable(true)
-            #expect(try await bench.refresh().issue?.code == .accessNotDetermined)
+            let unasked = try await bench.refresh().issue
+            #expect(unasked?.code == .accessNotDetermined)
+            #expect(unasked?.message == "HealthKit access has not been authorized")
             try await bench.sync.authorize(AppBench.health)
             try bench.scale.record("BodyMass", 83.25, "kg", from: bench.date(-60))
             bench.device.fail(.changes)

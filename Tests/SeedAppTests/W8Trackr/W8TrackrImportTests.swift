@@ -39,6 +39,17 @@ import Testing
             // The first step brought last week.
             #expect(steps.first.map { (7...8).contains($0.imported) } == true)
             #expect(try bench.status.imported[.bodyMass] == 31)
+            // By their ends, descending: each later step brought what lies before all of the earlier ones.
+            let told = try bench.store.read { try $0.changes(since: nil) }.changes.compactMap { change -> Instant? in
+                if case .saved(let sample) = change.kind { sample.end } else { nil }
+            }
+            var (place, last) = (0, Instant.distantFuture)
+            for step in steps where step.imported > 0 {
+                let ends = told[place..<place + step.imported]
+                #expect(ends.max()! < last)
+                (place, last) = (place + step.imported, ends.min()!)
+            }
+            #expect(place == 31 && told.count == 31)
         }
     }
 

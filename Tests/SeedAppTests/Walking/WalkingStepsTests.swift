@@ -185,6 +185,39 @@ import Testing
         }
     }
 
+    /// How many feeds were asked for, once no more are for a while.
+    private func settled(_ bench: AppBench) async throws -> Int {
+        var (count, quiet) = (-1, 0)
+        while quiet < 30 {
+            let now = bench.device.count(of: .changes)
+            (count, quiet) = (now, now == count ? quiet + 1 : 0)
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        return count
+    }
+
+    @Test("The running app tries again after a time-out: after two seconds, after four, and then slowly")
+    func timeOutWhileRunning() async throws {
+        try await withApp(.walkingApp) { bench in
+            bench.sync.start()
+            try await eventually { try bench.status.lastSync != nil }
+            try walk(bench, steps: 4_321, hours: -5)
+            for number in 1...60 { bench.device.fail(.changes, number: number) }
+            let first = bench.device.count(of: .changes)
+            #expect(try await bench.refresh().issue?.code == .delayed)
+            // What each wait is, and that nothing is tried a little earlier.
+            for (wait, early) in [(2.0, 1.7), (4.0, 3.5), (3_600.0, 3_000.0)] {
+                let before = try await settled(bench)
+                #expect(before > first)
+                bench.clock.advance(by: early)
+                try await Task.sleep(for: .milliseconds(60))
+                #expect(bench.device.count(of: .changes) == before, "before \(wait) s are over")
+                bench.clock.advance(by: wait - early + 0.2)
+                try await eventually { bench.device.count(of: .changes) > before }
+            }
+        }
+    }
+
     @Test("A time-out is tried again, and what is told of it says nothing of the data")
     func timeOut() async throws {
         try await withApp(.walkingApp) { bench in
