@@ -58,6 +58,15 @@ public struct DetailsChunk: ~Escapable {
         return nil
     }
 
+    /// Reads the header of a chunk's details and demands that both were written together: what stands on another page may be of an
+    /// older commit, and whole.
+    @_lifetime(copy span)
+    public init(_ span: RawSpan, of chunk: HotChunk, verified: VerifiedBlocks? = nil) throws(FormatError) {
+        let key = chunk.key.bytes
+        try self.init(span, key: key.rawBytes, verified: verified)
+        guard value.commit == chunk.value.commit, rows == chunk.rows else { throw FormatError(.misplaced, "commit") }
+    }
+
     /// The stored ids of the rows in `range`; those that follow from content are left out.
     public func storedIDs(in range: Range<Int>) throws(FormatError) -> [SampleID] {
         guard !range.isEmpty else { return [] }

@@ -46,7 +46,7 @@ extension Snapshot {
             try forEachChunk(span.lane, from: .at(span.starts.lowerBound), to: .after(span.starts.upperBound)) {
                 chunk in
                 guard chunk.rows > 0, seen.insert(chunk.key).inserted else { return true }
-                let places = try places(chunk.key, of: record.commits)
+                let places = try places(chunk, of: record.commits)
                 guard let first = places.min(), let last = places.max() else { return true }
                 regions.append(
                     FeedIndex.Region(lane: span.lane, from: chunk.key.lower, to: chunk.upper, places: first...last))
@@ -67,7 +67,7 @@ extension Snapshot {
             try forEachChunk(span.lane, from: .at(span.starts.lowerBound), to: .after(span.starts.upperBound)) {
                 chunk in
                 chunks += 1
-                if !holdsRows { holdsRows = try chunk.rows > 0 && !places(chunk.key, of: record.commits).isEmpty }
+                if !holdsRows { holdsRows = try chunk.rows > 0 && !places(chunk, of: record.commits).isEmpty }
                 return chunks <= most
             }
         }
@@ -75,10 +75,11 @@ extension Snapshot {
     }
 
     /// The places of a chunk's rows that some commits changed last; only two columns are read.
-    private func places(_ key: ChunkKey, of commits: ClosedRange<UInt64>) throws -> [FeedPlace] {
-        let bytes = key.bytes
-        guard let span = try view.get(tables[.details], bytes) else { throw damaged("a chunk has no details") }
-        let details = try DetailsChunk(span, key: bytes.rawBytes, verified: context.verified)
+    private func places(_ chunk: HotChunk, of commits: ClosedRange<UInt64>) throws -> [FeedPlace] {
+        guard let span = try view.get(tables[.details], chunk.key.bytes) else {
+            throw damaged("a chunk has no details")
+        }
+        let details = try DetailsChunk(span, of: chunk, verified: context.verified)
         guard details.rows > 0 else { return [] }
         if let common = try details.commonCommit(), !commits.contains(common) { return [] }
         return try details.places(of: commits).map { FeedPlace(commit: $0.commit, ordinal: $0.ordinal) }
@@ -98,7 +99,7 @@ extension Snapshot {
         for (number, region) in regions.enumerated() {
             try forEachChunk(region.lane, from: region.from, to: region.to) { chunk in
                 guard chunk.rows > 0, seen.insert(chunk.key).inserted else { return true }
-                for place in try places(chunk.key, of: record.commits) where place > after {
+                for place in try places(chunk, of: record.commits) where place > after {
                     found.append(FeedCandidate(place: place, chunk: keys.count))
                 }
                 keys.append(chunk.key)

@@ -51,12 +51,18 @@ extension Snapshot {
         while found {
             let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
             place = max(place, FeedPlace(commit: record.commits.lowerBound, ordinal: 0))
+            // Of the commits before the last one no marks are known; what came before all of them is proved by its own.
+            let markBefore = record.since > 0 ? try History.mark(upTo: record.since &- 1, view, tables) : 0
             while place < record.end {
                 guard changes.count < limit else {
-                    return ChangePage(changes: changes, next: token(place, in: record, origin), hasMore: true)
+                    let next = token(place, in: record, markBefore, origin)
+                    return ChangePage(changes: changes, next: next, hasMore: true)
                 }
-                let part = try part(of: record, after: place, limit: limit - changes.count, origin: origin, types)
-                changes += part.changes
+                let part = try part(of: record, after: place, limit: limit - changes.count, types)
+                for change in part.changes {
+                    let token = token(change.place, in: record, markBefore, origin)
+                    changes.append(Change(kind: change.kind, token: token))
+                }
                 place = part.last
             }
             found = try cursor.next()
@@ -64,15 +70,17 @@ extension Snapshot {
         return ChangePage(changes: changes, next: currentToken, hasMore: false)
     }
 
-    /// The mark of a record is that of its last commit; those before are not known any more.
-    private func token(_ place: FeedPlace, in record: ChangeRecord, _ origin: UInt64) -> ChangeToken {
-        token(place.commit, place.ordinal, mark: place.commit == record.commit ? record.mark : 0, origin: origin)
+    private func token(
+        _ place: FeedPlace, in record: ChangeRecord, _ markBefore: UInt64, _ origin: UInt64
+    ) -> ChangeToken {
+        let mark = place.commit == record.commit ? record.mark : markBefore
+        return token(place.commit, place.ordinal, mark: mark, origin: origin)
     }
 
     /// Some changes that a record tells of; `last` is its end when none is left.
     private func part(
-        of record: ChangeRecord, after: FeedPlace, limit: Int, origin: UInt64, _ types: Set<UInt32>?
-    ) throws -> (changes: [Change], last: FeedPlace) {
+        of record: ChangeRecord, after: FeedPlace, limit: Int, _ types: Set<UInt32>?
+    ) throws -> (changes: [(place: FeedPlace, kind: Change.Kind)], last: FeedPlace) {
         var (candidates, keys, isWhole) = try candidates(of: record, after: after, limit: limit, types)
         // What is known to be last of the rows bounds what else may come before more of them.
         let last = isWhole ? record.end : candidates.map(\.place).max() ?? record.end
@@ -85,10 +93,10 @@ extension Snapshot {
         if candidates.count > limit { candidates.removeLast(candidates.count - limit) }
         let rows = try rows(candidates, keys, record.commits)
         let departures = Dictionary(deletions.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
-        var changes: [Change] = []
+        var changes: [(place: FeedPlace, kind: Change.Kind)] = []
         for candidate in candidates {
             if let kind = try kind(candidate, rows, record, departures, types) {
-                changes.append(Change(kind: kind, token: token(candidate.place, in: record, origin)))
+                changes.append((candidate.place, kind))
             }
         }
         return (changes, isLast ? record.end : candidates.last!.place)

@@ -57,7 +57,7 @@ extension Snapshot {
         guard chunk.rows > 0 else { return }
         let keyBytes = chunk.key.bytes
         guard let span = try view.get(tables[.details], keyBytes) else { throw damaged("a chunk has no details") }
-        let details = try DetailsChunk(span, key: keyBytes.rawBytes, verified: context.verified)
+        let details = try DetailsChunk(span, of: chunk, verified: context.verified)
         let wanted = try details.distinctMetadata().filter { bytes in
             try MetadataCoding.decode(bytes)[key].map(fits) ?? false
         }

@@ -22,7 +22,7 @@ extension Snapshot {
         try loadNames(of: chunk)
         let keyBytes = chunk.key.bytes
         guard let span = try view.get(tables[.details], keyBytes) else { throw damaged("a chunk has no details") }
-        let details = try DetailsChunk(span, key: keyBytes.rawBytes, verified: context.verified)
+        let details = try DetailsChunk(span, of: chunk, verified: context.verified)
         let decoder = try ChunkDecoder(hot: chunk, details: details)
         return try range.map { try decoder.rows($0, context) } ?? decoder.rows(context)
     }

@@ -76,12 +76,12 @@ extension Snapshot {
         return true
     }
 
-    private func verifyWhole(_ chunk: borrowing HotChunk) throws {
+    private func verifyWhole(_ chunk: HotChunk) throws {
         try chunk.verify()
         guard chunk.rows > 0 else { return }
         let key = chunk.key.bytes
         guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
-        let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
+        let details = try DetailsChunk(span, of: chunk, verified: context.verified)
         try details.verify()
     }
 

@@ -46,7 +46,7 @@ extension Snapshot {
             prefetch(span, limit: 256)
             let near = try chunk.find(startingIn: starts)
             if near.rows.isEmpty { return true }
-            let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
+            let details = try DetailsChunk(span, of: chunk, verified: context.verified)
             guard let index = try details.row(of: id, in: near.rows) else { return true }
             found = try self.found(chunk, details, at: index, of: near)
             return false
@@ -92,7 +92,7 @@ extension Snapshot {
                 if near.rows.isEmpty { return true }
                 let key = chunk.key.bytes
                 guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
-                let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
+                let details = try DetailsChunk(span, of: chunk, verified: context.verified)
                 goesOn = try body(details, near.rows)
                 return goesOn
             }
@@ -128,7 +128,7 @@ extension Snapshot {
                     guard let span = try view.get(tables[.details], key) else {
                         throw damaged("a chunk has no details")
                     }
-                    let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
+                    let details = try DetailsChunk(span, of: chunk, verified: context.verified)
                     for index in near.rows {
                         let candidate = try self.found(chunk, details, at: index, of: near)
                         if candidate.row.id == id { found = candidate }
@@ -158,7 +158,7 @@ extension Snapshot {
                 if near.rows.isEmpty { return true }
                 let key = chunk.key.bytes
                 guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
-                let details = try DetailsChunk(span, key: key.rawBytes, verified: context.verified)
+                let details = try DetailsChunk(span, of: chunk, verified: context.verified)
                 for index in try details.rows(with: bytes, kind, in: near.rows) {
                     found.append(try self.found(chunk, details, at: index, of: near))
                 }

@@ -58,23 +58,23 @@ extension WriteTransaction {
         var next = rest
         let checkpoints = try checkpoints()
         // The newest records stay apart: readers that nobody registered are near them, and are told exactly what changed.
-        let shared = end == .max ? 0 : try seenByAll()
+        let shared = try min(seenByAll(), snapshot.commit(ofRecord: count))
         var departures: Set<Departure> = []
-        var carrier: ChangeRecord?
-        /// How many chunks the carrier leads to, once that is counted; and how many were looked at.
-        var (reach, looked): (Int?, Int) = (nil, 0)
+        var carrier: CarrierRecord?
+        var looked = 0
         for (index, record) in records.enumerated() {
             // Writers wait for this step.
-            if looked > WriteTransaction.chunksLookedAt {
+            if looked > WriteTransaction.lookedAtPerStep {
                 next = records[index - 1].commit
                 break
             }
+            looked += 1 + record.deletions.count
             var kept = record
-            let isForgotten = record.commit <= state.header.prunedCommit
             // Who still reads began later, and never saw what left. A deletion that is still known is told.
-            if isForgotten { kept.removals = [] }
+            if record.commit <= state.header.prunedCommit { kept.removals = [] }
             kept.deletions = []
             for deletion in record.deletions {
+                let isForgotten = deletion.commit <= state.header.prunedCommit
                 let isTold = departures.contains(Departure(id: deletion.id, type: deletion.type))
                 guard isForgotten || isTold, try snapshot.tombstone(deletion.id)?.commit != deletion.commit else {
                     kept.deletions.append(deletion)
@@ -82,36 +82,21 @@ extension WriteTransaction {
                 }
             }
             departures.formUnion(record.deletions.map { Departure(id: $0.id, type: $0.type) })
-            let isEmpty = kept.deletions.isEmpty && kept.removals.isEmpty
             // The newest record tells when the store changed last, and has somewhere to carry what others leave.
-            let isCheckpoint = checkpoints.contains { record.commit <= $0 && carrier.map { $0.commit } ?? .max > $0 }
-            var joined: ChangeRecord?
-            if !isCheckpoint, let place = carrier {
-                let own = try snapshot.reach(of: record, most: ChangeRecord.mostChunks)
-                looked += own.chunks
-                if isEmpty, !own.holdsRows {
-                    joined = isForgotten ? place : try snapshot.joined(place, with: kept)
-                } else if record.commit <= shared, kept.removals.isEmpty, own.chunks <= ChangeRecord.mostChunks {
-                    let before = try reach ?? snapshot.reach(of: place, most: ChangeRecord.mostChunks).chunks
-                    if reach == nil { looked += before }
-                    reach = before + own.chunks
-                    if before + own.chunks <= ChangeRecord.mostChunks {
-                        joined = try snapshot.joined(place, with: kept)
-                    }
-                }
+            let isCheckpoint = checkpoints.contains {
+                record.commit <= $0 && carrier.map { $0.record.commit } ?? .max > $0
             }
-            if let joined {
+            if !isCheckpoint, try takeOver(kept, by: &carrier, shared: shared, &looked) {
                 try remove(.changes, ChangeRecord.key(record.commit))
-                carrier = joined
                 continue
             }
-            try replace(carrier)
-            (carrier, reach) = (kept, nil)
+            try replace(carrier?.record)
+            carrier = CarrierRecord(record: kept)
             if kept.deletions.count + kept.removals.count < record.deletions.count + record.removals.count {
                 try putChanges(kept)
             }
         }
-        try replace(carrier)
+        try replace(carrier?.record)
         if next == nil {
             let left = try snapshot.view.statistics(context.tables[.changes]).entries
             try put(.upkeep, CondensedFeed.key, CondensedFeed.value(left, commit: commit))
@@ -119,8 +104,41 @@ extension WriteTransaction {
         return next
     }
 
-    /// The most chunks that one step looks at, and those of one record more: a few milliseconds.
-    private static let chunksLookedAt = 1_000
+    /// Lets the next record that stays tell what another one tells; returns `false` where that is not to be.
+    private func takeOver(
+        _ record: ChangeRecord, by carrier: inout CarrierRecord?, shared: UInt64, _ looked: inout Int
+    ) throws -> Bool {
+        guard var place = carrier, record.removals.isEmpty else { return false }
+        let isEmpty = record.deletions.isEmpty
+        guard isEmpty || record.commit <= shared else { return false }
+        do {
+            let own = try snapshot.reach(of: record, most: ChangeRecord.mostChunks)
+            looked += own.chunks
+            if isEmpty, !own.holdsRows {
+                if record.commit <= state.header.prunedCommit { return true }
+            } else if record.commit > shared {
+                return false
+            }
+            var chunks = place.chunks.map { $0 + own.chunks } ?? .max
+            if chunks > ChangeRecord.mostChunks {
+                // Several may lead to the same chunks.
+                let before = try snapshot.reach(of: place.record, most: ChangeRecord.mostChunks).chunks
+                looked += before
+                chunks = before + own.chunks
+            }
+            guard chunks <= ChangeRecord.mostChunks, let joined = try snapshot.joined(place.record, with: record)
+            else { return false }
+            (place.record, place.chunks) = (joined, chunks)
+            carrier = place
+            return true
+        } catch  where StoreError.isDamage(error) {
+            // A record that leads to what is damaged stays as it is, and keeps no other work from being done.
+            return false
+        }
+    }
+
+    /// The most chunks and deletions that one step looks at, and those of one record more: a few milliseconds.
+    private static let lookedAtPerStep = 1_000
 
     /// The last commit that every registered reader of the feed has behind it.
     private func seenByAll() throws -> UInt64 {
@@ -141,13 +159,20 @@ extension WriteTransaction {
         guard var record, let stored = try snapshot.changeRecord(record.commit) else { return }
         let isWider = stored.spans.count != record.spans.count || !stored.covers(record.spans)
         guard isWider || stored.since != record.since else { return }
-        record.spans = try snapshot.coarse(record.spans)
+        do { record.spans = try snapshot.coarse(record.spans) } catch  where StoreError.isDamage(error) {}
         try putChanges(record)
     }
 
     private mutating func putChanges(_ record: ChangeRecord) throws {
         try put(.changes, ChangeRecord.key(record.commit), record.value(writtenIn: commit))
     }
+}
+
+/// The record that takes over those before it.
+private struct CarrierRecord {
+    var record: ChangeRecord
+    /// How many chunks it leads to at most, once that is counted.
+    var chunks: Int?
 }
 
 private struct Departure: Hashable {
@@ -157,13 +182,29 @@ private struct Departure: Hashable {
 
 extension ChangeRecord {
     /// Records with more spans than this take over no others: a reader compares each.
-    fileprivate static let mostSpans = 128
+    fileprivate static let mostSpans = 256
     /// Nor do those that lead to more chunks: a reader looks into each.
     fileprivate static let mostChunks = 256
     private static let mostDeletions = 1_024
 
     fileprivate func mayTakeOver(_ other: ChangeRecord) -> Bool {
         other.deletions.isEmpty || deletions.count + other.deletions.count <= ChangeRecord.mostDeletions
+    }
+
+    /// Spans in order, overlapping ones as one.
+    fileprivate static func united(
+        _ spans: [(lane: Lane, starts: ClosedRange<Int64>)]
+    ) -> [(lane: Lane, starts: ClosedRange<Int64>)] {
+        var united: [(lane: Lane, starts: ClosedRange<Int64>)] = []
+        for span in spans.sorted(by: { ($0.lane, $0.starts.lowerBound) < ($1.lane, $1.starts.lowerBound) }) {
+            if let last = united.last, last.lane == span.lane, span.starts.lowerBound <= last.starts.upperBound {
+                let upper = max(last.starts.upperBound, span.starts.upperBound)
+                united[united.count - 1].starts = last.starts.lowerBound...upper
+            } else {
+                united.append(span)
+            }
+        }
+        return united
     }
 
     fileprivate func covers(_ others: [(lane: Lane, starts: ClosedRange<Int64>)]) -> Bool {
@@ -185,11 +226,11 @@ extension Snapshot {
         joined.deletions = earlier.deletions + record.deletions
         guard record.mayTakeOver(earlier) else { return nil }
         if record.covers(earlier.spans) { return joined }
-        var touched = TouchedSpans()
-        for span in record.spans + earlier.spans { touched.add(span.lane, span.starts) }
-        joined.spans = touched.sorted
-        if joined.spans.count > ChangeRecord.mostSpans { joined.spans = try coarse(joined.spans) }
-        return joined.spans.count <= ChangeRecord.mostSpans ? joined : nil
+        joined.spans = ChangeRecord.united(record.spans + earlier.spans)
+        if joined.spans.count <= ChangeRecord.mostSpans { return joined }
+        joined.spans = try coarse(joined.spans)
+        // Where little was gained the next one would ask again.
+        return joined.spans.count <= ChangeRecord.mostSpans / 2 ? joined : nil
     }
 
     /// Spans in order, of which neighbours are one where that leads to no more chunks.
@@ -226,6 +267,14 @@ extension Snapshot {
         let key = ChangeRecord.key(commit)
         guard let span = try view.get(tables[.changes], key) else { return nil }
         return try ChangeRecord(span, key: key)
+    }
+
+    /// The commit of the record that so many others follow; 0 where there are not so many.
+    fileprivate func commit(ofRecord count: Int) throws -> UInt64 {
+        var cursor = try view.cursor(tables[.changes])
+        guard try cursor.last() else { return 0 }
+        for _ in 0..<count { guard try cursor.previous() else { return 0 } }
+        return try ChangeRecord(cursor.value, key: cursor.key.copied()).commit
     }
 
     /// Records of commits before one, the newest first, and the commit before which there are more.

@@ -139,7 +139,8 @@ extension PeerSession {
                 guard item.failure?.nextTry?.isDue(at: now, longest: longest) ?? false else { continue }
                 state.types[type]?.failure?.nextTry = now + slow
             }
-            for (type, item) in state.types where item.unacknowledged?.nextTry.map({ $0 <= now }) ?? false {
+            for (type, item) in state.types {
+                guard item.unacknowledged?.nextTry?.isDue(at: now, longest: longest) ?? false else { continue }
                 state.types[type]?.unacknowledged?.nextTry = now + slow
             }
         }

@@ -30,6 +30,8 @@ final class Site {
 
     /// Whether engines run by themselves, and listen to HealthKit.
     private let runs: Bool
+    /// Whether upkeep has something to do already in a store of some dozen samples.
+    private let isSmall: Bool
     /// What this app writes, and syncs in both directions.
     let types: [SampleType]
 
@@ -44,16 +46,20 @@ final class Site {
 
     init(
         _ number: Int, folder: String, health: SimulatedDevice?, clock: SimulatedClock, seed: UInt64,
-        types: [SampleType], runs: Bool
+        types: [SampleType], runs: Bool, isSmall: Bool
     ) throws {
         (self.number, self.folder, self.health, self.clock) = (number, folder, health, clock)
-        (self.types, self.runs) = (types, runs)
+        (self.types, self.runs, self.isSmall) = (types, runs, isSmall)
         draws = Draws(seed: seed &+ UInt64(number))
-        store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
+        store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws, isSmall: isSmall))
         install()
     }
 
-    private static func options(_ skew: Skew, _ clock: SimulatedClock, _ draws: Draws) -> SampleStore.Options {
+    private var options: SampleStore.Options { Site.options(skew, clock, draws, isSmall: isSmall) }
+
+    private static func options(
+        _ skew: Skew, _ clock: SimulatedClock, _ draws: Draws, isSmall: Bool
+    ) -> SampleStore.Options {
         var options = SampleStore.Options()
         options.clock = { skew.time(clock) }
         options.source = Source(bundle: "app.weights", name: "Weights")
@@ -62,6 +68,11 @@ final class Site {
         // What is tried here is the order of commits, not what a disk does.
         options.limits.skipsSync = true
         options.limits.draw = { draws.next() }
+        if isSmall {
+            (options.limits.recentLinks, options.limits.linksPerRecentLink) = (3, 2)
+            (options.limits.changeRecords, options.limits.changeRecordsPerStep) = (6, 4)
+            options.limits.recentEntries = 16
+        }
         return options
     }
 
@@ -131,7 +142,7 @@ final class Site {
         engine = nil
         _ = calls.take()
         try store.close()
-        store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
+        store = try SampleStore.open(at: folder, options: options)
         restartWire()
         guard let app else { return }
         app.terminate()
@@ -145,6 +156,21 @@ final class Site {
         wire.restart()
     }
 
+    /// An older state is copied over the store's file, which stays the same file to the system.
+    func overwriteStore(by copy: String) throws {
+        engine = nil
+        _ = calls.take()
+        try store.close()
+        let older = try Data(contentsOf: URL(fileURLWithPath: copy + "/data.mdb"))
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/data.mdb"))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: older)
+        try file.close()
+        store = try SampleStore.open(at: folder, options: options)
+        restartWire()
+        app?.launch()
+    }
+
     /// The app is removed with its store, and installed anew; or its store is put back from a folder, as it was once.
     func replaceStore(by copy: String?, reinstalls: Bool) throws {
         engine = nil
@@ -152,7 +178,7 @@ final class Site {
         try store.close()
         try FileManager.default.removeItem(atPath: folder)
         if let copy { try FileManager.default.copyItem(atPath: copy, toPath: folder) }
-        store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws))
+        store = try SampleStore.open(at: folder, options: options)
         restartWire()
         if reinstalls { install() } else { app?.launch() }
     }

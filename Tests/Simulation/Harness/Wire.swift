@@ -43,6 +43,10 @@ enum Plant: String, CaseIterable, Sendable {
     case deletionOfReplacement = "deletion-of-replacement"
     /// What comes back from a database of health is taken for an edit of its user.
     case echoTakenForEdit = "echo-taken-for-edit"
+    /// A workout takes the duration that a database of health derives from its span.
+    case durationOfSpan = "duration-of-span"
+    /// An edit that lies over an import goes when the peer tells of the import again.
+    case overlayLost = "overlay-lost"
 }
 
 /// What the calls of one store are to meet, and whether its process has ended.
@@ -278,6 +282,23 @@ struct PlantedMistake: Sendable {
                     try txn.save(sample)
                 }
             }
+            return nil
+        case .durationOfSpan:
+            let ids = page.additions.filter { $0.sample.type == .workout }.compactMap(\.sample.syncIdentifier)
+            _ = try? await store.write { txn in
+                for id in ids.compactMap({ SampleID($0) }) {
+                    guard var sample = try txn.sample(id: id), sample.origin == .authored else { continue }
+                    let span = Double(sample.end.nanoseconds - sample.start.nanoseconds) / 1e9
+                    guard sample.duration != span else { continue }
+                    sample.quantity.value = span
+                    sample.version = 0
+                    try txn.save(sample)
+                }
+            }
+            return nil
+        case .overlayLost:
+            let ids = page.additions.map(\.peerID)
+            _ = try? await store.write { txn in for id in ids { _ = try txn.removeOverlay(id: id) } }
             return nil
         case .deletionOfReplacement:
             var page = page

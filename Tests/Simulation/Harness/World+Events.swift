@@ -34,6 +34,18 @@ extension World {
         if random.chance(percent: 55) { try await sync(random.pick(sites)) }
         try await answerCalls()
         if later.chance(percent: laterPercent) { try await stepLater() }
+        if last.chance(percent: lastPercent) { try stepLast() }
+    }
+
+    private func stepLast() throws {
+        let site = last.pick(sites)
+        if last.chance(percent: 80) {
+            while try site.store.maintain() {}
+            note("store\(site.number) does its upkeep")
+            count("upkeep")
+        } else {
+            try overwrite()
+        }
     }
 
     // MARK: What users do
@@ -77,7 +89,8 @@ extension World {
 
     /// Where an equal version is skipped and no stores are linked, nobody ever learns of the other's edit (SEMANTICS A7).
     func mayEdit(_ id: SampleID, at site: Site) -> Bool {
-        equalVersionReplaces || parts.allSatisfy { $0 == parts[0] } || ledger.entries[id]?.home == parts[site.number]
+        editsApart || equalVersionReplaces || parts.allSatisfy { $0 == parts[0] }
+            || ledger.entries[id]?.home == parts[site.number]
     }
 
     private func edit(_ id: SampleID, at site: Site, upon values: [SampleID: Int]) async throws {
@@ -299,6 +312,17 @@ extension World {
         if now == epoch { note("the epoch of store\(site.number) is \(now) as before") }
         note("store\(site.number) is restored")
         count("restore")
+    }
+
+    private func overwrite() throws {
+        guard !backups.isEmpty else { return }
+        let backup = last.pick(backups)
+        let site = sites[backup.site]
+        try lose(site, beside: backup.values)
+        try site.overwriteStore(by: backup.folder)
+        forgetEngines()
+        note("an older state of store\(site.number) is copied over its file")
+        count("copy over a file")
     }
 
     private func reinstall(_ site: Site) async throws {

@@ -16,6 +16,14 @@ final class World {
     let meetsMore: Bool
     /// How many of a hundred steps are followed by an event of those that came later.
     let laterPercent: Int
+    /// Draws what came last, beside both other courses.
+    var last: SeededGenerator
+    /// How many of a hundred steps are followed by an event of those that came last.
+    let lastPercent: Int
+    /// Whether two people edit one sample at once where the cloud alone links their devices.
+    let editsApart: Bool
+    /// Whether nobody asks for comparisons in the end: months pass, and engines compare in their own time.
+    let comparesByItself: Bool
     /// Whether engines run by themselves, and nobody tells them to sync.
     let isLive: Bool
     private(set) var sites: [Site] = []
@@ -51,6 +59,8 @@ final class World {
     var meals: [(group: String, ids: [SampleID])] = []
 
     static let firstOfMore: UInt64 = 1_000_000
+    /// Seeds from here on meet what came last, too.
+    static let firstOfLast: UInt64 = 1 << 32
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
         (self.seed, self.scratch, self.plant, self.isLive) = (seed, scratch, plant, isLive)
@@ -58,6 +68,13 @@ final class World {
         later = SeededGenerator(seed: seed ^ 0x1A7E_57EB_BE51_DE00)
         meetsMore = isLive || seed >= World.firstOfMore
         laterPercent = meetsMore ? later.pick([0, 15, 40, 70]) : 0
+        let meetsLast = !isLive && seed >= World.firstOfLast
+        var last = SeededGenerator(seed: seed ^ 0x5EED_0F_1A57_C0DE)
+        lastPercent = meetsLast ? last.pick([0, 10, 30]) : 0
+        let (isApart, comparesByItself) = (last.chance(percent: 50), last.chance(percent: 40))
+        editsApart = meetsLast && isApart
+        self.comparesByItself = meetsLast && comparesByItself
+        self.last = last
         types = Site.weights + (meetsMore ? [.workout] + Site.nutrients : [])
         SimulatedIdentifiers.seed(seed)
         var options = SimulationOptions()
@@ -80,7 +97,7 @@ final class World {
             sites.append(
                 try Site(
                     number, folder: "\(scratch)/store\(number)", health: number < healths ? devices[number] : nil,
-                    clock: clock, seed: seed, types: types, runs: isLive))
+                    clock: clock, seed: seed, types: types, runs: isLive, isSmall: meetsLast))
         }
         drawLinks(healths)
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
