@@ -90,7 +90,7 @@ let package = Package(
         // A peer in memory and a clock that stands still, to try the engine with.
         .target(name: "SyncSupport", dependencies: ["HealthKVSync"], path: "Tests/SyncSupport", swiftSettings: shared),
         .executableTarget(
-            name: "CrashHarness", dependencies: ["HealthKV", "ColumnFormat", "TestSupport"],
+            name: "CrashHarness", dependencies: ["HealthKV", "ColumnFormat", "LMDB", "TestSupport"],
             path: "Tests/Crash/Harness",
             swiftSettings: shared),
         // Stores, engines and simulated HealthKits that live through what goes wrong, by seeds.

@@ -117,7 +117,9 @@ extension StoredRow {
     mutating func setEnd(duration: Int64) throws(FormatError) {
         // A duration of over 292 years wraps, and its end is right all the same.
         end = duration == -1 ? Int64.max : start &+ duration
-        guard end >= start, Instant(nanoseconds: start).isRepresentable else { throw FormatError(.invalid, "duration") }
+        guard end >= start, Instant(nanoseconds: start).isRepresentable,
+            duration == -1 || Instant(nanoseconds: end).isRepresentable
+        else { throw FormatError(.invalid, "duration") }
     }
 
     func checkCounts() throws(FormatError) {

@@ -32,8 +32,35 @@ public struct HotChunk: ~Escapable {
     /// How many rows are shadowed.
     public var shadowed: Int { value.marked }
 
-    /// Verifies the checksums of the whole body. Reading columns before this is reading what nobody vouches for.
-    public func verify() throws(FormatError) { try value.verify() }
+    /// Verifies the checksums of the whole body, and that its times are such as arithmetic holds for: every row starts
+    /// within the instants that samples may have, and ends at its start or behind it. Reading columns before this is
+    /// reading what nobody vouches for.
+    public func verify() throws(FormatError) {
+        try value.verify()
+        try value.once { () throws(FormatError) in try verifyTimes() }
+    }
+
+    private func verifyTimes() throws(FormatError) {
+        guard rows > 0 else { return }
+        let (starts, durations, span) = (try required(.start), try required(.duration), value.span)
+        let instants = Instant.earliest.nanoseconds...Instant.latest.nanoseconds - 1
+        guard starts.staysWithin(instants, span) else { throw FormatError(.invalid, "start") }
+        if key.lane.duration != .long {
+            // More than the longest of the class, so that the width of the column decides; no end overflows with it.
+            guard durations.staysWithin(-1...1 << 56, span) else { throw FormatError(.invalid, "duration") }
+            return
+        }
+        // A duration of over 292 years wraps, and its end is right all the same.
+        var ends: [Int64] = []
+        ends.reserveCapacity(rows)
+        durations.forEachValue(span) { _, duration in ends.append(duration) }
+        var isSound = true
+        starts.forEachValue(span) { row, start in
+            let end = start &+ ends[row]
+            isSound = isSound && (ends[row] == -1 || end >= start && end <= instants.upperBound)
+        }
+        if !isSound { throw FormatError(.invalid, "duration") }
+    }
 
     func integers(_ tag: ColumnTag) throws(FormatError) -> IntColumn? {
         guard let range = try value.column(tag.rawValue) else { return nil }

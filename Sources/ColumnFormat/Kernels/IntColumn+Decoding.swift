@@ -40,6 +40,47 @@ extension IntColumn {
         }
     }
 
+    /// Whether every value lies within limits. What the widths of the column allow decides nearly always; where that is
+    /// more than the limits, each value is looked at.
+    func staysWithin(_ limits: ClosedRange<Int64>, _ span: RawSpan) -> Bool {
+        if encoding == .constant { return limits.contains(base) }
+        if let reach = reach(span), limits.contains(reach.lowerBound), limits.contains(reach.upperBound) { return true }
+        var stays = true
+        forEachValue(span) { _, value in stays = stays && limits.contains(value) }
+        return stays
+    }
+
+    /// Limits that no value can exceed; `nil` where they cannot be told by a glance.
+    private func reach(_ span: RawSpan) -> ClosedRange<Int64>? {
+        guard width < 57 else { return nil }
+        var (most, least) = (Int64(1) << Int64(width) - 1, Int64(0))
+        var overflows = false
+        func apply(_ result: (partialValue: Int64, overflow: Bool)) -> Int64 {
+            overflows = overflows || result.overflow
+            return result.partialValue
+        }
+        if encoding == .differences {
+            // All steps one way, and all steps the other way.
+            let steps = Int64(max(0, rows - 1))
+            most = apply(
+                steps.multipliedReportingOverflow(by: max(0, apply(most.addingReportingOverflow(leastDifference)))))
+            least = apply(steps.multipliedReportingOverflow(by: min(0, leastDifference)))
+        }
+        for index in 0..<exceptions {
+            let word = Int64(bitPattern: span.load(exceptionWords + 8 * index, as: UInt64.self))
+            if encoding == .differences {
+                let step = apply(word.addingReportingOverflow(leastDifference))
+                most = apply(most.addingReportingOverflow(max(0, step)))
+                least = apply(least.addingReportingOverflow(min(0, step)))
+            } else {
+                (most, least) = (max(most, word), min(least, word))
+            }
+        }
+        let lower = apply(base.addingReportingOverflow(apply(least.multipliedReportingOverflow(by: scale))))
+        let upper = apply(base.addingReportingOverflow(apply(most.multipliedReportingOverflow(by: scale))))
+        return overflows ? nil : lower...upper
+    }
+
     /// Calls `body` with the word of each row in `range`, exceptions in their places. Differences have none for row 0.
     @inline(__always)
     private func forEachWord(_ span: RawSpan, _ range: Range<Int>, _ body: (Int, UInt64) -> Void) {

@@ -121,6 +121,14 @@ public struct StoredValue: ~Escapable {
     /// Verifies the checksums of all blocks.
     public func verify() throws(FormatError) { try verify(body..<end) }
 
+    /// Makes a check that holds for as long as the bytes do, once where what is verified is remembered.
+    func once(_ check: () throws(FormatError) -> Void) throws(FormatError) {
+        // No block begins within the header.
+        if verified?.contains(address + 1) == true { return }
+        try check()
+        verified?.insert(address + 1)
+    }
+
     /// Verifies the blocks from `offset` to the end.
     func verifyAll(from offset: Int) throws(FormatError) { try verify(offset..<end) }
 

@@ -94,7 +94,7 @@ extension Snapshot {
         var cursor = try view.cursor(tables[.summaries])
         var found = try cursor.first()
         while found {
-            if let (type, _) = SummaryPeriod.parse(cursor.key) {
+            if let (type, _) = try SummaryPeriod.parse(cursor.key) {
                 types.append(type)
                 guard type < .max else { break }
                 found = try cursor.seek(TypeCounts.key(type + 1))

@@ -113,10 +113,19 @@ struct IdentityPartition: Sendable, Equatable {
         upper = try record.read(UInt64.self)
         nextRun = try record.read(UInt32.self)
         for _ in 0..<(try record.read(UInt32.self)) {
-            runs.append(Run(number: try record.read(UInt32.self), entries: try record.read(UInt64.self)))
+            let run = Run(number: try record.read(UInt32.self), entries: try record.read(UInt64.self))
+            // A new run gets the next number, and sums of entries are compared in multiples.
+            guard run.number < nextRun, run.number > runs.last?.number ?? 0, run.entries < IdentityPartition.mostEntries
+            else { throw FormatError(.invalid, "run of a partition") }
+            runs.append(run)
         }
-        guard lower < upper, upper <= IdentityPartition.hashLimit else { throw FormatError(.invalid, "partition") }
+        guard lower < upper, upper <= IdentityPartition.hashLimit, nextRun < .max, runs.count <= 1 << 16 else {
+            throw FormatError(.invalid, "partition")
+        }
     }
+
+    /// No run is larger: the sum over all runs of a partition, and eight times that, fit a number.
+    private static let mostEntries: UInt64 = 1 << 40
 }
 
 /// A recent entry: one row of the table, so that a single write moves no run.

@@ -33,6 +33,9 @@ extension Snapshot {
         return partition
     }
 
+    /// So many are no burden, whatever else the store holds.
+    private static let fewEntries: UInt32 = 1_024
+
     @_lifetime(cursor: copy cursor)
     private func find(
         _ hash: UInt64, in partition: IdentityPartition, _ run: UInt32, _ cursor: inout Cursor,
@@ -66,6 +69,9 @@ extension Snapshot {
             let entry = try RecentEntry.entry(key: key)
             guard key[0] == RecentEntry.tag, entry.hash == hash else { break }
             let net = try RecentEntry.net(cursor.value, key: key)
+            if net.magnitude > Snapshot.fewEntries, try net.magnitude > mostRecentEntries() {
+                throw damaged("recent identities are more than the store can have")
+            }
             let signed = net < 0 ? IdentityEntry(key: entry.key, kind: entry.kind.removal) : entry
             entries.append(contentsOf: repeatElement(signed, count: Int(net.magnitude)))
             found = try cursor.next()

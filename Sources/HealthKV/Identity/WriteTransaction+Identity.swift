@@ -258,15 +258,30 @@ extension Snapshot {
         return keys
     }
 
+    /// The most entries that recent rows may stand for. A row counts like ones that came or went; they come from rows and
+    /// tombstones, and go from those or from runs. So what a forged count costs is bounded by the size of the file.
+    func mostRecentEntries() throws -> Int {
+        let chunks = try view.statistics(tables[.chunks]).entries
+        let tombstones = try view.statistics(tables[.tombstones]).entries
+        let rows = try view.statistics(tables[.identity]).entries
+        return IdentityLimits.entriesOfRow * ChunkEncoder.rowLimit * chunks + IdentityLimits.entriesOfTombstone
+            * tombstones
+            + IdentityLimits.entriesOfBlock * rows
+    }
+
     /// Every recent entry with its net count, in order.
     func recentEntries() throws -> [(IdentityEntry, Int32)] {
         var entries: [(IdentityEntry, Int32)] = []
+        var left = try mostRecentEntries()
         var cursor = try view.cursor(tables[.identity])
         var found = try cursor.seek([RecentEntry.tag])
         while found, cursor.key.byteCount == 17 {
             let key = cursor.key.copied()
             guard key[0] == RecentEntry.tag else { break }
-            entries.append((try RecentEntry.entry(key: key), try RecentEntry.net(cursor.value, key: key)))
+            let net = try RecentEntry.net(cursor.value, key: key)
+            left -= Int(net.magnitude)
+            guard left >= 0 else { throw damaged("recent identities are more than the store can have") }
+            entries.append((try RecentEntry.entry(key: key), net))
             found = try cursor.next()
         }
         return entries
@@ -278,9 +293,23 @@ extension Snapshot {
         var cursor = try view.cursor(tables[.identity])
         var found = try cursor.seek(IdentityPartition.key(0))
         while found, cursor.key.byteCount == 9 {
-            partitions.append(try IdentityPartition(cursor.value, key: cursor.key.copied()))
+            let partition = try IdentityPartition(cursor.value, key: cursor.key.copied())
+            guard partitions.last.map({ $0.upper <= partition.lower }) ?? true else {
+                throw damaged("identity partitions overlap")
+            }
+            partitions.append(partition)
             found = try cursor.next()
         }
         return partitions
     }
+}
+
+/// What the index has at most for what it is made of.
+private enum IdentityLimits {
+    /// By id, by sync identifier, by group.
+    static let entriesOfRow = 3
+    /// Under both of its keys.
+    static let entriesOfTombstone = 2
+    /// In a block of a page, if they are not nearly all the same.
+    static let entriesOfBlock = 1_024
 }

@@ -49,7 +49,9 @@ extension Snapshot {
             if descending ? upper <= from : key.lower >= to { break }
             if !descending, key.lower > reached { log.note(reached, key.lower) }
             reached = descending ? key.lower : upper
-            if key.lower < to, upper > from, try !passOn(cursor, key, upper, log, body) { return }
+            if key.lower < to, upper > from {
+                guard try passOn(cursor, key, upper, behind: descending ? nil : from, log, body) else { return }
+            }
             found = try descending ? cursor.previous() : cursor.next()
         }
         if descending ? reached > max(from, .least) : reached < min(to, .greatest), try hasChunks(lane) {
@@ -58,8 +60,11 @@ extension Snapshot {
     }
 
     /// Gives the chunk that the cursor is on to `body`, or notes that it cannot be read.
+    ///
+    /// - Parameter from: where an ascending read goes on: a chunk that ends before it was given already, and behind it
+    ///   others were lost.
     private func passOn(
-        _ cursor: borrowing Cursor, _ key: ChunkKey, _ upper: Point, _ log: DamageLog,
+        _ cursor: borrowing Cursor, _ key: ChunkKey, _ upper: Point, behind from: Point?, _ log: DamageLog,
         _ body: (HotChunk) throws -> Bool
     ) throws -> Bool {
         do {
@@ -67,7 +72,7 @@ extension Snapshot {
             try verifyWhole(chunk)
             // Neighbours tile the axis: what lies between them was lost.
             if chunk.upper < upper { log.note(chunk.upper, upper) }
-            return try body(chunk)
+            return try from.map { chunk.upper <= $0 } ?? false ? true : body(chunk)
         } catch let error as FormatError where error.code != .unknown && !error.isOfNewerRelease {
             log.note(key.lower, upper)
         } catch let error as StoreError where error.code == .damaged {

@@ -14,10 +14,12 @@ struct TypeCounts: Sendable, Equatable {
     /// Rows that the chunks still hold although a mass operation took them away.
     var hidden: Int64 = 0
 
-    // A damaged record must not end the process: sums wrap, and nothing is sized by them unchecked.
-    var samples: Int { Int(sources.values.reduce(0) { $0 &+ $1.samples }) }
-    var shadowed: Int { Int(sources.values.reduce(0) { $0 &+ $1.shadowed }) }
-    var rowsInChunks: Int { samples &+ Int(hidden) }
+    /// No count of a source or of hidden rows is greater, nor less than this below zero: sums cannot overflow.
+    private static let limit: UInt64 = 1 << 36
+
+    var samples: Int { Int(sources.values.reduce(0) { $0 + $1.samples }) }
+    var shadowed: Int { Int(sources.values.reduce(0) { $0 + $1.shadowed }) }
+    var rowsInChunks: Int { samples + Int(hidden) }
 
     mutating func add(_ row: StoredRow, source: UInt32, _ sign: Int64) {
         add(Count(samples: 1, shadowed: row.isShadowed ? 1 : 0), source: source, sign)
@@ -58,8 +60,13 @@ struct TypeCounts: Sendable, Equatable {
         for _ in 0..<(try record.read(UInt32.self)) {
             let source = try record.read(UInt32.self)
             let samples = try record.read(Int64.self)
-            sources[source] = Count(samples: samples, shadowed: try record.read(Int64.self))
+            let count = Count(samples: samples, shadowed: try record.read(Int64.self))
+            guard count.samples.magnitude < TypeCounts.limit, count.shadowed.magnitude < TypeCounts.limit else {
+                throw FormatError(.invalid, "count")
+            }
+            sources[source] = count
         }
+        guard hidden.magnitude < TypeCounts.limit else { throw FormatError(.invalid, "count") }
     }
 }
 

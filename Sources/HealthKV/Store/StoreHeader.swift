@@ -66,6 +66,9 @@ struct StoreHeader: Sendable, Equatable {
         return record.value(table: .meta, key: StoreHeader.key, commit: commit)
     }
 
+    /// Commits stand in the upper half of places in queues, so that they have fewer bits than a word.
+    private static let countLimit: UInt64 = 1 << 62
+
     /// The place behind the last commit.
     var token: ChangeToken { ChangeToken(store: storeID, epoch: epoch, commit: commit, ordinal: .max, mark: mark) }
 
@@ -100,6 +103,10 @@ struct StoreHeader: Sendable, Equatable {
             let type = try record.read(UInt32.self)
             shadowing[type] = try record.read(UInt8.self) != 0
         }
+        // They are counted on from here: none is near the end of its number.
+        guard commit < StoreHeader.countLimit, transaction < StoreHeader.countLimit, recentEntries < 1 << 31,
+            intents < 1 << 31, prunedCommit < StoreHeader.countLimit
+        else { throw FormatError(.invalid, "header of the store") }
         // A header from before there was a sum, or a mark, ends here.
         recordSum = record.isAtEnd ? nil : try record.read(UInt64.self)
         guard !record.isAtEnd else { return }

@@ -59,7 +59,7 @@ struct SummaryAnswer {
         var nextStale = 0
         var cursor = try snapshot.view.cursor(snapshot.tables[.summaries])
         var found = try cursor.seek(SummaryPeriod.key(type, first))
-        while found, let (other, block) = SummaryPeriod.parse(cursor.key), other == type, block <= last {
+        while found, let (other, block) = try SummaryPeriod.parse(cursor.key), other == type, block <= last {
             let firstHour = block * SummaryPeriod.hoursPerBlock
             let endHour = firstHour + SummaryPeriod.hoursPerBlock
             while nextStale < stale.count, stale[nextStale].upperBound < firstHour { nextStale += 1 }

@@ -21,13 +21,19 @@ enum SummaryPeriod {
         return writer.bytes
     }
 
-    /// The type and block of a key; `nil` for keys of other records.
-    static func parse(_ key: RawSpan) -> (type: UInt32, block: Int64)? {
-        guard key.byteCount == 9 else { return nil }
+    /// The blocks that samples can touch, and their hours: what lies outside has no instants.
+    static let blocks = block(of: Instant.earliest.nanoseconds)...block(of: Instant.latest.nanoseconds)
+    static let hours = blocks.lowerBound * hoursPerBlock...(blocks.upperBound + 1) * hoursPerBlock
+
+    /// The type and block of a key; `nil` for keys of counts.
+    static func parse(_ key: RawSpan) throws(FormatError) -> (type: UInt32, block: Int64)? {
         let bytes = key.copied()
-        guard bytes[4] == period else { return nil }
+        if bytes.count == 5, bytes[4] == 0 { return nil }
+        guard bytes.count == 9, bytes[4] == period else { throw FormatError(.invalid, "summary key") }
         func word(_ range: Range<Int>) -> UInt32 { bytes[range].reduce(0) { $0 << 8 | UInt32($1) } }
-        return (word(0..<4), Int64(Int32(bitPattern: word(5..<9) ^ 1 << 31)))
+        let block = Int64(Int32(bitPattern: word(5..<9) ^ 1 << 31))
+        guard blocks.contains(block) else { throw FormatError(.invalid, "summary key") }
+        return (word(0..<4), block)
     }
 }
 

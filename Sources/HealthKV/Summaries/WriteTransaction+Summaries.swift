@@ -147,7 +147,7 @@ extension Snapshot {
         var blocks: [Int64] = []
         var cursor = try view.cursor(tables[.summaries])
         var found = try cursor.seek(SummaryPeriod.key(type, wanted?.lowerBound ?? Int64(Int32.min)))
-        while found, let (other, block) = SummaryPeriod.parse(cursor.key), other == type {
+        while found, let (other, block) = try SummaryPeriod.parse(cursor.key), other == type {
             if let wanted, block > wanted.upperBound { break }
             blocks.append(block)
             found = try cursor.next()

@@ -94,6 +94,14 @@ struct RecentLink: SyncRecord, Equatable {
         link = PeerLink(peer: peer, sample: sample, peerID: peerID, version: version, isProvisional: flag == 1)
         isGone = flag == 2
     }
+
+    func belongs(under key: [UInt8]) -> Bool {
+        switch LinkKey.kind(key) {
+        case .bySample: key.ends(with: link.sample)
+        case .byPeerID: key.ends(with: link.peerID)
+        default: false
+        }
+    }
 }
 
 /// A level of a peer's packed links. Levels come one upon another, each with what was recent when it was packed, and

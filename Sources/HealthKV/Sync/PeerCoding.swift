@@ -66,6 +66,27 @@ protocol SyncRecord {
     static var table: TableCode { get }
     func encode(into record: inout RecordWriter)
     init(from record: inout RecordReader) throws
+    /// Whether what a key says of the record is what the record says. Readers go on behind what a record says, and
+    /// writers remove by it.
+    func belongs(under key: [UInt8]) -> Bool
+}
+
+extension SyncRecord {
+    func belongs(under key: [UInt8]) -> Bool { true }
+}
+
+extension [UInt8] {
+    /// Whether the last sixteen bytes are an id.
+    func ends(with id: SampleID) -> Bool { count >= 16 && suffix(16).elementsEqual(id.keyBytes) }
+}
+
+extension SampleID {
+    fileprivate var keyBytes: [UInt8] {
+        var writer = ByteWriter(reserving: 16)
+        writer.appendBigEndian(high)
+        writer.appendBigEndian(low)
+        return writer.bytes
+    }
 }
 
 /// A key of one of the tables of sync.
@@ -99,6 +120,7 @@ struct StoredSync<Record: SyncRecord>: RecordCodec {
         (key, commit) = (SyncKey(keyBytes: value.key), value.commit)
         var reader = try RecordReader(span, table: Record.table, key: key.keyBytes)
         record = try Record(from: &reader)
+        guard record.belongs(under: key.keyBytes) else { throw FormatError(.misplaced, "key") }
     }
 
     static func table(_ tables: Tables) -> TypedTable<SyncKey, StoredSync<Record>> { TypedTable(tables[Record.table]) }
@@ -197,6 +219,10 @@ extension PendingOperation: SyncRecord {
         isSent = record.isAtEnd ? attempts > 0 : try record.read(UInt8.self) != 0
         accessType = record.isAtEnd ? nil : SampleType(try record.readText())
     }
+
+    func belongs(under key: [UInt8]) -> Bool {
+        PeerKey.isOperation(key) && key.suffix(8).reduce(0) { $0 << 8 | UInt64($1) } == sequence
+    }
 }
 
 extension AuditEntry: SyncRecord {
@@ -219,4 +245,6 @@ extension AuditEntry: SyncRecord {
         sample = try record.readID()
         displaced = try record.readBytes()
     }
+
+    func belongs(under key: [UInt8]) -> Bool { key == PeerKey.audit(commit, ordinal) }
 }

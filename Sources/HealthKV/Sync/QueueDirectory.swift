@@ -49,10 +49,14 @@ struct QueueDirectory: SyncRecord, Equatable {
             guard let state = PendingOperation.State(rawValue: try record.read(UInt8.self)) else {
                 throw FormatError(.unknown, "state")
             }
-            sections.append(
-                Section(
-                    number: number, type: type, state: state, reason: try record.readOptionalText(),
-                    count: try record.read(UInt64.self), earliest: Instant(nanoseconds: try record.read(Int64.self))))
+            let section = Section(
+                number: number, type: type, state: state, reason: try record.readOptionalText(),
+                count: try record.read(UInt64.self), earliest: Instant(nanoseconds: try record.read(Int64.self)))
+            // The next section gets the next number; the greatest stands before the places of samples.
+            guard number > 0, number < .max - 1, section.count < 1 << 62 else {
+                throw FormatError(.invalid, "section of a queue")
+            }
+            sections.append(section)
         }
     }
 
@@ -128,6 +132,8 @@ struct PendingPlace: SyncRecord, Equatable {
         sequence = try record.read(UInt64.self)
         section = try record.read(UInt32.self)
     }
+
+    func belongs(under key: [UInt8]) -> Bool { key.count == 36 && key.ends(with: sample) }
 }
 
 extension Snapshot {

@@ -16,7 +16,7 @@ private enum CondensedFeed {
     static func read(_ snapshot: borrowing Snapshot) throws -> Int {
         guard let span = try snapshot.view.get(snapshot.tables[.upkeep], key) else { return 0 }
         var record = try RecordReader(span, table: .upkeep, key: key)
-        return Int(clamping: try record.read(UInt64.self))
+        return Int(min(try record.read(UInt64.self), 1 << 48))
     }
 }
 

@@ -28,7 +28,7 @@ struct ImportJob {
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
         var record = try RecordReader(span, table: .upkeep, key: key)
         name = try record.readText()
-        position = Int(truncatingIfNeeded: try record.read(UInt64.self))
+        position = Int(try record.read(UInt64.self) & (1 << 62 - 1))
     }
 }
 

@@ -88,6 +88,8 @@ struct Intent: Sendable, Hashable {
         case 2: scope = .source(number)
         default: throw FormatError(.unknown, "mass operation")
         }
+        // What is done is removed by what it says of itself.
+        guard key == self.key else { throw FormatError(.misplaced, "mass operation") }
     }
 
     /// Whether samples of this lane and span of starts may be meant.

@@ -72,7 +72,9 @@ extension WriteTransaction {
 extension Snapshot {
     /// Ranges of 40-bit hashes that hold about a million entries each.
     func identitySlices() throws -> [Range<UInt64>] {
-        let samples = try allCounts().reduce(0) { $0 + $1.counts.rowsInChunks }
+        // Counts may be wrong; there are no more samples than chunks can hold.
+        let most = try view.statistics(tables[.chunks]).entries * ChunkEncoder.rowLimit
+        let samples = min(most, max(0, try allCounts().reduce(0) { $0 + $1.counts.rowsInChunks }))
         let slices = UInt64(samples / 1_000_000 + 1)
         let width = IdentityPartition.hashLimit / slices
         return (0..<slices).map { slice in

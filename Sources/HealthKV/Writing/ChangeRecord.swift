@@ -100,7 +100,8 @@ struct ChangeRecord: Sendable {
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
         var record = try RecordReader(span, table: .changes, key: key)
         commit = try record.read(UInt64.self)
-        guard ChangeRecord.key(commit) == key else { throw FormatError(.invalid, "commit") }
+        // Readers go on behind the commit that a record names.
+        guard key == ChangeRecord.key(commit) else { throw FormatError(.misplaced, "commit") }
         time = try record.read(Int64.self)
         mark = 0
         for _ in 0..<(try record.read(UInt32.self)) {

@@ -112,6 +112,8 @@ struct Tombstone: Sendable, Equatable {
         ordinal = try record.read(UInt32.self)
         time = try record.read(Int64.self)
         group = record.isAtEnd ? nil : try record.readOptionalText()
+        // Readers go on behind the id that a tombstone names.
+        guard key.first != 1 || key == Tombstone.key(id) else { throw FormatError(.misplaced, "id") }
     }
 }
 

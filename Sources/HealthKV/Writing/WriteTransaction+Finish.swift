@@ -117,7 +117,13 @@ enum StaleRange {
         var record = try RecordReader(span, table: .upkeep, key: key)
         let from = try record.read(Int64.self)
         let to = try record.read(Int64.self)
-        guard from <= to else { throw FormatError(.invalid, "stale range") }
+        guard from <= to, SummaryPeriod.hours.contains(from), SummaryPeriod.hours.contains(to) else {
+            throw FormatError(.invalid, "stale range")
+        }
+        // The first hour stands in the key too, by which a range is taken away.
+        guard key.count == 13, key[5...] == StaleRange.key(0, from)[5...] else {
+            throw FormatError(.misplaced, "stale range")
+        }
         return from...to
     }
 }

@@ -12,6 +12,8 @@ enum CrashHarness {
                CrashHarness cut --log FILE --store FOLDER --seed N --output FILE
                CrashHarness damage --scratch FOLDER --count N --seed N [--jobs N] [--kind NAME] [--keep FOLDER]
                                    [--content NAME] [--unwalked] [--forged]
+               CrashHarness forge --scratch FOLDER --count N --seed N [--jobs N] [--table NAME] [--keep FOLDER]
+                                   [--trusting] [--talking]
                CrashHarness corpus --output FOLDER [--seed N]
                CrashHarness kill --scratch FOLDER --count N --seed N [--jobs N] [--lie]
                CrashHarness power --scratch FOLDER --count N --seed N [--unsynced]
@@ -22,7 +24,7 @@ enum CrashHarness {
 
     private static let flags: Set<String> = [
         "deaf", "mass", "lie", "import", "check", "keep-going", "unwalked", "forged", "unsynced", "replaces",
-        "together",
+        "together", "trusting", "talking",
     ]
 
     static func main() {
@@ -40,6 +42,8 @@ enum CrashHarness {
             case "corpus": try Corpus.write(arguments)
             case "damage" where arguments.has("shard"): try DamageRun(arguments).judgeAll()
             case "damage": try DamageTally.run(arguments, Array(words.dropFirst()))
+            case "forge" where arguments.has("shard"): try ForgingRun(arguments).judgeAll()
+            case "forge": try ForgingTally.run(arguments, Array(words.dropFirst()))
             case "faults": try Faults.run(arguments)
             case "processes": try Processes.run(arguments)
             case "process": try Processes.work(arguments)

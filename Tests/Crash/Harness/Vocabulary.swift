@@ -23,6 +23,7 @@ enum Vocabulary {
 
     static let epoch: Int64 = 700_000_000
     static let days = 200
+    static let middle = Instant(nanoseconds: (epoch + Int64(days) * 43_200) * Instant.nanosecondsPerSecond)
 
     static func options(maintains: Bool = true, isMass: Bool = false) -> SampleStore.Options {
         var options = SampleStore.Options()

@@ -1,0 +1,227 @@
+import Foundation
+import HealthKV
+import TestSupport
+
+/// A store whose file is forged, and all that can be asked of it and done to it. Whatever is thrown is fine: what counts
+/// is that each call ends, soon and without taking the process along.
+struct ForgedFile {
+    let folder: String
+    let names: ForgingBase.Names
+    var generator: SeededGenerator
+
+    /// The same wherever it runs.
+    private static let calendar: Calendar = {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(secondsFromGMT: 0)!
+        return calendar
+    }()
+
+    /// Opens the store and does everything, in an order of its own.
+    mutating func exercise() {
+        guard let store = try? SampleStore.open(at: folder, options: ForgingBase.options(generator.next())) else {
+            _ = try? SampleStore.check(at: folder)
+            return
+        }
+        for step in [0, 1, 2, 3].shuffled(using: &generator) {
+            switch step {
+            case 0: read(store)
+            case 1: write(store)
+            case 2: maintain(store)
+            default: check(store)
+            }
+        }
+        try? store.close()
+        // What was written meanwhile is met by another opening.
+        guard let store = try? SampleStore.open(at: folder, options: ForgingBase.options(generator.next())) else {
+            return
+        }
+        _ = try? store.read { try $0.types() }
+        try? store.close()
+    }
+
+    private mutating func check(_ store: SampleStore) {
+        _ = try? store.check(limit: generator.pick([1, 5, 1_000]))
+        if generator.chance(percent: 20) { _ = try? SampleStore.check(at: folder) }
+    }
+
+    /// Unfinished work, a little at a time, and now and then what rewrites much.
+    private mutating func maintain(_ store: SampleStore) {
+        var left = 100
+        while left > 0, (try? store.maintain(budget: .milliseconds(10))) == true { left -= 1 }
+        switch generator.number(0..<10) {
+        case 0..<3: try? store.rebuild()
+        case 3: try? store.compactInPlace()
+        case 4: try? store.setShadowing(of: .stepCount, generator.chance(percent: 50))
+        case 5:
+            try? store.suspend()
+            try? store.resume()
+        default: break
+        }
+    }
+
+    // MARK: - Reading
+
+    private func read(_ store: SampleStore) {
+        func ask(_ body: (borrowing ReadTransaction) throws -> Void) { _ = try? store.read { try body($0) } }
+        func each(_ body: (borrowing ReadTransaction, SampleType) throws -> Void) {
+            ask { txn in for type in ForgingBase.types { do { try body(txn, type) } catch {} } }
+        }
+        each { _ = try $0.samples(of: $1, includeShadowed: true) }
+        each { _ = try $0.forEachReadableSample(of: $1) { _ in true } }
+        each { _ = try $0.series($1) }
+        each {
+            _ = try $0.fold($1, into: 0.0) { sum, _, values in for index in values.indices { sum += values[index] } }
+        }
+        each { _ = try $0.count(of: $1) }
+        each { _ = try $0.latest(of: $1) }
+        each { _ = try $0.first(of: $1) }
+        readStatistics(each)
+        ask { _ = try $0.types() }
+        ask { _ = try $0.sources() }
+        ask { _ = try $0.sourceCounts() }
+        ask { _ = try $0.count() }
+        ask { txn in
+            var page = try txn.changes(since: nil, limit: 50)
+            while page.hasMore { page = try txn.changes(since: page.next, limit: 50) }
+        }
+        ask { txn in
+            var page = try txn.deletions(limit: 20)
+            while let next = page.next { page = try txn.deletions(after: next, limit: 20) }
+        }
+        ask { _ = try $0.typesWithSamples() }
+        ask { _ = try $0.audit() }
+        ask { _ = try $0.shadowing() }
+        ask { _ = try $0.priorities() }
+        ask { try $0.forEachPurged { _, _ in } }
+        ask { try $0.forEachTotal { _ in } }
+        ask { _ = try $0.samples(syncIdentifier: "app.log.1") }
+        ask { _ = try $0.samples(metadataKey: "note", values: [.string("a"), .number(.pi)]) }
+        for number in 0..<3 { ask { _ = try $0.samples(group: "meal.\(number)") } }
+        for id in names.ids.prefix(8) + names.deleted {
+            ask { _ = try $0.sample(id: id) }
+            ask { _ = try $0.deletedSample(id: id) }
+        }
+        readSync(ask)
+        for job in ["history 1", "history 4"] { _ = try? store.importPosition(of: job) }
+        _ = try? store.info()
+        ask { txn in for table in txn.tableNames { try txn.forEachRecord(ofTable: table) { _, _ in } } }
+    }
+
+    private func readStatistics(_ each: ((borrowing ReadTransaction, SampleType) throws -> Void) -> Void) {
+        let (from, to) = (Vocabulary.middle - 86_400_000_000_000, Vocabulary.middle + 86_400_000_000_000 * 3)
+        each { _ = try $0.statistics(of: $1) }
+        each { _ = try $0.statistics($1, by: .month, calendar: ForgedFile.calendar) }
+        each { _ = try $0.statistics($1, by: .hour, from: from, to: to, calendar: ForgedFile.calendar) }
+        each { _ = try $0.statisticsBySource(StatisticsQuery($1, by: .year, calendar: ForgedFile.calendar)) }
+        each { _ = try $0.series($1, points: 50) }
+        each { _ = try $0.rankedSources(of: $1) }
+        each { txn, type in
+            for peer in ForgingBase.peers {
+                _ = try txn.totals(of: type, peer: peer)
+                _ = try txn.compareTotals(of: type, peer: peer)
+            }
+        }
+    }
+
+    private func readSync(_ ask: ((borrowing ReadTransaction) throws -> Void) -> Void) {
+        ask { _ = try $0.peers() }
+        ask { _ = try $0.anchors() }
+        ask { _ = try $0.pending() }
+        ask { try $0.forEachLink { _ in } }
+        ask { try $0.forEachLink(skippingDamage: true) { _ in } }
+        ask { _ = try $0.syncNote("peer:watch") }
+        for peer in ForgingBase.peers {
+            ask { _ = try $0.peer(peer) }
+            ask { _ = try $0.anchor(peer: peer, type: .stepCount) }
+            ask { _ = try $0.pendingGroups(for: peer) }
+            ask { _ = try $0.pendingCounts(for: peer) }
+            ask { _ = try $0.pending(for: peer, after: 0, limit: 3) }
+            ask { _ = try $0.seenThroughQueue(of: peer) }
+            ask { _ = try $0.links(of: peer) }
+            for id in names.ids.prefix(4) {
+                ask { _ = try $0.link(peer: peer, sample: id) }
+                ask { _ = try $0.link(peer: peer, peerID: id) }
+                ask { _ = try $0.pending(peer: peer, sample: id) }
+            }
+        }
+    }
+
+    // MARK: - Writing
+
+    private typealias Write = @Sendable (inout WriteTransaction) throws -> Void
+
+    /// Some of all writes, each in a transaction of its own.
+    private mutating func write(_ store: SampleStore) {
+        let writes = (0..<2).flatMap { _ in sampleWrites() } + syncWrites()
+        for body in writes.shuffled(using: &generator).prefix(10) { _ = try? store.write { try body(&$0) } }
+        let batch = Vocabulary.derivedBatch(&generator, rows: 20, source: Vocabulary.bulkSource)
+        _ = try? store.importBatch(batch, job: "history 1")
+        if generator.chance(percent: 20) { try? store.finishImport(of: "history 1") }
+    }
+
+    private mutating func sampleWrites() -> [Write] {
+        let ids = (0..<4).map { _ in names.ids.randomElement(using: &generator) ?? .zero }
+        let deleted = names.deleted.randomElement(using: &generator) ?? .zero
+        let sample = Vocabulary.sample(&generator, model: Model())
+        let type = ForgingBase.types.randomElement(using: &generator)!
+        var merged = Vocabulary.sample(&generator, model: Model())
+        merged.id = ids[0]
+        merged.version = 5
+        merged.modified = ChangeClock(time: ForgingBase.now, replica: 7)
+        let peerSample = merged
+        let deletion = DeletedSample(
+            id: ids[1], type: sample.type, source: sample.source.identity, syncIdentifier: nil, version: 9,
+            modified: ChangeClock(time: ForgingBase.now, replica: 9))
+        return [
+            { _ = try $0.save(sample) },
+            { txn in
+                guard var stored = try txn.sample(id: ids[2]) else { return }
+                stored.quantity.value += 1
+                _ = try txn.save(stored)
+            },
+            { _ = try $0.delete(id: ids[3]) },
+            { _ = try $0.merge(peerSample) },
+            { _ = try $0.merge(deletion) },
+            { _ = try $0.overlay(id: ids[0]) { $0.quantity.value = 3 } },
+            { _ = try $0.removeOverlay(id: ids[1]) },
+            { _ = try $0.hide(id: ids[2]) },
+            { _ = try $0.unhide(id: ids[2]) },
+            { _ = try $0.undelete(id: deleted) },
+            { _ = try $0.purge(id: ids[1]) },
+            { _ = try $0.deleteGroup("meal.1") },
+            { _ = try $0.deleteRange(of: type, to: Vocabulary.middle) },
+            { _ = try $0.deleteSource(SourceIdentity(name: "Scale")) },
+            { _ = try $0.purgeSource(Vocabulary.bulkSource.identity) },
+            { _ = try $0.deleteSamples(metadataKey: "flag", values: [.bool(true)]) },
+        ]
+    }
+
+    private mutating func syncWrites() -> [Write] {
+        let (id, peerID) = (names.ids.randomElement(using: &generator) ?? .zero, SampleID(using: &generator))
+        let peer = ForgingBase.peers.randomElement(using: &generator)!
+        let sample = Vocabulary.sample(&generator, model: Model())
+        return [
+            { try $0.setLink(PeerLink(peer: peer, sample: id, peerID: peerID, version: 3)) },
+            { txn in if let link = try txn.link(peer: peer, sample: id) { try txn.removeLink(link) } },
+            { _ = try $0.enqueue(PendingOperation(peer: peer, kind: .save, sample: id, version: 3)) },
+            { txn in
+                guard var operation = try txn.pending(peer: peer, sample: id) else { return }
+                operation.attempts = min(operation.attempts, 1_000) + 1
+                try txn.updatePending(operation)
+            },
+            { txn in for operation in try txn.pending(for: peer) { try txn.removePending(operation) } },
+            { try $0.settleNextTries(of: peer, at: ForgingBase.now) },
+            { try $0.setAnchor(Anchor(peer: peer, type: .bodyMass, token: [1], time: ForgingBase.now)) },
+            { try $0.acknowledge(peer: peer, $0.currentToken) },
+            { _ = try $0.endRetirement(of: peer) },
+            { try $0.removePeer(peer) },
+            { txn in _ = try txn.receiving(from: peer) { try $0.save(sample) } },
+            { try $0.removeTotals(of: .stepCount, peer: peer) },
+            { try $0.setPriority(nil, of: .stepCount) },
+            { try $0.setSyncNote("peer:watch", nil) },
+            { try $0.appendAudit(event: "lost", sample: id, displaced: [1]) },
+            { txn in for entry in try txn.audit() { try txn.removeAudit(entry) } },
+            { try $0.beginEpoch() },
+        ]
+    }
+}

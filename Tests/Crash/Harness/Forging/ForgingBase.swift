@@ -1,0 +1,212 @@
+import Foundation
+import HealthKV
+import Synchronization
+import TestSupport
+
+/// A small sound store in which every table holds rows of every kind: what forged files are made from.
+struct ForgingBase {
+    let bytes: [UInt8]
+    let rows: StoredRows
+    let names: Names
+
+    /// What reads and writes of the forged file ask for.
+    struct Names {
+        var ids: [SampleID] = []
+        var deleted: [SampleID] = []
+    }
+
+    /// How many differ in their content.
+    static let count = 4
+    static let types = Vocabulary.types + [.workout]
+    static let peers = ["watch", "tablet"]
+    static let now = Instant(nanoseconds: (Vocabulary.epoch + Int64(Vocabulary.days) * 86_400) * 1_000_000_000)
+
+    static func options(_ seed: UInt64 = 0) -> SampleStore.Options {
+        var options = Vocabulary.options(maintains: false)
+        let draws = RepeatedDraws(seed: seed)
+        options.limits.draw = { draws.next() }
+        options.limits.skipsSync = true
+        options.limits.thinSamples = 4
+        options.limits.coarseSamples = 20
+        options.limits.recentLinks = 20
+        options.limits.identityBlockBytes = 600
+        options.limits.changeRecords = 8
+        options.limits.changeRecordsPerStep = 5
+        options.idlePeriod = .zero
+        options.clock = { ForgingBase.now }
+        return options
+    }
+
+    /// Makes the store in a folder and reads it.
+    init(_ number: Int, seed: UInt64, folder: String) throws {
+        try? FileManager.default.removeItem(atPath: folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var generator = SeededGenerator(seed: seed, part: number)
+        let store = try SampleStore.open(at: folder, options: ForgingBase.options(generator.next()))
+        var filling = Filling(generator: generator)
+        try filling.fill(store, isRested: number % 2 == 0)
+        let report = try store.check()
+        guard report.isClean else { throw Mismatch("check", store: "\(report.findings)", model: "none") }
+        // Without free pages a copy is quickly made.
+        try? FileManager.default.removeItem(atPath: folder + "-compact")
+        defer { try? FileManager.default.removeItem(atPath: folder + "-compact") }
+        try store.compact(to: folder + "-compact")
+        try store.close()
+        names = filling.names
+        rows = try StoredRows(folder: folder + "-compact")
+        bytes = try RawFile.bytes(of: folder + "-compact/data.mdb")
+    }
+
+    /// The tables that hold too little to forge; empty in a base that is as it should be.
+    var emptyTables: [String] {
+        let kinds: [UInt8: Int] = Dictionary(grouping: rows[.upkeep], by: { $0.key[0] }).mapValues(\.count)
+        let links = Set(rows[.links].map { $0.key[16] })
+        let identity = Set(rows[.identity].map { $0.key[0] })
+        return rows.tables.filter { rows[$0].isEmpty }.map(\.name)
+            + (1...5).filter { kinds[$0] == nil }.map { "upkeep \($0)" }
+            + (0...4).filter { !links.contains($0) }.map { "links \($0)" }
+            + (1...3).filter { !identity.contains($0) }.map { "identity \($0)" }
+    }
+}
+
+/// Draws that a seed repeats, for whoever shares them.
+private final class RepeatedDraws: Sendable {
+    private let generator: Mutex<SeededGenerator>
+    init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
+    func next() -> UInt64 { generator.withLock { $0.next() } }
+}
+
+/// Fills a store by what apps and peers do.
+private struct Filling {
+    var generator: SeededGenerator
+    var names = ForgingBase.Names()
+    private var saved: [Sample] = []
+
+    init(generator: SeededGenerator) { self.generator = generator }
+
+    mutating func fill(_ store: SampleStore, isRested: Bool) throws {
+        try addPeers(store)
+        for part in 0..<4 {
+            try addSamples(store, part)
+            try addSyncState(store)
+            try edit(store)
+            while try store.maintain(budget: .milliseconds(5)) {}
+        }
+        try store.write { txn in _ = try txn.purgeSource(Vocabulary.bulkSource.identity) }
+        while try store.maintain(budget: .milliseconds(5)) {}
+        try addSamples(store, 4)
+        try addSyncState(store)
+        try edit(store)
+        if isRested { return }
+        // A mass operation that is not finished.
+        try store.write { txn in _ = try txn.deleteRange(of: .stepCount) }
+    }
+
+    private func addPeers(_ store: SampleStore) throws {
+        try store.write { txn in
+            var watch = RegisteredPeer(name: "watch", registered: ForgingBase.now, lastSeen: ForgingBase.now)
+            watch.queue = QueueRule(types: Set(Vocabulary.types.prefix(4)), takesImports: true)
+            try txn.setPeer(watch)
+            var tablet = RegisteredPeer(name: "tablet", registered: ForgingBase.now, lastSeen: ForgingBase.now)
+            tablet.acknowledged = txn.currentToken
+            try txn.setPeer(tablet)
+            try txn.setSyncNote("peer:watch", Array("{\"turn\": 1}".utf8))
+            try txn.setPriority(
+                [RankedSource(Vocabulary.ownSource.identity), RankedSource(SourceIdentity(name: "Scale"))],
+                of: .stepCount)
+        }
+    }
+
+    private mutating func addSamples(_ store: SampleStore, _ part: Int) throws {
+        var samples = (0..<40).map { _ in Vocabulary.sample(&generator, model: Model()) }
+        for index in samples.indices { decorate(&samples[index]) }
+        let new = samples + [workout(), workout()]
+        try store.write { txn in _ = try txn.save(new) }
+        saved += new
+        names.ids = saved.map(\.id)
+        let derived = Vocabulary.derivedBatch(&generator, rows: 60, source: Vocabulary.bulkSource)
+        try store.importBatch(derived, job: "history \(part)")
+        var dense = SampleBatch()
+        let kind = dense.kind(.bodyMass, .kilogram, source: Vocabulary.sources[3])
+        for row in 0..<60 {
+            let time = Instant(
+                nanoseconds: Vocabulary.middle.nanoseconds + Int64(part * 7_200 + row * 97) * 1_000_000_000)
+            dense.append(
+                kind: kind, start: time, end: time, value: Double(generator.number(1..<1 << 40)) / 7,
+                id: SampleID(using: &generator))
+        }
+        try store.importBatch(dense)
+    }
+
+    private mutating func decorate(_ sample: inout Sample) {
+        if generator.chance(percent: 8) { sample.timeZone = generator.pick(["Europe/Berlin", "UTC"]) }
+        if generator.chance(percent: 8) { sample.local = ["note": .string("after lunch")] }
+        if generator.chance(percent: 8) {
+            sample.metadata["quantity"] = .quantity(Quantity(1.5, .liter))
+            sample.metadata["time"] = .date(sample.start)
+            sample.metadata["number"] = .number(.pi)
+        }
+    }
+
+    private mutating func workout() -> Sample {
+        let start = Vocabulary.instant(&generator)
+        let end = start + 1_800_000_000_000
+        var sample = Sample.workout(Workout(.running), from: start, to: end, id: SampleID(using: &generator))
+        sample.workout?.energy = Quantity(120, .kilocalorie)
+        sample.workout?.statistics = [
+            WorkoutStatistics(.heartRate, from: start, to: end, average: Quantity(120, .countPerMinute))
+        ]
+        sample.workout?.events = [WorkoutEvent(.init(rawValue: 1), from: start, to: start)]
+        sample.workout?.activities = [WorkoutActivity(.running, from: start, to: end, id: SampleID(using: &generator))]
+        return sample
+    }
+
+    private mutating func addSyncState(_ store: SampleStore) throws {
+        let ids = (0..<30).map { _ in saved.randomElement(using: &generator)!.id }
+        let peerIDs = ids.map { generator.chance(percent: 30) ? $0 : SampleID(using: &generator) }
+        let time = ForgingBase.now
+        try store.write { txn in
+            for (index, id) in ids.enumerated() {
+                try txn.setLink(
+                    PeerLink(
+                        peer: ForgingBase.peers[index % 2], sample: id, peerID: peerIDs[index],
+                        version: index % 5 == 0 ? -1 : Int64(index), isProvisional: index % 3 == 0))
+            }
+            for (index, id) in ids.prefix(10).enumerated() {
+                var operation = PendingOperation(
+                    peer: "watch", kind: index % 3 == 0 ? .delete : .save, sample: id, version: Int64(index),
+                    attempts: index, nextTry: time, state: [.waiting, .parked, .quarantined][index % 3],
+                    reason: index % 3 == 0 ? "" : "no access")
+                if index % 3 == 1 { operation.accessType = .bodyMass }
+                _ = try txn.enqueue(operation)
+            }
+            for peer in ForgingBase.peers {
+                try txn.setAnchor(
+                    Anchor(peer: peer, type: .stepCount, token: Array(repeating: 7, count: 40), time: time))
+                _ = try txn.setTotal(
+                    DailyTotal(
+                        peer: peer, type: .stepCount, day: "2023-04-05", zone: "UTC", value: 1_200, unit: .count,
+                        isComplete: true, time: time))
+            }
+            try txn.appendAudit(event: "lost", sample: ids[0], displaced: [1, 2, 3])
+        }
+    }
+
+    private mutating func edit(_ store: SampleStore) throws {
+        let some = (0..<12).map { _ in saved.randomElement(using: &generator)! }
+        let value = Double(generator.number(1..<100))
+        let gone = Set(some.suffix(6).map(\.id))
+        try store.write { txn in
+            for sample in some.prefix(3) {
+                guard var stored = try txn.sample(id: sample.id) else { continue }
+                stored.quantity.value = value
+                _ = try txn.save(stored)
+            }
+            for sample in some[3..<5] { _ = try txn.overlay(id: sample.id) { $0.quantity.value = value } }
+            _ = try txn.hide(id: some[5].id)
+            for id in gone { _ = try txn.delete(id: id) }
+        }
+        names.deleted = Array(gone)
+        saved.removeAll { gone.contains($0.id) }
+    }
+}

@@ -1,0 +1,115 @@
+import ColumnFormat
+import Foundation
+import TestSupport
+
+/// Judges forged files one after the other, in a process that a fault may end: what it says before each file tells
+/// which one it was.
+struct ForgingRun {
+    private let folder: String
+    private let seed: UInt64
+    private let numbers: Range<Int>
+    private let shard: Int
+    private let shards: Int
+    private let keep: String
+    private let table: TableCode?
+    private let isTrusting: Bool
+    private let isTalking: Bool
+
+    /// Processor time after which a file counts as slow, and after which the process is ended.
+    private static let patience = Duration.seconds(1)
+    private static let lastPatience = 2
+    /// The same by the clock, for what waits and computes nothing.
+    private static let sleepPatience: UInt32 = 60
+    /// What the process may take of memory beyond its program and the maps of files.
+    private static let memory = 512 << 20
+
+    init(_ arguments: Arguments) throws {
+        shard = Int(try arguments.number("shard", default: 0))
+        shards = Int(try arguments.number("shards", default: 1))
+        folder = try arguments.text("scratch") + "/forging-\(shard)"
+        seed = try arguments.number("seed", default: 1)
+        let first = Int(try arguments.number("from", default: 0))
+        numbers = first..<max(first, Int(try arguments.number("count", default: 1_000)))
+        keep = arguments.text("keep", default: "")
+        table = TableCode(name: arguments.text("table", default: ""))
+        isTrusting = arguments.has("trusting")
+        isTalking = arguments.has("talking")
+    }
+
+    func judgeAll() throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        var limit = rlimit(rlim_cur: rlim_t(ForgingRun.memory), rlim_max: rlim_t(ForgingRun.memory))
+        // unsafe: C reads the limit during the call.
+        _ = unsafe setrlimit(ForgingRun.data, &limit)
+        var bases: [Int: ForgingBase] = [:]
+        for number in numbers where number % shards == shard {
+            var generator = SeededGenerator(seed: seed, part: number)
+            let choice = generator.number(0..<ForgingBase.count)
+            if bases[choice] == nil {
+                let base = try ForgingBase(choice, seed: seed, folder: folder + "/base")
+                guard base.emptyTables.isEmpty || choice % 2 == 0 else {
+                    throw Mismatch("rows of every kind", store: "\(base.emptyTables)", model: "none")
+                }
+                bases[choice] = base
+            }
+            judge(number, bases[choice]!, generator)
+        }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private func judge(_ number: Int, _ base: ForgingBase, _ generator: SeededGenerator) {
+        var generator = generator
+        var mutation = Mutation(base.rows, SeededGenerator(seed: generator.next()), table: table)
+        mutation.draw()
+        say("at \(number) \(mutation.words.joined(separator: " "))")
+        do {
+            try RawFile(folder + "/data.mdb").replace(with: base.bytes)
+            try StoredRows.write(mutation.changes, to: folder)
+            if !keep.isEmpty { try keepFile(number) }
+        } catch {
+            // What LMDB itself does not take cannot stand in a file either.
+            return say("right \(number)")
+        }
+        ForgingRun.watch()
+        let began = ForgingRun.processorTime
+        if isTrusting { TrustingReader.read(mutation.changes) }
+        var file = ForgedFile(folder: folder, names: base.names, generator: generator)
+        file.exercise()
+        let taken = ForgingRun.processorTime - began
+        if isTalking { complain("\(number): \(taken) \(mutation.words.joined(separator: " "))") }
+        say(taken > ForgingRun.patience ? "slow \(number) \(taken)" : "right \(number)")
+    }
+
+    private func keepFile(_ number: Int) throws {
+        try FileManager.default.createDirectory(atPath: keep, withIntermediateDirectories: true)
+        try RawFile(keep + "/\(number).mdb").replace(with: RawFile.bytes(of: folder + "/data.mdb"))
+    }
+
+    /// A signal ends the process when a file takes too long.
+    private static func watch() {
+        var timer = itimerval()
+        timer.it_value.tv_sec = lastPatience
+        // unsafe: C reads the timer during the call.
+        _ = unsafe setitimer(profiling, &timer, nil)
+        _ = alarm(sleepPatience)
+    }
+
+    #if canImport(Glibc)
+        private static let profiling = __itimer_which_t(ITIMER_PROF.rawValue)
+        private static let data = __rlimit_resource_t(RLIMIT_DATA.rawValue)
+    #else
+        private static let profiling = ITIMER_PROF
+        private static let data = RLIMIT_DATA
+    #endif
+
+    /// What all threads of the process have computed.
+    private static var processorTime: Duration {
+        var time = timespec()
+        // unsafe: C fills the time during the call.
+        _ = unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
+
+/// Tells at once: a signal must not take along what was said before.
+private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

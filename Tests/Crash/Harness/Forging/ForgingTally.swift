@@ -1,0 +1,50 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// What the processes that judge forged files found.
+struct ForgingTally: Sendable {
+    private var files = 0
+    private var signals = 0
+    private var hangs = 0
+    private var slow = 0
+    private var failures: [String] = []
+
+    static func run(_ arguments: Arguments, _ words: [String]) throws {
+        let tally = Mutex(ForgingTally())
+        let shards = try Shards("forge", words, arguments, isQuiet: !arguments.has("talking"))
+        let seconds = shards.run { output in tally.withLock { $0.read(output) } }
+        let found = tally.withLock { $0 }
+        for failure in found.failures { complain(failure) }
+        print(
+            "forged \(found.files) signals \(found.signals) hangs \(found.hangs) slow \(found.slow)",
+            "rate \(Int(Double(found.files) / seconds))")
+        if !found.failures.isEmpty { exit(1) }
+    }
+
+    private mutating func read(_ output: Shards.Output) -> Int? {
+        var last: (number: Int, line: Substring)?
+        for line in output.lines {
+            let words = line.split(separator: " ")
+            guard words.count >= 2, let number = Int(words[1]) else { continue }
+            switch words[0] {
+            case "at": last = (number, line)
+            case "slow":
+                slow += 1
+                failures.append("file \(line) of \(last?.line ?? "")")
+                files += 1
+            default: files += 1
+            }
+        }
+        if let signal = output.signal, let last {
+            if signal == SIGPROF || signal == SIGALRM { hangs += 1 } else { signals += 1 }
+            files += 1
+            failures.append("file \(last.line): ended by signal \(signal)")
+            return last.number + 1
+        }
+        if output.status != 0 {
+            failures.append("forge: ended with \(output.status) behind \(last?.line ?? "nothing")")
+        }
+        return nil
+    }
+}
