@@ -107,17 +107,21 @@ public struct ChunkKey: Hashable, Sendable, Comparable {
 
     public var bytes: [UInt8] {
         var writer = ByteWriter(reserving: ChunkKey.byteCount)
+        append(to: &writer)
+        return writer.bytes
+    }
+
+    private func append(to writer: inout ByteWriter) {
         writer.appendBigEndian(lane.type)
         writer.append(lane.duration.rawValue)
         lower.append(to: &writer)
-        return writer.bytes
     }
 
     /// The key under which the chunk's hot value stands: behind it the commit that wrote the value. The tree above says so of which
     /// commit the value is, on a page of its own.
     public func stored(commit: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: ChunkKey.storedByteCount)
-        writer.bytes += bytes
+        append(to: &writer)
         writer.appendBigEndian(commit)
         return writer.bytes
     }

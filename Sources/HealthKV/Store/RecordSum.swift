@@ -22,11 +22,11 @@ enum RecordSum {
 
     /// What a record adds to the sum.
     static func term(_ table: TableCode, _ key: [UInt8], commit: UInt64) -> UInt64 {
-        var bytes = [table.rawValue]
-        bytes.reserveCapacity(key.count + 9)
-        bytes += key
-        for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: commit >> UInt64(shift))) }
-        return Checksum.hash(bytes, 0..<bytes.count)
+        var writer = ByteWriter(reserving: key.count + 9)
+        writer.append(table.rawValue)
+        writer.bytes.append(contentsOf: key)
+        writer.append(commit)
+        return Checksum.hash(writer.bytes, 0..<writer.bytes.count)
     }
 
     /// The commit that a key tells: then the value, which may be on another page, need not be touched.

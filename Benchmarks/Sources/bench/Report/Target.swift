@@ -44,6 +44,8 @@ struct Target {
         switch work {
         case "sync_import_year", "sync_import_year.own":
             return [Target(text: "worst < 500 ms", isMet: own.worst ?? .infinity < 500_000)]
+        case "sync_import.apart": return [Target(text: ">= 400 k/s", isMet: own.value >= 400_000)]
+        case "bytes_per_sample_pulled.link": return [most(own.value, 24, "bytes")]
         case "status": return [below(own.p50, 1_000, "us")].compactMap { $0 }
         case "sync_push_latency": return [Target(text: "worst < 50 ms", isMet: own.worst ?? .infinity < 50_000)]
         case "bytes_per_sample_pulled", "bytes_per_sample_pulled.compacted":
