@@ -58,8 +58,8 @@ public struct DetailsChunk: ~Escapable {
         return nil
     }
 
-    /// Reads the header of a chunk's details and demands that both were written together: what stands on another page may be of an
-    /// older commit, and whole.
+    /// Reads the header of a chunk's details and demands that both were written together: what stands on another page
+    /// may be of an older commit, and whole.
     @_lifetime(copy span)
     public init(_ span: RawSpan, of chunk: HotChunk, verified: VerifiedBlocks? = nil) throws(FormatError) {
         let key = chunk.key.bytes

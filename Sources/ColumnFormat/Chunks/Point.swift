@@ -117,8 +117,8 @@ public struct ChunkKey: Hashable, Sendable, Comparable {
         lower.append(to: &writer)
     }
 
-    /// The key under which the chunk's hot value stands: behind it the commit that wrote the value. The tree above says so of which
-    /// commit the value is, on a page of its own.
+    /// The key under which the chunk's hot value stands: behind it the commit that wrote the value. The tree above says
+    /// so of which commit the value is, on a page of its own.
     public func stored(commit: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: ChunkKey.storedByteCount)
         append(to: &writer)

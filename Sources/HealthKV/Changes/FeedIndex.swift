@@ -1,8 +1,8 @@
 import ColumnFormat
 import LMDB
 
-/// Where the rows of one large commit lie, or of some that share a record, by their places: so that a page of the feed reads the chunks of its own
-/// changes and not those of the whole commit.
+/// Where the rows of one large commit lie, or of some that share a record, by their places: so that a page of the feed
+/// reads the chunks of its own changes and not those of the whole commit.
 ///
 /// It stays right while the store goes on: rows of a commit only ever leave, to later commits, so a stretch that has no
 /// place in some range never gets one. A snapshot older than the index must not use it.
@@ -24,7 +24,7 @@ struct FeedIndex: Sendable {
 
 /// The index of the large record that was read last. Readers of one record go page by page, so one is enough.
 final class FeedIndexCache: Sendable {
-    /// A record of fewer chunks than this is looked through anew for each page.
+    /// A record of fewer chunks than this is looked through again for each page.
     static let leastRegions = 16
 
     private let index = Monitor<FeedIndex?>(nil)
@@ -59,8 +59,8 @@ extension Snapshot {
         return index
     }
 
-    /// How many chunks a record leads to, and whether there are rows that its commits changed last. Where there are more
-    /// than `most`, they are not all looked at, and it is taken to hold rows.
+    /// How many chunks a record leads to, and whether there are rows that its commits changed last. Where there are
+    /// more than `most`, they are not all looked at, and it is taken to hold rows.
     func reach(of record: ChangeRecord, most: Int) throws -> (chunks: Int, holdsRows: Bool) {
         var (chunks, holdsRows) = (0, false)
         for span in record.spans where chunks <= most {

@@ -258,8 +258,8 @@ extension Snapshot {
         return keys
     }
 
-    /// The most entries that recent rows may stand for. A row counts like ones that came or went; they come from rows and
-    /// tombstones, and go from those or from runs. So what a forged count costs is bounded by the size of the file.
+    /// The most entries that recent rows may stand for. A row counts like ones that came or went; they come from rows
+    /// and tombstones, and go from those or from runs. So what a forged count costs is bounded by the size of the file.
     func mostRecentEntries() throws -> Int {
         let chunks = try view.statistics(tables[.chunks]).entries
         let tombstones = try view.statistics(tables[.tombstones]).entries

@@ -1,8 +1,8 @@
 import ColumnFormat
 import PageReader
 
-/// Whether the records that a walk meets are of the commits that they should be: by the sum in the header, details on leaf pages
-/// by their chunks.
+/// Whether the records that a walk meets are of the commits that they should be: by the sum in the header, details on
+/// leaf pages by their chunks.
 struct RecordFreshness {
     private var sum: UInt64 = 0
     private var header: StoreHeader?

@@ -3,10 +3,10 @@ import LMDB
 
 /// A sum over the short records of a store, kept in the header: of each record's table, key and commit.
 ///
-/// LMDB's pages carry no version, so a leaf that never reached the disk, or was put back, may be whole and right in itself
-/// and yet hold records of an older commit. This sum shows it: the header is rewritten by every commit and names LMDB's
-/// transaction. Chunks have their commit in their key, so the sum tells whether the keys are right, and each key whether its
-/// chunk is; details tell by their chunk.
+/// LMDB's pages carry no version, so a leaf that never reached the disk, or was put back, may be whole and right in
+/// itself and yet hold records of an older commit. This sum shows it: the header is rewritten by every commit and names
+/// LMDB's transaction. Chunks have their commit in their key, so the sum tells whether the keys are right, and each key
+/// whether its chunk is; details tell by their chunk.
 enum RecordSum {
     /// Chunks and details vouch for each other; blocks of the identity index are only written anew under other keys. The
     /// header itself holds the sum.

@@ -44,20 +44,21 @@ extension StoreCore {
 }
 
 extension WriteTransaction {
-    /// Of the change records of commits before one, looks at `count`, and returns where to go on; `nil` at the beginning
-    /// of the feed.
+    /// Of the change records of commits before one, looks at `count`, and returns where to go on; `nil` at the
+    /// beginning of the feed.
     ///
     /// A record serves readers behind whom it lies: it leads to rows that its commits changed last, names what left its
-    /// place, and says where anything changed at all. Once all its rows have changed again and later records name the same
-    /// departures, only the last is left: where. That goes to the next record that stays.
+    /// place, and says where anything changed at all. Once all its rows have changed again and later records name the
+    /// same departures, only the last is left: where. That goes to the next record that stays.
     ///
-    /// What every registered reader has behind it needs no record a commit: the next one that stays leads to its rows too,
-    /// since rows carry their commits. Where that would be too many places to look, a new record begins.
+    /// What every registered reader has behind it needs no record a commit: the next one that stays leads to its rows
+    /// too, since rows carry their commits. Where that would be too many places to look, a new record begins.
     fileprivate mutating func condenseFeed(before end: UInt64, count: Int) throws -> UInt64? {
         let (records, rest) = try snapshot.changeRecords(before: end, count: count)
         var next = rest
         let checkpoints = try checkpoints()
-        // The newest records stay apart: readers that nobody registered are near them, and are told exactly what changed.
+        // The newest records stay apart: readers that nobody registered are near them, and are told exactly what
+        // changed.
         let shared = try min(seenByAll(), snapshot.commit(ofRecord: count))
         var departures: Set<Departure> = []
         var carrier: CarrierRecord?

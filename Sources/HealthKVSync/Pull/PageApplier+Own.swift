@@ -153,6 +153,10 @@ extension PageApplier {
         if record.isNewer(than: deleted) {
             var record = record
             record.sample = record.merging(over: deleted.modified)
+            // The peer may still tell of the deletion, by a number of this version: it lives on above that.
+            if record.sample.version == deleted.version {
+                record.sample.version = Sample.version(after: deleted.version)
+            }
             return try adopt(record, id: deleted.id, in: &txn)
         }
         report.unchanged += 1

@@ -156,7 +156,7 @@ import Testing
         }) { _ = try $0.audit() }
     }
 
-    @Test("A tombstone that names another id than its key is damage, and no page of deletions begins anew")
+    @Test("A tombstone that names another id than its key is damage, and no page of deletions begins again")
     func tombstoneUnderAnotherKey() throws {
         try expectDamage({ txn in
             let (key, value) = try GoodStore.first(txn.snapshot, .tombstones)

@@ -69,7 +69,7 @@ struct ForgingBase {
     }
 }
 
-/// Draws that a seed repeats, for whoever shares them.
+/// Draws that a seed repeats.
 private final class RepeatedDraws: Sendable {
     private let generator: Mutex<SeededGenerator>
     init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }

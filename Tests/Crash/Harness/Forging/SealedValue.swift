@@ -7,7 +7,7 @@ struct SealedValue {
         var bytes: [UInt8]
     }
 
-    /// The fixed part of the header. Lengths and the number of columns are set anew by ``sealed``.
+    /// The fixed part of the header. Lengths and the number of columns are set by ``sealed``.
     var head: [UInt8]
     var key: [UInt8]
     var upper: [UInt8]
