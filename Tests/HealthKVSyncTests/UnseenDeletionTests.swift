@@ -114,4 +114,35 @@ struct UnseenDeletionTests {
         #expect(try second.weights.isEmpty && second.held.isEmpty)
         try second.finish()
     }
+
+    @Test("C22: an edit that comes over a tombstone of its version outlives the peer's word of the deletion that was known")
+    func editOverDeletion() async throws {
+        let (bench, _) = try await Bench.withOneWeight()
+        let sent = try #require(bench.health.live.first)
+        let deleted = sent.sample.version
+        bench.clock.advance(seconds: 60)
+        try bench.write { try $0.delete(id: #require(sent.sample.syncIdentifier.flatMap { SampleID($0) })) }
+        try await bench.sync()
+        #expect(bench.held.isEmpty)
+        // Another device knew the first version, and made the same version later. Its number is the lower of the two.
+        let edit = try #require(
+            (61..<2_000).lazy.map { seconds -> (number: Int64, stamp: OwnStamp) in
+                let time = bench.clock.now + Int64(seconds) * Instant.nanosecondsPerSecond
+                let clock = ChangeClock(time: time, replica: 77)
+                return (PeerNumber.next(version: 1, clock, above: 0), OwnStamp(version: 1, clock: clock))
+            }.first { $0.number < deleted })
+        bench.clock.advance(seconds: 3_000)
+        var edited = sent.sample
+        edited.quantity = Quantity(73, .kilogram)
+        edited.version = edit.number
+        edited.metadata[OwnStamp.key] = .string(edit.stamp.text)
+        // The cloud delivers what was deleted once more, its deletion, and the edit: all on one page.
+        bench.health.bringBack(sent)
+        bench.health.delete(sent.sample.id)
+        bench.health.save(edited, app: "app")
+        for _ in 0..<3 { try await bench.sync() }
+        #expect(try bench.weights == [73])
+        #expect(bench.held == [73])
+        try bench.finish()
+    }
 }

@@ -129,7 +129,15 @@ struct LoopDisk {
 
     func mount() -> Bool { Machine.run(["mount", "-o", "loop", image, folder]) }
 
-    func unmount() -> Bool { Machine.unmount(folder) }
+    /// Ends the file system for good: while anything holds a file of it, mounting the image again would show the
+    /// file system that has failed. A child that was just started may hold one for another moment.
+    func unmount() -> Bool {
+        for _ in 0..<1_000 {
+            if Machine.run(["umount", "-q", folder]) { return true }
+            usleep(20_000)
+        }
+        return false
+    }
 
     /// Lets the file system refuse everything from now on, with what it has not written lost.
     func fail() -> Bool {
