@@ -51,7 +51,8 @@ struct Bench {
     }
 
     static func makeStore(
-        _ clock: ManualClock, app: String = "app", _ change: (inout SampleStore.Options) -> Void = { _ in }
+        _ clock: ManualClock, app: String = "app", at path: String? = nil,
+        _ change: (inout SampleStore.Options) -> Void = { _ in }
     ) throws -> SampleStore {
         var options = SampleStore.Options()
         options.clock = { clock.now }
@@ -61,7 +62,7 @@ struct Bench {
         // Upkeep is done where a test asks for it, and not whenever this machine is slow: it commits, too.
         options.maintainsWhenIdle = false
         change(&options)
-        return try .temporary(options: options)
+        return try path.map { try .open(at: $0, options: options) } ?? .temporary(options: options)
     }
 
     static func makeEngine(

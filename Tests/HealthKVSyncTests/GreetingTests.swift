@@ -1,4 +1,5 @@
 import SyncSupport
+import TestSupport
 import Testing
 
 @testable import HealthKVSync
@@ -76,6 +77,36 @@ struct GreetingTests {
         try await renamed.sync()
         for store in [renamed.store, second.store, hub] { #expect(try store.read { try $0.count(of: .bodyMass) } == 3) }
         withExtendedLifetime(first) {}
+    }
+
+    @Test("Two devices with copies of one store and one name take turns at most three times a week, and the other is told")
+    func copiesWithOneName() async throws {
+        let clock = ManualClock()
+        let (hub, folder) = (try Bench.makeStore(clock), TemporaryFolder())
+        let first = try Device(hub, clock, as: "phone")
+        try await first.engine.enable("hub")
+        _ = try first.save(70, clock)
+        #expect(try await first.sync().issue == nil)
+        try first.store.backup(to: folder.path + "/copy")
+        let second = try Device(
+            hub, clock, as: "phone",
+            store: Bench.makeStore(clock, at: folder.path + "/copy"))
+        try await second.engine.enable("hub")
+        var refusals = 0
+        for round in 0..<24 {
+            let device = round.isMultiple(of: 2) ? second : first
+            _ = try device.save(Double(71 + round), clock)
+            let issue = try await device.sync().issue
+            #expect(issue == nil || issue?.code == .nameTaken)
+            if issue != nil { refusals += 1 }
+            clock.advance(seconds: 3_600)
+        }
+        // Each becomes another replica three times, and then the second one has the name.
+        #expect(refusals == 12 - 3)
+        clock.advance(seconds: 8 * 86_400)
+        for device in [first, second, first, second] { #expect(try await device.sync().issue == nil) }
+        for store in [first.store, second.store, hub] { #expect(try store.read { try $0.count(of: .bodyMass) } == 25) }
+        try second.store.close()
     }
 
     @Test("A device that is installed anew gets its name, and its samples, as often as that happens") func reinstalled()

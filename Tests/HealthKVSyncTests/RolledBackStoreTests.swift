@@ -167,6 +167,27 @@ struct RolledBackStoreTests {
         try await pair.finish()
     }
 
+    @Test("A phone that is rolled back to one copy again and again becomes another replica each time, and goes on")
+    func oneCopyTwice() async throws {
+        let pair = try await RolledBackPair(keepsAttribute: false)
+        try await pair.write(.phone, 70)
+        try await pair.sync(2)
+        let copy = try pair.copy(.phone)
+        var replicas: Set<UInt32> = []
+        for number in 0..<3 {
+            try await pair.live(days: 4)
+            let before = try pair.held
+            try pair.restore(.phone, copy)
+            let new = try await pair.write(.phone, 80 + Double(number))
+            try await pair.sync(2)
+            #expect(try pair.ids == before.union([new]))
+            #expect(try pair.hub.read { try $0.samples(of: .bodyMass) }.count == before.count + 1)
+            replicas.insert(try pair.phone.info().replica)
+        }
+        #expect(replicas.count == 3)
+        try await pair.finish()
+    }
+
     @Test("A phone that only lost what it had written itself gets it back", arguments: [true, false])
     func ownWritesOnly(keepsAttribute: Bool) async throws {
         let pair = try await RolledBackPair(keepsAttribute: keepsAttribute)
@@ -321,5 +342,58 @@ struct RolledBackStoreTests {
         try await session.inTurn { try await $0.becomeRestored(.every, readFrom: old.token) }
         #expect(try pair.phone.info().epoch == epoch)
         try await pair.finish()
+    }
+
+    @Test(
+        "C22: what a restored device brings back after the deletion was forgotten at the hub goes again, as soon as a device knows of the deletion",
+        arguments: [true, false])
+    func forgottenAtTheHub(pulls: Bool) async throws {
+        let (clock, folder) = (ManualClock(), TemporaryFolder())
+        let (hub, knowing, lost) = (
+            try Bench.makeStore(clock, app: "hub") { $0.tombstoneDays = 0 }, try Bench.makeStore(clock), try Bench.makeStore(clock)
+        )
+        // The device that knows of the deletion reads from the hub, or the hub gives it what it has.
+        func engines(_ device: SampleStore) -> [SyncEngine] {
+            let own = Bench.makeEngine(
+                device, [SyncPeer(StorePeer(hub, name: "hub", as: "device"), plan: .everything)], clock)
+            let ofHub = Bench.makeEngine(
+                hub, [SyncPeer(StorePeer(knowing, name: "knowing", as: "hub"), plan: .everything)], clock)
+            return [own, ofHub]
+        }
+        let device = engines(lost)[0]
+        try await device.enable("hub")
+        let link: SyncEngine
+        if pulls {
+            let peer = StorePeer(hub, name: "hub", as: "knowing")
+            link = Bench.makeEngine(knowing, [SyncPeer(peer, plan: .everything)], clock)
+            try await link.enable("hub")
+        } else {
+            link = engines(lost)[1]
+            try await link.enable("knowing")
+        }
+        let id = SampleID()
+        _ = try await lost.write { try $0.save(Sample(.bodyMass, 72, .kilogram, at: clock.now, id: id)) }
+        for _ in 0..<2 { for engine in [device, link] { try await engine.sync() } }
+        try lost.backup(to: folder.path + "/copy")
+        _ = try await knowing.write { try $0.delete(id: id) }
+        for _ in 0..<2 { for engine in [link, device] { try await engine.sync() } }
+        clock.advance(seconds: 2 * 86_400)
+        _ = try await hub.write { try $0.save(Sample(.bodyMass, 73, .kilogram, at: clock.now)) }
+        for _ in 0..<2 { for engine in [link, device] { try await engine.sync() } }
+        while try hub.maintain() {}
+        #expect(try hub.read { try $0.deletedSample(id: id) } == nil)
+        #expect(try knowing.read { try $0.deletedSample(id: id) } != nil)
+
+        let restored = try Bench.makeStore(clock, at: folder.path + "/copy")
+        let back = engines(restored)[0]
+        _ = try await back.sync()
+        #expect(try hub.read { try $0.sample(id: id) } != nil)
+        for _ in 0..<2 { for engine in [link, back] { try await engine.sync() } }
+        for store in [hub, knowing, restored] { #expect(try store.read { try $0.sample(id: id) } == nil) }
+        let commits = try [hub, knowing, restored].map { try $0.info().commit }
+        for engine in [link, back] { try await engine.sync() }
+        let rest = try [hub, knowing, restored].map { try $0.info().commit }
+        #expect(zip(commits, rest).allSatisfy { $1 - $0 <= Bench.commitsOfLease })
+        for store in [hub, knowing, lost, restored] { try store.close() }
     }
 }

@@ -133,6 +133,35 @@ extension WriteTransaction {
         return try merge(deletion.raised(to: version, at: tick(over: deletion.modified)))
     }
 
+    /// Gives the deletions of samples a new place in the feed. Who shows an older version of what was deleted here was restored to it, and
+    /// whoever else had heard of the deletion may have forgotten it.
+    ///
+    /// - Parameter token: only what stands before it, because the rest is told anyway; `nil` for all.
+    package mutating func tellDeletionsAgain(of samples: [Sample], before token: ChangeToken?) throws {
+        var told: Set<SampleID> = []
+        for sample in samples {
+            let sync = try syncIdentity(of: sample)
+            for known in [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }] {
+                guard var tombstone = known, told.insert(tombstone.id).inserted else { continue }
+                if let token, (tombstone.commit, tombstone.ordinal) > (token.commit, token.ordinal) { continue }
+                try whole { transaction in
+                    (tombstone.commit, tombstone.ordinal) = (transaction.commit, transaction.state.takeOrdinal())
+                    try transaction.bury(tombstone)
+                    transaction.state.deletions.append(
+                        ChangeRecord.Deletion(
+                            commit: tombstone.commit, ordinal: tombstone.ordinal, id: tombstone.id, type: tombstone.type))
+                }
+            }
+        }
+    }
+
+    private func syncIdentity(of sample: Sample) throws -> SyncIdentity? {
+        guard let text = sample.syncIdentifier, let type = try snapshot.number(of: sample.type),
+            let source = try snapshot.number(of: sample.source.identity)
+        else { return nil }
+        return SyncIdentity(type: type, source: source, identifier: text)
+    }
+
     /// Removes a sample without a tombstone, as when its provider is disconnected: nothing is sent to peers, which keep
     /// it, and a later pull may bring it again. Answers false when there is no such sample.
     @discardableResult

@@ -29,6 +29,22 @@ extension PeerSession {
         agreesWithPeer = false
     }
 
+    /// Begins a new epoch because the peer knows a later copy of this store. Returns `false` where that was done often of late: then it
+    /// is no older state, but another device with the same name.
+    func becomeAnotherReplica() async throws -> Bool {
+        let (now, replica) = (now, try store.read { $0.replica })
+        let recent = try (state().superseded ?? []).filter { !$0.hasPassed(.days(7), at: now) }
+        guard recent.count < 3 else { return false }
+        try await update { txn, state in
+            guard txn.replica == replica else { return }
+            state.superseded = recent + [now]
+            try txn.beginEpoch()
+        }
+        try await checkEpoch()
+        agreesWithPeer = false
+        return true
+    }
+
     private func beginEpoch(
         _ isRestored: @escaping @Sendable (borrowing WriteTransaction, PeerState) throws -> Bool
     ) async throws {

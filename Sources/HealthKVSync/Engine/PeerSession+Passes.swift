@@ -44,11 +44,14 @@ extension PeerSession {
             try await checkEpoch()
             try await followPlan()
             let isLocked = try await checkAvailability() == .locked
-            try await greet()
+            var isRestored = try await greet()
             if try await meetPeer() {
                 // Ours was restored, and is another replica now.
                 try await checkEpoch()
                 try await greet()
+                isRestored = true
+            }
+            if isRestored {
                 // What the peer holds is adopted before anything is sent.
                 request = PassRequest(isUrgent: request.isUrgent)
             }

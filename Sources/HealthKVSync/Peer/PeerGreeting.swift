@@ -17,6 +17,9 @@ public struct PeerGreeting: Sendable, Hashable, Codable {
     public var epoch: UInt32
     /// In an answer: the name under which the sender of the greeting is known was another store's until now.
     public var isNameTakenOver = false
+    /// In an answer: a later copy of the sender's store has taken the name. The sender is an older state of it, or another copy, and
+    /// gets nothing under the name as the replica that it is.
+    public var isSuperseded = false
 
     /// The greeting of a store.
     public init(store: SampleID, replica: UInt32, epoch: UInt32) {
@@ -40,20 +43,17 @@ extension PeerGreeting {
 }
 
 extension PeerSession {
-    /// Tells a peer that keeps records who syncs with it, and keeps who it is.
-    func greet() async throws {
-        guard peer.traits.keepsRecords else { return }
-        let ours = try PeerGreeting(store)
-        guard let theirs = try await peer.greet(ours) else { return }
-        guard ours.speaks(with: theirs) else {
-            throw PeerError(
-                .invalid, "the peer speaks version \(theirs.version) of the protocol, and none that is known")
-        }
-        guard !theirs.isSameStore(as: ours) else { throw PeerError(.invalid, "the peer is the store itself") }
+    /// Tells a peer that keeps records who syncs with it, and keeps who it is. Returns `true` if our store has begun a new epoch for it.
+    @discardableResult
+    func greet() async throws -> Bool {
+        guard peer.traits.keepsRecords else { return false }
+        let epoch = try state().epoch
+        guard let theirs = try await introduce() else { return false }
+        let isAnother = try state().epoch != epoch
         var known = theirs
         known.isNameTakenOver = false
         let (now, answer, before) = (now, known, try state().greeting)
-        guard before != answer || theirs.isNameTakenOver else { return }
+        guard before != answer || theirs.isNameTakenOver else { return isAnother }
         try await update { _, state in
             state.greeting = answer
             if let before, !before.isSameStore(as: answer) {
@@ -62,5 +62,28 @@ extension PeerSession {
             guard theirs.isNameTakenOver else { return }
             state.note(.nameTakenOver, "at the peer this name was another store's until now", at: now)
         }
+        return isAnother
+    }
+
+    /// The peer's answer to our greeting. A store that went back to what it was before it became another replica becomes one again. A second
+    /// device that has a copy of it under the same name looks the same, so that does not happen often.
+    private func introduce() async throws -> PeerGreeting? {
+        let answer = try await exchangeGreetings()
+        guard let answer, answer.isSuperseded else { return answer }
+        if try await becomeAnotherReplica(), let again = try await exchangeGreetings(), !again.isSuperseded {
+            return again
+        }
+        throw PeerError(.nameTaken, "another device reads under this name: give each device a name of its own, or none")
+    }
+
+    private func exchangeGreetings() async throws -> PeerGreeting? {
+        let ours = try PeerGreeting(store)
+        guard let theirs = try await peer.greet(ours) else { return nil }
+        guard ours.speaks(with: theirs) else {
+            throw PeerError(
+                .invalid, "the peer speaks version \(theirs.version) of the protocol, and none that is known")
+        }
+        guard !theirs.isSameStore(as: ours) else { throw PeerError(.invalid, "the peer is the store itself") }
+        return theirs
     }
 }

@@ -17,7 +17,9 @@ extension PageApplier {
             }
         }
         if !unknown.isEmpty {
-            report.count(try txn.importBatch(unknown))
+            let imported = try txn.importBatch(unknown)
+            report.count(imported)
+            if imported.vetoed > 0 { try notePutBack(page.additions.map(\.sample), in: &txn) }
             try txn.markReceived(page.additions.map(\.sample), from: peer)
         }
         var deletions = DeletionsOfDifferentSamples()
@@ -41,6 +43,22 @@ extension PageApplier {
         for sample in deletedUnseen { try txn.buryUnseen(sample) }
         report.deleted += deletedUnseen.count
         deletedUnseen = []
+    }
+
+    /// Notes what the peer shows although it has heard that it was deleted: then it was put back to what it was before.
+    private mutating func notePutBack(_ samples: [Sample], in txn: inout WriteTransaction) throws {
+        guard acknowledged != nil else { return }
+        putBack += try samples.filter { sample in
+            guard plan.plan(of: sample.type)?.pushes ?? false else { return false }
+            return try txn.sample(id: sample.id) == nil
+        }
+    }
+
+    /// Tells of deletions again that the peer has forgotten. Behind what was received, so that this one is told of it.
+    mutating func tellDeletionsAgain(in txn: inout WriteTransaction) throws {
+        if putBack.isEmpty { return }
+        try txn.tellDeletionsAgain(of: putBack, before: acknowledged)
+        putBack = []
     }
 
     private func record(of sample: Sample, in txn: inout WriteTransaction) throws -> Sample? {

@@ -23,6 +23,8 @@ struct PageApplier: Sendable {
     var report = PullReport()
     /// What another peer had deleted before this one brought it.
     var deletedUnseen: [Sample] = []
+    /// What the peer shows, and was told that it is deleted.
+    var putBack: [Sample] = []
     /// What the deletions of the page take away.
     var leaving = LeavingSamples()
     /// What was presumed gone, by id, once it was read.
@@ -41,6 +43,7 @@ struct PageApplier: Sendable {
             }
         }
         try buryUnseen(in: &txn)
+        try tellDeletionsAgain(in: &txn)
         state.imported += report.imported
         note(isDrained: page.isDrained && state.blocks == nil)
     }

@@ -48,6 +48,8 @@ struct PeerState: Codable, Sendable, Equatable {
     var told: ChangeToken?
     /// When another peer's pass first found that this one is silent for too long; `nil` while it is not.
     var silentSince: Instant?
+    /// When the store became another replica of late, because the peer knew a later copy of it.
+    var superseded: [Instant]?
 
     subscript(_ type: SampleType) -> TypeState {
         get { types[type.identifier] ?? TypeState() }

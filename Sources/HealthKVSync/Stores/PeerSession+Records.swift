@@ -107,6 +107,7 @@ extension PeerSession {
                 try applier.applyRecords(PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
             }
             try applier.buryUnseen(in: &txn)
+            try applier.tellDeletionsAgain(in: &txn)
             applier.note(in: &state)
         }
         return sums

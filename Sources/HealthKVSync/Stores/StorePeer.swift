@@ -40,6 +40,8 @@ public struct StorePeer: Peer {
         let name = try ourName()
         let known = try StorePeer.wrapped { try other.read { try $0.reader(name) } }
         var answer = try StorePeer.wrapped { try PeerGreeting(other) }
+        answer.isSuperseded = known.isSuperseding(greeting)
+        if answer.isSuperseded { return answer }
         guard try known.welcoming(greeting, as: name) != known else { return answer }
         answer.isNameTakenOver = try await StorePeer.wrapped {
             try await other.write { txn in
@@ -104,7 +106,7 @@ public struct StorePeer: Peer {
             return try await other.write { txn in
                 if let place = operations.compactMap(\.place).max() { try txn.remember(place, of: ourName) }
                 let databases = try txn.databases()
-                var (deletedUnseen, unknown): ([Sample], [Sample]) = ([], [])
+                var (deletedUnseen, deleted, unknown): ([Sample], [Sample], [Sample]) = ([], [], [])
                 let outcomes: [PushOutcome] = try txn.receiving(from: ourName) { txn in
                     var outcomes: [PushOutcome] = []
                     var deletions = DeletionsOfDifferentSamples()
@@ -120,6 +122,7 @@ public struct StorePeer: Peer {
                             }
                             let outcome = try txn.merge(sample)
                             if isUnknown { unknown.append(sample) }
+                            if outcome == .vetoed { deleted.append(sample) }
                             outcomes.append(outcome == .older || outcome == .vetoed ? .superseded : .done())
                         case .delete(let deleted):
                             if deletions.mayMean(sampleOf: deleted) {
@@ -133,6 +136,7 @@ public struct StorePeer: Peer {
                 try txn.markReceived(unknown, from: ourName)
                 // Behind what was received, so that the feed tells us.
                 for sample in deletedUnseen { try txn.buryUnseen(sample) }
+                try txn.tellDeletionsAgain(of: deleted, before: txn.peer(ourName)?.acknowledged)
                 return outcomes
             }
         } catch let error as StoreError where error.code == .invalidSample {

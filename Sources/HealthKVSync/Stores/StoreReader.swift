@@ -28,6 +28,11 @@ struct KnownReader: Codable, Sendable, Equatable {
     /// Those who had it before, and do not get it back.
     var former: [Replica] = []
 
+    /// Whether a later copy of the same store has the name.
+    func isSuperseding(_ greeting: PeerGreeting) -> Bool {
+        former.contains(Replica(greeting)) && current?.store == greeting.store
+    }
+
     func isTakenOver(by greeting: PeerGreeting) -> Bool { current.map { $0 != Replica(greeting) } ?? false }
 
     /// A store that was restored or reinstalled takes the place of the one that it was, which is no more. Should that one be

@@ -53,6 +53,7 @@ struct LiveRun {
                 try await world.liveStep()
                 try await Task.sleep(for: .milliseconds(world.random.number(1..<40)))
             }
+            try await world.mend()
             world.note("nobody writes any more")
             findings = try await atRest(world)
         } catch { findings = ["\(error)"] }
@@ -126,21 +127,39 @@ extension World {
     func liveStep() async throws {
         let site = random.pick(sites)
         switch random.number(0..<100) {
-        case 0..<20: try await write(site)
-        case 20..<45: try await edit(site)
-        case 45..<50: try await editOnTwo()
-        case 50..<58: try await delete(site)
-        case 58..<64: try foreignWrite()
-        case 64..<67: userDeletes()
-        case 67..<71: try await writeWorkout(site)
-        case 71..<75: try await writeMeal(site)
-        case 75..<80: try await changeMeal(site)
-        case 80..<82: try await deleteMeal(site)
-        case 82..<84: userDeletesCompound()
-        case 84..<88: try await overlay(site)
-        case 88..<92: syncCloud(percent: 50)
-        case 92..<96: syncCloud()
-        default: site.wire.plan(random.pick([.lost, .answerLost, .doubled]), after: random.number(0..<3))
+        case 0..<18: try await write(site)
+        case 18..<40: try await edit(site)
+        case 40..<44: try await editOnTwo()
+        case 44..<51: try await delete(site)
+        case 51..<57: try foreignWrite()
+        case 57..<60: userDeletes()
+        case 60..<63: try await writeWorkout(site)
+        case 63..<67: try await writeMeal(site)
+        case 67..<71: try await changeMeal(site)
+        case 71..<73: try await deleteMeal(site)
+        case 73..<75: userDeletesCompound()
+        case 75..<79: try await overlay(site)
+        case 79..<83: syncCloud(percent: 50)
+        case 83..<87: syncCloud()
+        case 87..<91: site.wire.plan(random.pick([.lost, .answerLost, .doubled]), after: random.number(0..<3))
+        case 91..<93: meetBadPeer(site)
+        case 93..<95: lock(site)
+        case 95..<96: failCalls(site)
+        case 96..<97: breakCalls(site)
+        case 97..<98: changeAccessToPart(site)
+        case 98..<99: disturbWakeUps(site)
+        default: if random.chance(percent: 20) { try await restart(site) } else { rename(site) }
         }
+    }
+
+    /// The process of a device ends in the middle of what it does, and is started again.
+    private func restart(_ site: Site) async throws {
+        for other in sites { await other.engine?.stop() }
+        try site.reopen()
+        // Engines hold the stores of their neighbours.
+        forgetEngines()
+        for other in sites { engine(other).start() }
+        note("the process of store\(site.number) ends, and all start again")
+        count("restart")
     }
 }

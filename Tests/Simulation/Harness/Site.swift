@@ -2,6 +2,7 @@ import Foundation
 import HealthKVSync
 import HealthKitPeer
 import HealthKitSimulator
+import LMDB
 import Synchronization
 import TestSupport
 
@@ -25,6 +26,8 @@ final class Site {
     var engine: SyncEngine?
     /// Which neighbours this one's engine syncs with.
     var links: [Int] = []
+    /// Under which name the store is opened.
+    var source = Source(bundle: "app.weights", name: "Weights")
     /// Whether reading was denied: what came meanwhile is read again once the user is asked anew.
     var wasBlind = false
 
@@ -49,20 +52,23 @@ final class Site {
         types: [SampleType], runs: Bool, isSmall: Bool
     ) throws {
         (self.number, self.folder, self.health, self.clock) = (number, folder, health, clock)
-        (self.types, self.runs, self.isSmall) = (types, runs, isSmall)
+        self.types = types
         draws = Draws(seed: seed &+ UInt64(number))
-        store = try SampleStore.open(at: folder, options: Site.options(skew, clock, draws, isSmall: isSmall))
+        self.runs = runs
+        self.isSmall = isSmall
+        store = try SampleStore.open(
+            at: folder, options: Site.options(source, skew, clock, draws, isSmall: isSmall))
         install()
     }
 
-    private var options: SampleStore.Options { Site.options(skew, clock, draws, isSmall: isSmall) }
+    private var options: SampleStore.Options { Site.options(source, skew, clock, draws, isSmall: isSmall) }
 
     private static func options(
-        _ skew: Skew, _ clock: SimulatedClock, _ draws: Draws, isSmall: Bool
+        _ source: Source, _ skew: Skew, _ clock: SimulatedClock, _ draws: Draws, isSmall: Bool
     ) -> SampleStore.Options {
         var options = SampleStore.Options()
         options.clock = { skew.time(clock) }
-        options.source = Source(bundle: "app.weights", name: "Weights")
+        options.source = source
         options.mapSize = 64 << 20
         options.maintainsWhenIdle = false
         // What is tried here is the order of commits, not what a disk does.
@@ -158,14 +164,19 @@ final class Site {
 
     /// An older state is copied over the store's file, which stays the same file to the system.
     func overwriteStore(by copy: String) throws {
+        try overwriteStore(byFile: copy + "/data.mdb", keepsAttributes: true)
+    }
+
+    func overwriteStore(byFile copy: String, keepsAttributes: Bool) throws {
         engine = nil
         _ = calls.take()
         try store.close()
-        let older = try Data(contentsOf: URL(fileURLWithPath: copy + "/data.mdb"))
+        let older = try Data(contentsOf: URL(fileURLWithPath: copy))
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/data.mdb"))
         try file.truncate(atOffset: 0)
         try file.write(contentsOf: older)
         try file.close()
+        if !keepsAttributes { FileSystem.setAttribute("user.healthkv.written", of: folder + "/data.mdb", []) }
         store = try SampleStore.open(at: folder, options: options)
         restartWire()
         app?.launch()

@@ -35,6 +35,7 @@ extension World {
         try await answerCalls()
         if later.chance(percent: laterPercent) { try await stepLater() }
         if last.chance(percent: lastPercent) { try stepLast() }
+        if fourth.chance(percent: fourthPercent) { try await stepFourth() }
     }
 
     private func stepLast() throws {
@@ -200,7 +201,7 @@ extension World {
         note("store\(site.number) is to meet \(fault)")
     }
 
-    private func lock(_ site: Site) {
+    func lock(_ site: Site) {
         guard let health = site.health else { return }
         if random.chance(percent: 50) { health.lock() } else { health.unlock() }
         count("lock")
@@ -217,7 +218,7 @@ extension World {
         count("access")
     }
 
-    private func failCalls(_ site: Site) {
+    func failCalls(_ site: Site) {
         guard let health = site.health else { return }
         let call = random.pick([SimulatedCall.save, .delete, .changes, .samples])
         health.fail(call, number: random.number(1..<4), afterEffect: random.chance(percent: 50))
@@ -225,7 +226,7 @@ extension World {
         count("failing call")
     }
 
-    private func disturbWakeUps(_ site: Site) {
+    func disturbWakeUps(_ site: Site) {
         guard let health = site.health else { return }
         switch random.number(0..<4) {
         case 0: health.dropObserverCalls(random.number(1..<4))
@@ -272,7 +273,7 @@ extension World {
     }
 
     /// Takes down what is held without a store, before that store goes.
-    private func lose(_ site: Site, beside values: [SampleID: Int]) throws {
+    func lose(_ site: Site, beside values: [SampleID: Int]) throws {
         needsComparing = true
         unseen[site.number] = nil
         var held = values.mapValues { Set([$0]) }

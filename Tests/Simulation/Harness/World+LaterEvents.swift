@@ -206,14 +206,14 @@ extension World {
 
     // MARK: What goes wrong
 
-    private func meetBadPeer(_ site: Site) {
+    func meetBadPeer(_ site: Site) {
         let fault = later.pick(WireFault.ofPeers)
         site.wire.plan(fault, after: later.number(0..<3))
         note("store\(site.number) is to meet \(fault)")
     }
 
     /// One type of a group, or workouts, may not be written or read.
-    private func changeAccessToPart(_ site: Site) {
+    func changeAccessToPart(_ site: Site) {
         guard let health = site.health, let app = site.app else { return }
         let type = later.pick(Site.nutrients + [.workout])
         let reading: SimulatedDevice.Reading? = later.pick([nil, nil, .denied, .granted])
@@ -233,7 +233,7 @@ extension World {
         count("clock by years")
     }
 
-    private func breakCalls(_ site: Site) {
+    func breakCalls(_ site: Site) {
         guard let health = site.health else { return }
         let call = later.pick([SimulatedCall.save, .delete, .changes, .samples])
         let (number, afterEffect) = (later.number(1..<4), later.chance(percent: 50))
@@ -248,7 +248,7 @@ extension World {
     }
 
     /// The app, or the watch, has another name, as after a change of language.
-    private func rename(_ site: Site) {
+    func rename(_ site: Site) {
         guard let health = site.health, let app = site.app else { return }
         let name = later.pick(["Weights", "Gewichte", "Poids"])
         if later.chance(percent: 50) {

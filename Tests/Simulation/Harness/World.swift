@@ -20,6 +20,10 @@ final class World {
     var last: SeededGenerator
     /// How many of a hundred steps are followed by an event of those that came last.
     let lastPercent: Int
+    /// Draws what was added behind all of these, beside their courses.
+    var fourth: SeededGenerator
+    /// How many of a hundred steps are followed by an event that was added then.
+    let fourthPercent: Int
     /// Whether two people edit one sample at once where the cloud alone links their devices.
     let editsApart: Bool
     /// Whether nobody asks for comparisons in the end: months pass, and engines compare in their own time.
@@ -31,6 +35,8 @@ final class World {
     var ledger = Ledger()
     /// Backups of stores, with what they hold.
     var backups: [(site: Int, folder: String, values: [SampleID: Int])] = []
+    /// Copies of the file of a store as it lay there, which fit it when they are written over it.
+    var fileCopies: [(site: Int, file: String, values: [SampleID: Int])] = []
     /// Which part of the world each store belongs to: what is not linked by stores hears of the other by the cloud alone.
     private(set) var parts: [Int] = []
     /// Whether HealthKit lets an equal version replace what it holds (SEMANTICS A7); otherwise nobody learns of it.
@@ -61,6 +67,8 @@ final class World {
     static let firstOfMore: UInt64 = 1_000_000
     /// Seeds from here on meet what came last, too.
     static let firstOfLast: UInt64 = 1 << 32
+    /// Seeds from here on meet what was added behind that, too.
+    static let firstOfFourth: UInt64 = 1 << 40
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
         (self.seed, self.scratch, self.plant, self.isLive) = (seed, scratch, plant, isLive)
@@ -75,6 +83,8 @@ final class World {
         editsApart = meetsLast && isApart
         self.comparesByItself = meetsLast && comparesByItself
         self.last = last
+        fourth = SeededGenerator(seed: seed ^ 0xF0_47B5_0F5E_ED5)
+        fourthPercent = !isLive && seed >= World.firstOfFourth ? fourth.pick([0, 5, 15]) : 0
         types = Site.weights + (meetsMore ? [.workout] + Site.nutrients : [])
         SimulatedIdentifiers.seed(seed)
         var options = SimulationOptions()
