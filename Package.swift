@@ -96,7 +96,7 @@ let package = Package(
         // Stores, engines and simulated HealthKits that live through what goes wrong, by seeds.
         .executableTarget(
             name: "SimulationHarness",
-            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "LMDB", "TestSupport"],
+            dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport"],
             path: "Tests/Simulation/Harness", swiftSettings: shared),
         .testTarget(
             name: "LMDBTests", dependencies: ["LMDB", "TestSupport"], exclude: ["CompileFailures"],

@@ -60,23 +60,19 @@ private final class RolledBackPair {
         engine = Self.makeEngine(phone, hub, clock, remembers)
     }
 
-    func copy(_ side: Side) throws -> Data {
-        var bytes = Data()
+    func copy(_ side: Side) throws -> FileCopy {
+        var copy: FileCopy?
         let path = path(side)
-        try reopen(side) { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) }
-        return bytes
+        try reopen(side) { copy = try FileCopy(of: path) }
+        return try #require(copy)
     }
 
-    func restore(_ side: Side, _ copy: Data) throws {
+    func restore(_ side: Side, _ copy: FileCopy) throws {
         let (path, keepsAttribute) = (path(side), keepsAttribute)
         try reopen(side) {
             let file = FileSystem.identity(of: path)
-            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-            try handle.truncate(atOffset: 0)
-            try handle.write(contentsOf: copy)
-            try handle.close()
+            try copy.write(over: path, keepsAttribute: keepsAttribute)
             #expect(FileSystem.identity(of: path) == file)
-            if !keepsAttribute { FileSystem.setAttribute("user.healthkv.written", of: path, []) }
         }
     }
 

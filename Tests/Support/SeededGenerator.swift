@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Random numbers that a seed repeats (SplitMix64).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -37,4 +39,13 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     package mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &self) }
 
     package mutating func pick<Element>(_ elements: [Element]) -> Element { elements.randomElement(using: &self)! }
+}
+
+/// Random numbers that a seed repeats, for whatever draws from several threads.
+package final class Draws: Sendable {
+    private let generator: Mutex<SeededGenerator>
+
+    package init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
+
+    package func next() -> UInt64 { generator.withLock { $0.next() } }
 }

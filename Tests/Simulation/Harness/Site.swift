@@ -2,7 +2,6 @@ import Foundation
 import HealthKVSync
 import HealthKitPeer
 import HealthKitSimulator
-import LMDB
 import Synchronization
 import TestSupport
 
@@ -53,7 +52,7 @@ final class Site {
     ) throws {
         (self.number, self.folder, self.health, self.clock) = (number, folder, health, clock)
         self.types = types
-        draws = Draws(seed: seed &+ UInt64(number))
+        draws = Draws(seed: (seed &+ UInt64(number)) ^ 0x5EED)
         self.runs = runs
         self.isSmall = isSmall
         store = try SampleStore.open(
@@ -164,19 +163,14 @@ final class Site {
 
     /// An older state is copied over the store's file, which stays the same file to the system.
     func overwriteStore(by copy: String) throws {
-        try overwriteStore(byFile: copy + "/data.mdb", keepsAttributes: true)
+        try overwriteStore(byFile: copy + "/data.mdb", keepsAttribute: true)
     }
 
-    func overwriteStore(byFile copy: String, keepsAttributes: Bool) throws {
+    func overwriteStore(byFile copy: String, keepsAttribute: Bool) throws {
         engine = nil
         _ = calls.take()
         try store.close()
-        let older = try Data(contentsOf: URL(fileURLWithPath: copy))
-        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/data.mdb"))
-        try file.truncate(atOffset: 0)
-        try file.write(contentsOf: older)
-        try file.close()
-        if !keepsAttributes { FileSystem.setAttribute("user.healthkv.written", of: folder + "/data.mdb", []) }
+        try FileCopy(of: copy).write(over: folder + "/data.mdb", keepsAttribute: keepsAttribute)
         store = try SampleStore.open(at: folder, options: options)
         restartWire()
         app?.launch()
@@ -250,15 +244,6 @@ extension Sample {
 extension SimulatedSample {
     /// The same, as HealthKit holds it: of a workout it derives the seconds from the span.
     func ledgerValue(of type: SampleType) -> Int { Int(type == .workout ? value / 10 : value) }
-}
-
-/// Random numbers of a device.
-final class Draws: Sendable {
-    private let generator: Mutex<SeededGenerator>
-
-    init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed ^ 0x5EED)) }
-
-    func next() -> UInt64 { generator.withLock { $0.next() } }
 }
 
 /// How far a clock is wrong.

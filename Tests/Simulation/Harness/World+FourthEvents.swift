@@ -54,7 +54,7 @@ extension World {
         let copy = fourth.pick(fileCopies)
         let site = sites[copy.site]
         try lose(site, beside: copy.values)
-        try site.overwriteStore(byFile: copy.file, keepsAttributes: fourth.chance(percent: 40))
+        try site.overwriteStore(byFile: copy.file, keepsAttribute: fourth.chance(percent: 40))
         forgetEngines()
         note("an older state of store\(site.number) is copied over its file, and fits")
         count("fitting copy over a file")

@@ -23,7 +23,7 @@ struct ForgingBase {
 
     static func options(_ seed: UInt64 = 0) -> SampleStore.Options {
         var options = Vocabulary.options(maintains: false)
-        let draws = RepeatedDraws(seed: seed)
+        let draws = Draws(seed: seed)
         options.limits.draw = { draws.next() }
         options.limits.skipsSync = true
         options.limits.thinSamples = 4
@@ -67,13 +67,6 @@ struct ForgingBase {
             + (0...4).filter { !links.contains($0) }.map { "links \($0)" }
             + (1...3).filter { !identity.contains($0) }.map { "identity \($0)" }
     }
-}
-
-/// Draws that a seed repeats.
-private final class RepeatedDraws: Sendable {
-    private let generator: Mutex<SeededGenerator>
-    init(seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
-    func next() -> UInt64 { generator.withLock { $0.next() } }
 }
 
 /// Fills a store by what apps and peers do.
