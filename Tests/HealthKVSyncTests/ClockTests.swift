@@ -44,6 +44,8 @@ struct ClockTests {
             state[.stepCount].lastRescan = ahead
             state[.stepCount].lastForeign = ahead
             state[.stepCount].checkDue = ahead
+            (state[.stepCount].vanished, state[.stepCount].vanishedAt) = (1, ahead)
+            state.silentSince = ahead
             try txn.setState(state, of: peer)
             try txn.setPeer(RegisteredPeer(name: "other", registered: ahead, lastSeen: ahead))
         }
@@ -57,6 +59,33 @@ struct ClockTests {
         #expect(state[.stepCount].lastRescan == now)
         #expect(state[.stepCount].checkDue.map { $0 <= now + .seconds(7_200) } ?? true)
         #expect(try bench.store.read { try $0.peer("other") }?.lastSeen == now)
+        try bench.finish()
+    }
+
+    @Test(
+        "What a locked database could not be told, or did not answer, is tried again soon, though it was put off by a clock a year ahead"
+    )
+    func lockedMeanwhile() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let (peer, ahead) = (bench.peer, bench.clock.now + .seconds(Self.year))
+        let failure = PullFailure(issue: SyncIssue(.delayed, "put off"), nextTry: ahead)
+        try await bench.store.write { txn in
+            var state = try txn.state(of: peer)
+            (state[.bodyMass].failure, state[.bodyMass].unacknowledged) = (failure, failure)
+            try txn.setState(state, of: peer)
+        }
+        bench.health.set(availability: .locked)
+        try await bench.sync()
+        let known = try bench.engine.session(peer).state()[.bodyMass]
+        let soon = bench.clock.now + .seconds(3_600)
+        #expect(try #require(known.failure?.nextTry) <= soon)
+        #expect(try #require(known.unacknowledged?.nextTry) <= soon)
+        bench.health.set(availability: .available)
+        try await bench.sync()
+        let after = try bench.engine.session(peer).state()[.bodyMass]
+        #expect(after.failure == nil && after.unacknowledged == nil)
         try bench.finish()
     }
 
