@@ -1,3 +1,4 @@
+import Foundation
 import HealthKV
 import TestSupport
 import Testing
@@ -151,6 +152,88 @@ struct UndeleteTests {
             #expect("\(error)".contains(saved.id.description) && !"\(error)".contains("73.8125"))
         }
         try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A call is undone as a whole: what it deleted lives, what it saved is gone, and nothing else has changed")
+    func call() throws {
+        let (old, kept) = ((0..<5).map { entry(70 + Double($0)) }, entry(60))
+        try store.write { txn in for sample in old + [kept] { _ = try txn.save(sample) } }
+        let new = (0..<3).map { entry(80 + Double($0)) }
+        let token = try store.write { txn in
+            // Another call may share the commit.
+            _ = try txn.delete(id: kept.id)
+            let token = try txn.recordingUndo { txn in
+                for sample in old { _ = try txn.delete(id: sample.id) }
+                for sample in new { _ = try txn.save(sample) }
+            }
+            _ = try txn.save(entry(90))
+            return token
+        }
+        let copy = try JSONDecoder().decode(UndoToken.self, from: JSONEncoder().encode(token))
+        let report = try store.write { try $0.undo(copy) }
+        #expect((report.undeleted, report.deleted, report.left) == (5, 3, 0))
+        let values = try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.quantity.value)
+        #expect(values.sorted() == [70, 71, 72, 73, 74, 90])
+        // Undone again there is nothing to undo, and what was undone can be had back.
+        #expect(try store.write { try $0.undo(token) } == UndoReport())
+        #expect(try store.write { try $0.undelete(id: new[0].id) } != nil)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("What changed since, edits and imports are left as they are, and counted") func left() throws {
+        let (first, second) = (entry(70), entry(71))
+        var brought = entry(75)
+        (brought.origin, brought.source) = (.imported, Source(bundle: "scale", name: "Scale"))
+        let imported = brought
+        try store.write { txn in for sample in [first, second] { _ = try txn.save(sample) } }
+        let added = [entry(80), entry(81)]
+        let token = try store.write { txn in
+            try txn.recordingUndo { txn in
+                var edited = first
+                edited.quantity.value = 69
+                _ = try txn.save(edited)
+                for sample in added { _ = try txn.save(sample) }
+                try txn.merge(imported)
+                _ = try txn.delete(id: second.id)
+            }
+        }
+        var later = added[1]
+        later.quantity.value = 79
+        try store.write { [later] in _ = try $0.save(later) }
+        let report = try store.write { try $0.undo(token) }
+        #expect((report.undeleted, report.deleted, report.left) == (1, 1, 2))
+        let values = try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.quantity.value)
+        #expect(values.sorted() == [69, 71, 75, 79])
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A commit is undone by its number, as the feed tells it") func commit() throws {
+        let entries = (0..<1_500).map { entry(Double(60 + $0)) }
+        try store.write { txn in for sample in entries[..<100] { _ = try txn.save(sample) } }
+        let before = try store.read { $0.currentToken }
+        try store.write { txn in for sample in entries[..<50] { _ = try txn.delete(id: sample.id) } }
+        try store.write { txn in for sample in entries[100...] { _ = try txn.save(sample) } }
+        let changes = try store.read { try $0.changes(since: before, limit: 2_000) }.changes
+        let commits = Set(changes.map(\.token.commit)).sorted()
+        #expect(commits.count == 2)
+        #expect(try store.write { try $0.undo(commit: commits[1]) }.deleted == 1_400)
+        #expect(try store.write { try $0.undo(commit: commits[0]) }.undeleted == 50)
+        #expect(Set(try store.read { try $0.samples(of: .bodyMass) }.map(\.id)) == Set(entries[..<100].map(\.id)))
+        #expect(try store.write { try $0.undo(commit: 0) } == UndoReport())
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("Another store's changes, and those of a restored one, are not undone") func otherStore() throws {
+        let token = try store.write { txn in try txn.recordingUndo { _ = try $0.save(entry()) } }
+        let other = try SampleStore.temporary()
+        _ = try other.write { try $0.save(entry()) }
+        expectError(.tokenExpired) { try other.write { _ = try $0.undo(token) } }
+        #expect(try other.read { try $0.count() } == 1)
+        try other.close()
         try store.close()
     }
 }
