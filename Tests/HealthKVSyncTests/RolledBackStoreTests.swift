@@ -392,4 +392,63 @@ struct RolledBackStoreTests {
         #expect(zip(commits, rest).allSatisfy { $1 - $0 <= Bench.commitsOfLease })
         for store in [hub, knowing, lost, restored] { try store.close() }
     }
+
+    @Test(
+        "A store whose readers know more of it than it does notices, though its new commits share their records by the time it is read"
+    )
+    func sharedRecords() async throws {
+        let (clock, folder) = (ManualClock(), TemporaryFolder())
+        let path = folder.path + "/hub"
+        func open() throws -> SampleStore {
+            try Bench.makeStore(clock, app: "hub", at: path) {
+                ($0.limits.changeRecords, $0.limits.changeRecordsPerStep) = (6, 4)
+            }
+        }
+        let phone = try Bench.makeStore(clock)
+        func engines(_ hub: SampleStore) -> (hub: SyncEngine, phone: SyncEngine) {
+            (
+                Bench.makeEngine(
+                    hub, [SyncPeer(StorePeer(phone, name: "phone", as: "hub"), plan: .everything)], clock),
+                Bench.makeEngine(
+                    phone, [SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything)], clock)
+            )
+        }
+        var hub = try open()
+        var (ofHub, ofPhone) = engines(hub)
+        try await ofHub.enable("phone")
+        try await ofPhone.enable("hub")
+        func save(_ value: Double) throws -> SampleID {
+            let sample = Sample(.bodyMass, value, .kilogram, at: clock.now)
+            clock.advance(seconds: 60)
+            try hub.write { _ = try $0.save(sample) }
+            return sample.id
+        }
+        _ = try save(70)
+        for _ in 0..<2 { for engine in [ofHub, ofPhone] { try await engine.sync() } }
+        try hub.close()
+        let copy = try FileCopy(of: path + "/data.mdb")
+        hub = try open()
+        (ofHub, ofPhone) = engines(hub)
+        let lost = try save(71)
+        try await ofPhone.sync()
+        #expect(try phone.read { try $0.sample(id: lost) } != nil)
+
+        try hub.close()
+        try copy.write(over: path + "/data.mdb", keepsAttribute: false)
+        hub = try open()
+        let replica = try hub.info().replica
+        (ofHub, ofPhone) = engines(hub)
+        for value in 0..<30 {
+            _ = try save(80 + Double(value))
+            try await ofHub.sync()
+        }
+        while try hub.maintain() {}
+        for _ in 0..<2 { for engine in [ofPhone, ofHub] { try await engine.sync() } }
+        #expect(try hub.info().replica != replica)
+        for store in [hub, phone] {
+            #expect(try store.read { try $0.sample(id: lost) } != nil)
+            #expect(try store.read { try $0.count(of: .bodyMass) } == 32)
+            try store.close()
+        }
+    }
 }

@@ -8,7 +8,8 @@ extension PeerSession {
         guard peer.traits.keepsRecords else { return false }
         let told = try state().told
         guard let memory = try await peer.meet(told: told) else { return false }
-        if let place = memory.place, try store.read({ try $0.fit(of: place).isRolledBack }) {
+        for place in [memory.place, memory.read].compactMap(\.self)
+        where try store.read({ try $0.fit(of: place).isRolledBack }) {
             try await beginEpoch { txn, _ in try txn.fit(of: place).isRolledBack }
             return true
         }

@@ -122,7 +122,21 @@ extension PeerSession {
         if notices.contains(.nothingReadable) {
             return issue(.accessDenied, "nothing could be read for a day since the user was asked")
         }
-        return try accessIssue()
+        return try accessIssue() ?? savingIssue()
+    }
+
+    /// What could not be saved and is tried again, where the plan has a message for it.
+    private func savingIssue() throws -> SyncIssue? {
+        guard plan.failureMessages[.write] != nil else { return nil }
+        let (name, plan) = (name, plan)
+        return try store.read { txn in
+            let groups = try txn.pendingGroups(for: name).filter { group in
+                group.state != .quarantined && group.reason.flatMap { ParkReason(rawValue: $0) } == nil
+            }
+            if groups.isEmpty { return nil }
+            let waiting = try txn.pending(for: name, in: groups, limit: PeerSession.lookedAt)
+            return waiting.first { $0.attempts > 0 }.map { SyncIssue(.delayed, $0.reason, plan: plan, in: .write) }
+        }
     }
 
     /// Notes a pass that came to its end. One that pulled nothing says nothing of what is to be pulled.

@@ -187,7 +187,7 @@ extension PeerSession {
     }
 
     /// How many operations of a queue are looked at for the next time of one of them; behind more than these the slow retry comes.
-    private static let lookedAt = 1_024
+    static let lookedAt = 1_024
 
     /// Whether a commit brought anything for this peer.
     private nonisolated func isPushDue() throws -> Bool {

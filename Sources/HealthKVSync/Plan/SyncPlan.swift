@@ -19,6 +19,9 @@ public struct SyncPlan: Sendable, Hashable {
     public var adoptionKey: String?
     /// What to tell the user in place of the usual messages.
     public var messages: [SyncIssue.Code: String]
+    /// What to tell the user where a call failed for no reason that has a message of its own; what exactly failed is added to it. Without one for
+    /// writing, what could not be saved is only in the queue.
+    public var failureMessages: [SyncIssue.Call: String] = [:]
     /// What to tell the user with a notice (``SyncNotice/message``).
     public var noticeMessages: [SyncNotice.Code: String] = [:]
 
@@ -137,6 +140,7 @@ extension SyncPlan {
                 .accessNotDetermined: "HealthKit access has not been authorized",
             ])
         plan.onboardingReads = [.bodyMass]
+        plan.failureMessages = [.read: "Failed to query HealthKit", .write: "Failed to save to HealthKit"]
         return plan
     }()
 }

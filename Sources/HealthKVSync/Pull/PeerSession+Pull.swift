@@ -80,7 +80,8 @@ extension PeerSession {
     }
 
     private func noteFailure(_ type: SampleType, _ error: PeerError) async throws {
-        let (now, options, plan, issue) = (now, options, plan, SyncIssue(error, plan: plan))
+        let (now, options, plan) = (now, options, plan)
+        let issue = SyncIssue(SyncIssue.Code(error.code), error.detail, plan: plan, in: .read)
         try await update { _, state in
             let isRefused = error.code == .notDetermined || error.code == .unauthorized
             // Where nothing may be read there is nothing to adopt yet, and what is written may go.

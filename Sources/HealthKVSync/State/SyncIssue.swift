@@ -50,6 +50,14 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         case reportBug
     }
 
+    /// What was asked of a peer and failed.
+    public enum Call: String, Sendable, Hashable, Codable {
+        /// To show what it holds.
+        case read
+        /// To save or to delete.
+        case write
+    }
+
     /// What happened.
     public let code: Code
     /// What to tell the user, in English.
@@ -63,6 +71,17 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         self.detail = detail
         message = plan?.messages[code] ?? SyncIssue.usualMessage(code)
     }
+
+    /// A call that failed, with the message that a plan has for it, or the one of the code.
+    init(_ code: Code, _ detail: String, plan: SyncPlan, in call: Call) {
+        let text = SyncIssue.ofFailures.contains(code) ? plan.failureMessages[call].map { "\($0): \(detail)" } : nil
+        self.code = code
+        self.detail = detail
+        message = text ?? SyncIssue(code, detail, plan: plan).message
+    }
+
+    /// What says no more than that a call failed.
+    private static let ofFailures: Set<Code> = [.delayed, .badAnswer, .invalid]
 
     /// What the app can do about it.
     public var recovery: Recovery {
@@ -104,9 +123,13 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         }
     }
 
-    init(_ error: PeerError, plan: SyncPlan) {
-        let code: Code =
-            switch error.code {
+    init(_ error: PeerError, plan: SyncPlan) { self.init(Code(error.code), error.detail, plan: plan) }
+}
+
+extension SyncIssue.Code {
+    init(_ code: PeerError.Code) {
+        self =
+            switch code {
             case .notDetermined: .accessNotDetermined
             case .unauthorized: .accessDenied
             case .locked: .locked
@@ -117,7 +140,6 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
             case .badAnswer: .badAnswer
             case .nameTaken: .nameTaken
             }
-        self.init(code, error.detail, plan: plan)
     }
 }
 

@@ -4,9 +4,11 @@ import HealthKV
 public struct PeerMemory: Sendable, Hashable, Codable {
     /// The last place of the store's feed that came with what the peer was given; `nil` where it was given nothing.
     public var place: ChangeToken?
+    /// How far the peer itself has read the store's feed; `nil` where it does not, or cannot tell.
+    public var read: ChangeToken?
 
-    /// A memory of a place, or of none.
-    public init(place: ChangeToken? = nil) { self.place = place }
+    /// A memory of places, or of none.
+    public init(place: ChangeToken? = nil, read: ChangeToken? = nil) { (self.place, self.read) = (place, read) }
 }
 
 /// What a store remembers of another that reads it and writes to it as its peer.
@@ -57,11 +59,21 @@ extension StorePeer {
     /// The place of our feed that the other store holds. Where it was told of more it was restored, and goes on as another replica.
     public func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
         let ourName = try ourName()
-        let place = try StorePeer.wrapped { try other.read { try $0.memory(of: ourName).place } }
+        let memory = try StorePeer.wrapped {
+            try other.read { try PeerMemory(place: $0.memory(of: ourName).place, read: placeRead($0)) }
+        }
         // One that remembers nothing may be a new one in the place of the other.
-        guard let told, let place, told.isBeyond(place) else { return PeerMemory(place: place) }
+        guard let told, let place = memory.place, told.isBeyond(place) else { return memory }
         try await restoring { told.isBeyond(try $0.memory(of: ourName).place) }
-        return PeerMemory(place: place)
+        return memory
+    }
+
+    /// How far the other store has read our feed, as the replica that we are, under whatever name it does that.
+    private func placeRead(_ txn: borrowing ReadTransaction) throws -> ChangeToken? {
+        guard let greeting = reader.greeting else { return nil }
+        return try txn.anchors().compactMap { FeedPlace($0.token)?.token }.filter {
+            $0.store == greeting.store && $0.epoch == greeting.epoch
+        }.max()
     }
 
     /// Throws when the other store, or ours, is an older state of what it was when the token was given or acknowledged.

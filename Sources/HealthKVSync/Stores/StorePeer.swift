@@ -13,7 +13,7 @@ public struct StorePeer: Peer {
     /// The name that our store knows it by.
     public let name: String
     private let givenName: String?
-    private let reader = StoreReader()
+    let reader = StoreReader()
     let other: SampleStore
 
     /// It keeps records, and takes imports too.

@@ -90,6 +90,7 @@ import Testing
             bench.device.fail(.changes)
             let failed = try #require(try await bench.refresh().issue)
             #expect(failed.code == .delayed && !"\(failed)".contains("83.25"))
+            #expect(failed.message == "Failed to query HealthKit: \(failed.detail)" && !failed.detail.isEmpty)
         }
     }
 

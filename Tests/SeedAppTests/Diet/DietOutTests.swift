@@ -63,10 +63,14 @@ import Testing
             bench.device.fail(.save)
             bench.device.fail(.save, number: 2, afterEffect: true)
             try log(try soup(bench), bench)
+            let failed = try #require(try await bench.refresh().issue)
+            #expect(failed.code == .delayed && failed.message == "Failed to save to HealthKit: \(failed.detail)")
+            #expect(!failed.detail.isEmpty)
             for _ in 0..<4 {
                 try await bench.refresh()
                 bench.clock.advance(by: 3_600)
             }
+            #expect(try await bench.refresh().issue == nil)
             #expect(held(bench) == Array(repeating: 1, count: 9))
             try log(try soup(bench), bench)
             try await bench.refresh()
