@@ -16,7 +16,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "HealthKV", path: "..", traits: traits)],
     targets: [
-        // A module of its own for liblmdb, so that the rows contestant shares nothing with the store it is compared with.
+        // A module of its own for liblmdb, so that the rows contestant shares nothing with the store it is compared
+        // with.
         .systemLibrary(name: "CLMDBRows", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),

@@ -1,8 +1,8 @@
 import ColumnFormat
 import HealthModel
 
-/// What libFuzzer calls: the bytes are a value of a store, or after a byte of 255 and a length in four bytes a chunk and its
-/// details. Checksums are made right first, since no random change would pass them: the bounds alone must hold.
+/// What libFuzzer calls: the bytes are a value of a store, or after a byte of 255 and a length in four bytes a chunk
+/// and its details. Checksums are made right first, since no random change would pass them: the bounds alone must hold.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = [UInt8](UnsafeBufferPointer(start: data, count: count))

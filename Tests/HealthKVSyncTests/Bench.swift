@@ -145,7 +145,8 @@ struct Bench {
 func until(
     _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ isDone: () async throws -> Bool
 ) async throws {
-    // Long, since a busy machine is no failure; and often, since between two looks all other tests may have had their turn.
+    // Long, since a busy machine is no failure; and often, since between two looks all other tests may have had their
+    // turn.
     let deadline = ContinuousClock.now + .seconds(120)
     var looks = 0
     while looks < 1_000 || ContinuousClock.now < deadline {

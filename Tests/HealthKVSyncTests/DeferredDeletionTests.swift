@@ -55,7 +55,8 @@ struct DeferredDeletionTests {
         condense(ids, bench)
         let crashes = try await syncToTheEnd()
         let sums = seen.withLock { $0.sums }
-        // Six pages, of which the last has the sample and two deletions, and seven blocks of the other twenty deletions.
+        // Six pages, of which the last has the sample and two deletions, and seven blocks of the other twenty
+        // deletions.
         let course = sums.reduce(into: [Double]()) { if $0.last != $1 { $0.append($1) } }
         #expect(crashes >= 4)
         #expect(course == [220, 420, 390, 360, 330, 300, 270, 240, 220])

@@ -79,7 +79,9 @@ struct GreetingTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test("Two devices with copies of one store and one name take turns at most three times a week, and the other is told")
+    @Test(
+        "Two devices with copies of one store and one name take turns at most three times a week, and the other is told"
+    )
     func copiesWithOneName() async throws {
         let clock = ManualClock()
         let (hub, folder) = (try Bench.makeStore(clock), TemporaryFolder())

@@ -1,8 +1,8 @@
 import HealthKVSync
 import Synchronization
 
-/// A store as a peer that answers some operations otherwise than it should, without carrying them out, notes what it is sent, and does
-/// something before it is enumerated.
+/// A store as a peer that answers some operations otherwise than it should, without carrying them out, notes what it is
+/// sent, and does something before it is enumerated.
 final class OutcomePeer: Peer {
     private let inner: StorePeer
     private let answer = Mutex<(@Sendable (PushOperation) -> PushOutcome?)?>(nil)

@@ -13,7 +13,8 @@ struct RolledBackHubTests {
     func forgottenAtTheHub(pulls: Bool) async throws {
         let (clock, folder) = (ManualClock(), TemporaryFolder())
         let (hub, knowing, lost) = (
-            try Bench.makeStore(clock, app: "hub") { $0.tombstoneDays = 0 }, try Bench.makeStore(clock), try Bench.makeStore(clock)
+            try Bench.makeStore(clock, app: "hub") { $0.tombstoneDays = 0 }, try Bench.makeStore(clock),
+            try Bench.makeStore(clock)
         )
         // The device that knows of the deletion reads from the hub, or the hub gives it what it has.
         func engines(_ device: SampleStore) -> [SyncEngine] {

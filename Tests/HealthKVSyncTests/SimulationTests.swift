@@ -6,7 +6,8 @@ import Testing
 
 @testable import HealthKVSync
 
-/// Devices with a store each, a health database each, the same app on all of them; crashes, locks, denials, reinstalls, other apps.
+/// Devices with a store each, a health database each, the same app on all of them; crashes, locks, denials, reinstalls,
+/// other apps.
 ///
 /// `HEALTHKV_SEED` runs one history again, `HEALTHKV_SEQUENCES` sets how many there are, `HEALTHKV_LONG` runs hundreds.
 @Suite("Simulated years of syncing")

@@ -115,7 +115,9 @@ struct UnseenDeletionTests {
         try second.finish()
     }
 
-    @Test("C22: an edit that comes over a tombstone of its version outlives the peer's word of the deletion that was known")
+    @Test(
+        "C22: an edit that comes over a tombstone of its version outlives the peer's word of the deletion that was known"
+    )
     func editOverDeletion() async throws {
         let (bench, _) = try await Bench.withOneWeight()
         let sent = try #require(bench.health.live.first)

@@ -4,7 +4,8 @@ import HealthKitPeer
 import HealthKitSimulator
 import Testing
 
-/// The adapter and the engine where HealthKit is at its hardest: journals, limits, calls that fail halfway, sources that change.
+/// The adapter and the engine where HealthKit is at its hardest: journals, limits, calls that fail halfway, sources
+/// that change.
 @Suite struct HardHealthKitTests {
     private func phone(_ change: (inout SimulationOptions) -> Void, _ plan: SyncPlan = .weightTracker) async throws
         -> Phone

@@ -4,8 +4,8 @@ import HealthKitPeer
 import HealthKitSimulator
 import Testing
 
-/// HealthKit derives a workout's duration from its span and the recorded pauses; the app's own value is never lost to that
-/// (SEMANTICS C25).
+/// HealthKit derives a workout's duration from its span and the recorded pauses; the app's own value is never lost to
+/// that (SEMANTICS C25).
 @Suite struct WorkoutEchoTests {
     private static let plan = SyncPlan(types: [.workout: TypePlan(.both), .bodyMass: TypePlan(.both)])
 
@@ -23,7 +23,8 @@ import Testing
         try phone.store.read { try $0.sample(id: id) }
     }
 
-    /// Waits until the store and HealthKit have been at rest for a while; returns the numbers of commits and saves then.
+    /// Waits until the store and HealthKit have been at rest for a while; returns the numbers of commits and saves
+    /// then.
     private func rest(_ phone: Phone) async throws -> (commit: UInt64, saves: Int) {
         var (last, rests) = ((commit: UInt64(0), saves: 0), 0)
         for _ in 0..<200 where rests < 5 {

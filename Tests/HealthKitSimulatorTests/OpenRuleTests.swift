@@ -2,7 +2,8 @@ import Foundation
 import HealthKitSimulator
 import Testing
 
-/// What Apple leaves open, or does beside the calls of an app; both settings of each option (SEMANTICS A2, A10, A12, A16).
+/// What Apple leaves open, or does beside the calls of an app; both settings of each option (SEMANTICS A2, A10, A12,
+/// A16).
 @Suite struct OpenRuleTests {
     private func options(_ change: (inout SimulationOptions) -> Void) -> SimulationOptions {
         var options = SimulationOptions()

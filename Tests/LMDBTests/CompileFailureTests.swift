@@ -39,7 +39,8 @@ private enum Compiler {
     private static let package = ancestor(#filePath, 3)
     private static let modules = ancestor(CommandLine.arguments[0], 1) + "/Modules"
 
-    /// Of the C module that LMDB is built on: the system's, unless the variable names another, as with the trait BundledLMDB.
+    /// Of the C module that LMDB is built on: the system's, unless the variable names another, as with the trait
+    /// BundledLMDB.
     private static var moduleMap: String {
         guard let other = unsafe getenv("HEALTHKV_LMDB_MODULE") else {
             return package + "/Sources/CSystemLMDB/module.modulemap"

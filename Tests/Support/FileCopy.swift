@@ -7,7 +7,8 @@ package struct FileCopy: Sendable {
 
     package init(of path: String) throws { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) }
 
-    /// Without `keepsAttribute` the file tells no more how far it was written, as where the file system keeps no attributes.
+    /// Without `keepsAttribute` the file tells no more how far it was written, as where the file system keeps no
+    /// attributes.
     package func write(over path: String, keepsAttribute: Bool) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try file.truncate(atOffset: 0)

@@ -1,7 +1,8 @@
 import HealthKVSync
 import Synchronization
 
-/// A database like HealthKit's in memory: UUIDs of its own, sync identifiers with versions, a feed of additions and deletions, several apps.
+/// A database like HealthKit's in memory: UUIDs of its own, sync identifiers with versions, a feed of additions and
+/// deletions, several apps.
 package final class MemoryHealth: Sendable {
     package struct Entry: Sendable {
         package var sample: Sample
@@ -44,7 +45,8 @@ package final class MemoryHealth: Sendable {
     package var pulls: Int { state.withLock { $0.pulls } }
     package var completed: Int { state.withLock { $0.completed } }
 
-    /// Another app saves a sample, or a newer version of one with a sync identifier. Answers what the database calls it.
+    /// Another app saves a sample, or a newer version of one with a sync identifier. Answers what the database calls
+    /// it.
     @discardableResult
     package func save(_ sample: Sample, app: String = "scale") -> SampleID {
         let id = state.withLock { $0.save(sample, app) }
@@ -96,7 +98,8 @@ package final class MemoryHealth: Sendable {
     package var watchers: Int { state.withLock { $0.watchers.count } }
     /// Called when a push is done and before it is answered.
     package func set(afterPush: (@Sendable () -> Void)?) { state.withLock { $0.afterPush = afterPush } }
-    /// The system makes the database anew: it is empty, and counts its changes from the beginning. Anchors stay valid, and are ahead.
+    /// The system makes the database anew: it is empty, and counts its changes from the beginning. Anchors stay valid,
+    /// and are ahead.
     package func rebuild() { state.withLock { ($0.live, $0.events) = ([:], []) } }
 
     /// The system counts a sample among the first, behind which all anchors are, as a repair of the database may do.

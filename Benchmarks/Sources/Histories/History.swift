@@ -2,8 +2,8 @@ import HealthKV
 
 /// A made-up history of health samples: the same settings give the same samples, every time and everywhere.
 ///
-/// It is a stream of batches in chronological order over all types, as an import would deliver it, and never holds more than
-/// one batch (and one day, for ``Profile/life``).
+/// It is a stream of batches in chronological order over all types, as an import would deliver it, and never holds more
+/// than one batch (and one day, for ``Profile/life``).
 ///
 /// ```swift
 /// for batch in History(.plain, samples: 1_000_000) { try store.importBatch(batch) }
@@ -57,7 +57,8 @@ public struct History: Sequence, Sendable {
     /// A day in nanoseconds.
     public static let day: Int64 = 86_400 * Instant.nanosecondsPerSecond
 
-    /// The days that have samples, counted from ``start``. A short history of people or weights is not stretched over ten years.
+    /// The days that have samples, counted from ``start``. A short history of people or weights is not stretched over
+    /// ten years.
     public var dayRange: Range<Int> {
         switch profile {
         case .plain: 0..<History.days

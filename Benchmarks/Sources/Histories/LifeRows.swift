@@ -1,6 +1,7 @@
 import HealthKV
 
-/// Profile `life`: days as people have them. A day is made at once, in the order of its times, and handed out row by row.
+/// Profile `life`: days as people have them. A day is made at once, in the order of its times, and handed out row by
+/// row.
 struct LifeRows {
     static let types: [SampleType] =
         [.stepCount, .distanceWalkingRunning, .activeEnergyBurned, .bodyMass] + nutrients.map(\.type)
@@ -75,7 +76,8 @@ struct LifeRows {
         }
     }
 
-    /// Makes the rows of the next day: as many as keep the whole history at its number. A long workout takes from the next days' walks.
+    /// Makes the rows of the next day: as many as keep the whole history at its number. A long workout takes from the
+    /// next days' walks.
     private mutating func makeDay() {
         let days = LifeRows.days(samples)
         let quota = samples * (day + 1) / days - made

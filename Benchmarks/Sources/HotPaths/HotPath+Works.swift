@@ -3,7 +3,8 @@ import HealthKV
 import Histories
 
 extension HotPath {
-    /// The history is made in any case; `rounds` says how many of its batches are imported. Planted: others beside them.
+    /// The history is made in any case; `rounds` says how many of its batches are imported. Planted: others beside
+    /// them.
     func importAll(_ samples: Int, batchRows: Int, _ store: SampleStore, _ rounds: Int) throws {
         var repeats = Repeats()
         let batches = Array(History(.plain, samples: samples, seed: 2, batchRows: batchRows))

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Runs this program again for one contestant, so that its memory is its own, and hands on what it reports, line by line.
+/// Runs this program again for one contestant, so that its memory is its own, and hands on what it reports, line by
+/// line.
 enum ContestantProcess {
     enum Outcome: Equatable {
         case finished

@@ -1,7 +1,8 @@
 import CMalloc
 import Foundation
 
-/// Where glibc's malloc takes large arrays from. Any of these ends its habit of adapting itself, so they come after other works.
+/// Where glibc's malloc takes large arrays from. Any of these ends its habit of adapting itself, so they come after
+/// other works.
 enum MallocSetting {
     /// From the system, given back when freed: each page of an array is new to the process and zeroed at first touch.
     case freshPages

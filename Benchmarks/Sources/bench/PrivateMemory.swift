@@ -3,7 +3,8 @@ import Synchronization
 
 /// Samples the anonymous memory of this process on a thread of its own and keeps the peak.
 ///
-/// Mapped files are not private memory: they are the page cache's, which gives them up when asked. Linux only; elsewhere 0.
+/// Mapped files are not private memory: they are the page cache's, which gives them up when asked. Linux only;
+/// elsewhere 0.
 final class PrivateMemory: Sendable {
     private let peak = Atomic<Int>(0)
     private let process: Int32

@@ -63,8 +63,8 @@ struct Settings {
         }
     }
 
-    /// The runs that were asked for. Beside `plain`, which has the targets, people's data is always shown; ten million samples are
-    /// more than people have, so there are fewer unless told.
+    /// The runs that were asked for. Beside `plain`, which has the targets, people's data is always shown; ten million
+    /// samples are more than people have, so there are fewer unless told.
     var parts: [(profile: History.Profile, samples: Int)] {
         if let profiles { return profiles.flatMap { profile in sizes.map { (profile, $0) } } }
         let fewer = sizes.map { min($0, 1_000_000) }

@@ -59,7 +59,8 @@ struct ProfileTests {
         #expect(Set(steps.map(\.source.name)) == ["Phone", "Watch"])
         #expect(zip(steps, steps.dropFirst()).contains { $0.end > $1.start && $0.source != $1.source })
         #expect(samples.contains { !$0.metadata.isEmpty } && samples.contains { $0.device != nil })
-        // Phone and watch count the metres of a walk too, a meal has a dozen nutrients, and workouts have energy every few seconds.
+        // Phone and watch count the metres of a walk too, a meal has a dozen nutrients, and workouts have energy every
+        // few seconds.
         #expect(Set(samples.filter { $0.type == .distanceWalkingRunning }.map(\.source.name)) == ["Phone", "Watch"])
         #expect(meals.values.dropFirst().dropLast().allSatisfy { Set($0.map(\.type)).count == 12 && $0.count == 12 })
         let energy = samples.filter { $0.type == .activeEnergyBurned }

@@ -10,7 +10,8 @@ import TestSupport
     import Foundation
 #endif
 
-/// Damaged values are refused, and none ends the process: with checksums that do not match, and with forged ones that do.
+/// Damaged values are refused, and none ends the process: with checksums that do not match, and with forged ones that
+/// do.
 @Suite struct DamageTests {
     private static let isLong = ProcessInfo.processInfo.environment["HEALTHKV_LONG"] != nil
     private static let rounds = isLong ? 400_000 : 4_000

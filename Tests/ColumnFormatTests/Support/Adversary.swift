@@ -6,7 +6,8 @@ import TestSupport
 enum Adversary {
     static let counts = [1, 2, 3, 7, 8, 9, 63, 64, 65, 500, 2_048]
 
-    /// Integers of every shape: constant, of each width, with a few far ones, ascending, scaled, at both ends of the range.
+    /// Integers of every shape: constant, of each width, with a few far ones, ascending, scaled, at both ends of the
+    /// range.
     static func integers(_ random: inout SeededGenerator) -> [Int64] {
         let count = random.pick(counts)
         let base = random.pick([0, 1, -1, .min, .max, Int64(bitPattern: random.next())])

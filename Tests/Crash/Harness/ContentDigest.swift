@@ -1,7 +1,7 @@
 import HealthKV
 
-/// What a store contains, in three numbers: how many samples, and the sum of a hash of each. A sum, since samples may be
-/// added and taken away in any order; 128 bits, so that no two contents that ever occur have the same.
+/// What a store contains, in three numbers: how many samples, and the sum of a hash of each. A sum, since samples may
+/// be added and taken away in any order; 128 bits, so that no two contents that ever occur have the same.
 ///
 /// The clock of the last change is left out: only the store knows it.
 struct ContentDigest: Hashable, Sendable {

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 
 #if os(Linux)
-    /// Stores on a file system whose power is cut while processes work on them: ext4 on a loop device, ended by the ioctl that
-    /// lets it forget all that it has not written, then mounted again, which replays its log.
+    /// Stores on a file system whose power is cut while processes work on them: ext4 on a loop device, ended by the
+    /// ioctl that lets it forget all that it has not written, then mounted again, which replays its log.
     enum PowerCuts {
         /// What tells that this machine cannot do it.
         private static let notHere: Int32 = 75

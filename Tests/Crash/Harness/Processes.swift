@@ -4,12 +4,12 @@ import Synchronization
 import TestSupport
 
 /// Several processes work on one store at once: two that write, one that reads and observes, and one that writes and is
-/// killed again and again. The map begins small, so that it grows under all of them, and the file is compacted in place now
-/// and then.
+/// killed again and again. The map begins small, so that it grows under all of them, and the file is compacted in place
+/// now and then.
 ///
-/// Each writer stores pairs: two samples in one transaction, numbered without a gap, under a group that names writer and
-/// number. So every snapshot can be judged by itself: a half pair or a gap is a wrong read. What was acknowledged stands in a
-/// file of the writer, and must be there at the end.
+/// Each writer stores pairs: two samples in one transaction, numbered without a gap, under a group that names writer
+/// and number. So every snapshot can be judged by itself: a half pair or a gap is a wrong read. What was acknowledged
+/// stands in a file of the writer, and must be there at the end.
 enum Processes {
     private static func options() -> SampleStore.Options {
         var options = SampleStore.Options()

@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// Lets several processes of this program share numbered cases, each beginning with the number of the case: a signal that
-/// ends one is a finding like any other, and another process goes on behind that case.
+/// Lets several processes of this program share numbered cases, each beginning with the number of the case: a signal
+/// that ends one is a finding like any other, and another process goes on behind that case.
 struct Shards: Sendable {
     /// What one process said, and how it ended.
     struct Output: Sendable {
@@ -26,8 +26,8 @@ struct Shards: Sendable {
         jobs = max(1, Int(try arguments.number("jobs", default: 2)))
     }
 
-    /// Runs the processes, and hands over what each said. The answer is the case to go on with, or nil when all is done.
-    /// Answers how many seconds it took.
+    /// Runs the processes, and hands over what each said. The answer is the case to go on with, or nil when all is
+    /// done. Answers how many seconds it took.
     func run(_ read: @escaping @Sendable (Output) -> Int?) -> Double {
         let group = DispatchGroup()
         let began = ContinuousClock.now

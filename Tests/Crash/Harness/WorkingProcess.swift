@@ -16,8 +16,8 @@ struct WorkingProcess {
         try process.run()
     }
 
-    /// Waits up to `limit` microseconds after the process was told that the store is open; one time in five after it began to open it,
-    /// and one in five after its start. How long it takes to come so far depends on the machine.
+    /// Waits up to `limit` microseconds after the process was told that the store is open; one time in five after it
+    /// began to open it, and one in five after its start. How long it takes to come so far depends on the machine.
     func wait(upTo limit: Int, _ generator: inout SeededGenerator) {
         let phase = generator.number(0..<5)
         while process.isRunning, !hasReached(phase) { pause(microseconds: 200) }

@@ -5,7 +5,8 @@ import Testing
 
 @testable import HealthKV
 
-/// Change records that tell no reader anything any more are forgotten; where they said that something changed stays known.
+/// Change records that tell no reader anything any more are forgotten; where they said that something changed stays
+/// known.
 @Suite("Condensing the feed")
 struct FeedCondensingTests {
     private func records(_ store: SampleStore) throws -> Int {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HealthKV
 
-/// What an app's extension hears of the app's commits, in a folder that they share. The extension is a process of its own and
-/// opens the store for reading only.
+/// What an app's extension hears of the app's commits, in a folder that they share. The extension is a process of its
+/// own and opens the store for reading only.
 @Suite struct OtherProcessTests {
     private static let commits = 5
     private static let trials = 20

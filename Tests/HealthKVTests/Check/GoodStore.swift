@@ -21,8 +21,8 @@ enum GoodStore {
         return options
     }
 
-    /// Fills a store. It is as if at work: some entries of the index are merged into runs and some are recent, some hours are
-    /// summed up and some are stale.
+    /// Fills a store. It is as if at work: some entries of the index are merged into runs and some are recent, some
+    /// hours are summed up and some are stale.
     static func fill(_ store: SampleStore) throws {
         var random = SeededGenerator(seed: 1)
         for part in 0..<3 {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HealthKV
 
-/// Something wrong that is put into a good store behind its back, with every checksum right unless the fault is about them,
-/// and the one kind of finding that it must give.
+/// Something wrong that is put into a good store behind its back, with every checksum right unless the fault is about
+/// them, and the one kind of finding that it must give.
 struct PlantedFault: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: Finding.Kind

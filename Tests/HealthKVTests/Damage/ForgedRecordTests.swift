@@ -4,8 +4,8 @@ import Testing
 
 @testable import HealthKV
 
-/// Records whose checksums are right and which say what no writer says: each is damage, and costs neither the process nor
-/// much time. `tools/damage` forges them at random.
+/// Records whose checksums are right and which say what no writer says: each is damage, and costs neither the process
+/// nor much time. `tools/damage` forges them at random.
 @Suite struct ForgedRecordTests {
     private typealias Forge = @Sendable (inout HealthKV.WriteTransaction) throws -> Void
 

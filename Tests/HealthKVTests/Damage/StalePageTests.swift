@@ -5,8 +5,8 @@ import Testing
 
 @testable import HealthKV
 
-/// Pages that hold what they once held: a disk forgot what it was told, or a copy of a changing file was interrupted. Each of
-/// them is whole.
+/// Pages that hold what they once held: a disk forgot what it was told, or a copy of a changing file was interrupted.
+/// Each of them is whole.
 @Suite("Stale pages")
 struct StalePageTests {
     private static let page = DamagedFile.page
@@ -17,7 +17,8 @@ struct StalePageTests {
         var ids: [SampleID]
     }
 
-    /// A store with full chunks, of which some samples are edited again and again: its file after each edit, the last one first.
+    /// A store with full chunks, of which some samples are edited again and again: its file after each edit, the last
+    /// one first.
     private func states(_ file: DamagedFile) throws -> (files: [[UInt8]], reader: Reader) {
         var options = SampleStore.Options()
         options.maintainsWhenIdle = false

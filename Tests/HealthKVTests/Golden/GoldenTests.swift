@@ -24,7 +24,8 @@ struct GoldenTests {
         return options
     }
 
-    /// All samples as canonical bytes: content, identity, version; without clocks' replica, which differs between stores.
+    /// All samples as canonical bytes: content, identity, version; without clocks' replica, which differs between
+    /// stores.
     private func digest(_ store: SampleStore) throws -> [UInt8] {
         var hash = SHA256()
         try store.read { transaction in

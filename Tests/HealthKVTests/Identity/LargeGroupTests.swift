@@ -5,7 +5,8 @@ import Testing
 
 @testable import HealthKV
 
-/// The identity index where one hash has more entries than a partition is to have: a group may be of any number of samples.
+/// The identity index where one hash has more entries than a partition is to have: a group may be of any number of
+/// samples.
 @Suite struct LargeGroupTests {
     private static let limit: UInt64 = 40
 

@@ -46,7 +46,8 @@ extension ModelRun {
         for row in 0..<batch.count {
             let sample = rowAsSample(batch, row)
             let rule: ReferenceModel.Rule = sample.modified == nil ? .local : .merge
-            // Content without an identity of its own cannot say that a sample which was edited since is to be as before.
+            // Content without an identity of its own cannot say that a sample which was edited since is to be as
+            // before.
             if batch.derivesIDs, rule == .local, model.live[sample.id] != nil {
                 report.unchanged += 1
                 continue
@@ -60,7 +61,8 @@ extension ModelRun {
             case .vetoed: report.vetoed += 1
             }
             if rule == .local, outcome == .inserted || outcome == .replaced { changed.append(id) }
-            // A later row may have brought a clock of its own for the same sample; of an import with an edit it brings one of two.
+            // A later row may have brought a clock of its own for the same sample; of an import with an edit it brings
+            // one of two.
             let isOverlaid = model.live[id].map { $0.original != nil || $0.reversion != nil } ?? false
             if rule == .merge, outcome == .inserted || outcome == .replaced, !isOverlaid {
                 changed.removeAll { $0 == id }

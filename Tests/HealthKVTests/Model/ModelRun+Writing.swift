@@ -90,8 +90,8 @@ extension ModelRun {
         return ids.isEmpty ? nil : model.live[random.pick(ids)]
     }
 
-    /// No operation asks for two live samples with one sync identifier of a type and source: an edit is refused that would make them
-    /// (`SaveTests`), and what stores that made them apart show of them is not defined.
+    /// No operation asks for two live samples with one sync identifier of a type and source: an edit is refused that
+    /// would make them (`SaveTests`), and what stores that made them apart show of them is not defined.
     func withoutCollision(_ sample: Sample, in model: ReferenceModel? = nil) -> Sample {
         let model = model ?? self.model
         var sample = sample
@@ -170,7 +170,8 @@ extension ModelRun {
     /// Takes the clocks over that the store gave to local changes: they must be later than all it has seen before.
     func adopt(_ txn: borrowing WriteTransaction, _ ids: [SampleID], after before: Instant) throws {
         func adopt(_ expected: inout ChangeClock?, _ stored: ChangeClock?, of id: SampleID) throws {
-            // An import and what lies over it have clocks of their own, and only one of them was changed. What is far ahead was brought.
+            // An import and what lies over it have clocks of their own, and only one of them was changed. What is far
+            // ahead was brought.
             let limit = max(before, clock.now + 86_400 * Instant.nanosecondsPerSecond) + 1_000
             guard let made = expected, made.replica == model.replica, made.time > before, made.time <= limit else {
                 return
@@ -235,7 +236,8 @@ extension ModelRun {
         try bury(txn, samples.map(ReferenceModel.asDeleted))
     }
 
-    /// Each deletion has a clock of its own, and one behind that of what it deletes, which a wrong clock may have stamped.
+    /// Each deletion has a clock of its own, and one behind that of what it deletes, which a wrong clock may have
+    /// stamped.
     func bury(_ txn: borrowing WriteTransaction, _ samples: [Sample]) throws {
         let before = model.lastClock
         var clocks: Set<ChangeClock> = []

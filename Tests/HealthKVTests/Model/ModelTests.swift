@@ -10,8 +10,8 @@ import Testing
 
 /// Random histories against plain dictionaries and arrays, which are the judge.
 ///
-/// `HEALTHKV_SEED` runs one sequence again, `HEALTHKV_SEQUENCES` sets how many there are, `HEALTHKV_LONG` runs thousands of
-/// long ones.
+/// `HEALTHKV_SEED` runs one sequence again, `HEALTHKV_SEQUENCES` sets how many there are, `HEALTHKV_LONG` runs
+/// thousands of long ones.
 @Suite struct ModelTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let isLong = environment["HEALTHKV_LONG"] != nil
@@ -26,7 +26,8 @@ import Testing
             if worker == 0 { run(seed) }
             return
         }
-        // The short form repeats the same seeds, so that a change is judged by what it changes; the long form finds new ones.
+        // The short form repeats the same seeds, so that a change is judged by what it changes; the long form finds new
+        // ones.
         var random = SystemRandomNumberGenerator()
         for number in 0..<max(1, Self.sequences / Self.workers) {
             let seed = Self.isLong ? random.next() : UInt64(1_000_000 * (worker + 1) + number)

@@ -1,7 +1,7 @@
 @testable import HealthKV
 
-/// What a store must hold, in plain dictionaries: written from the rules of SEMANTICS (A3-A9, C1, C2, C22, C30), not from
-/// the engine. Every lookup is a scan.
+/// What a store must hold, in plain dictionaries: written from the rules of SEMANTICS (A3-A9, C1, C2, C22, C30), not
+/// from the engine. Every lookup is a scan.
 struct ReferenceModel {
     /// A4: one sample of a source and type has one sync identifier.
     struct SyncKey: Hashable {

@@ -3,7 +3,8 @@ import Testing
 
 @testable import HealthKV
 
-/// Stores that hold an import in different states merge what was imported and what lies over it apart (SEMANTICS C1, C7).
+/// Stores that hold an import in different states merge what was imported and what lies over it apart (SEMANTICS C1,
+/// C7).
 @Suite struct OverlayMergeTests {
     private let pulled: Sample = {
         var sample = Sample(
@@ -127,7 +128,8 @@ import Testing
         }
     }
 
-    /// A state that a store may hold the sample in. Few versions and clocks, so that they meet; content says what made it.
+    /// A state that a store may hold the sample in. Few versions and clocks, so that they meet; content says what made
+    /// it.
     private func state(_ random: inout SeededGenerator) -> Sample {
         var sample = imported(Int64(random.number(1..<4)), Double(random.number(1..<4)))
         sample.modified = clock(&random)

@@ -36,8 +36,8 @@ struct OracleBucket: Equatable {
     var hasData: Bool { count > 0 || duration > 0 || sum != 0 }
 }
 
-/// Statistics by definition: for every instant at which anything begins or ends, who covers it and who wins. It is slow and
-/// shares nothing with the engine but the rules.
+/// Statistics by definition: for every instant at which anything begins or ends, who covers it and who wins. It is slow
+/// and shares nothing with the engine but the rules.
 struct StatisticsOracle {
     enum Contest { case merged, none }
 
@@ -180,7 +180,8 @@ struct CalendarOracle {
             var plain = Calendar(identifier: .gregorian)
             plain.timeZone = TimeZone(secondsFromGMT: 0)!
             let months = count * (interval.unit == .year ? 12 : interval.unit == .quarter ? 3 : 1)
-            // Not by the calendar's own addition, which counts back from a 30th or 31st to the 28th of some Februaries with 29 days.
+            // Not by the calendar's own addition, which counts back from a 30th or 31st to the 28th of some Februaries
+            // with 29 days.
             let parts = plain.dateComponents(
                 [.year, .month, .day], from: Date(timeIntervalSinceReferenceDate: Double(day) * 86_400))
             let month = parts.year! * 12 + parts.month! - 1 + months

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HealthKV
 
-/// What the options ask of data protection and backups: which folder and file gets what, and when. The calls themselves are
-/// those of Apple's systems; here a recorder takes their place.
+/// What the options ask of data protection and backups: which folder and file gets what, and when. The calls themselves
+/// are those of Apple's systems; here a recorder takes their place.
 @Suite struct StoreAttributeTests {
     private struct Call: Equatable {
         let attribute: StoreAttribute

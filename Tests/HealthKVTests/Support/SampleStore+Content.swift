@@ -72,7 +72,8 @@ extension Change {
     var removal: RangeRemoval? { if case .removedRange(let removal) = kind { removal } else { nil } }
 }
 
-/// Small chunks and no work of their own accord: a small history meets every border, and a test decides when steps are done.
+/// Small chunks and no work of their own accord: a small history meets every border, and a test decides when steps are
+/// done.
 func tightOptions(_ clock: TestClock? = nil) -> SampleStore.Options {
     var options = SampleStore.Options()
     options.limits.chunkBytes = 480

@@ -7,7 +7,8 @@ import Testing
 @Suite struct ImportOfClocksTests {
     private static let ids = (0..<40).map { SampleID(high: UInt64($0 + 1) << 32 | 0x4000, low: 1 << 63) }
 
-    /// A sample of few identities, so that many meet: by id, by sync identifier, or by one that is the text of another's id.
+    /// A sample of few identities, so that many meet: by id, by sync identifier, or by one that is the text of
+    /// another's id.
     private func sample(_ random: inout SeededGenerator) -> Sample {
         let start = Instant(nanoseconds: Int64(random.number(0..<2_000)) * 60_000_000_000)
         let id = random.chance(0.6) ? SampleID(using: &random) : random.pick(ImportOfClocksTests.ids)

@@ -4,7 +4,8 @@ import Testing
 
 /// The names that HealthKit's documentation gives to the values of category types.
 @Suite struct CategoryCaseTests {
-    /// HealthKit's names in its headers, with the types that use them; symptoms that are not named here have a severity.
+    /// HealthKit's names in its headers, with the types that use them; symptoms that are not named here have a
+    /// severity.
     private static let families: [(first: Int, cases: [String], types: [SampleType])] = [
         (
             0,

@@ -8,7 +8,8 @@ struct ToolRun {
     let output: String
     let errors: String
 
-    /// What the tool says, but for the notice that the folder of the tests lies on an overlay, as it may in a container.
+    /// What the tool says, but for the notice that the folder of the tests lies on an overlay, as it may in a
+    /// container.
     static func words(_ errors: String) -> String {
         var lines = errors.split(separator: "\n", omittingEmptySubsequences: false)
         lines.removeAll { $0.contains("lies on an overlay file system") }
@@ -111,7 +112,8 @@ final class Workbench {
         try bytes.write(to: file)
     }
 
-    /// Damages the last byte of every value of the tables that stands on a leaf page. Keys of 8 bytes are those of free pages.
+    /// Damages the last byte of every value of the tables that stands on a leaf page. Keys of 8 bytes are those of free
+    /// pages.
     func damageValues(_ store: String) throws {
         let file = folder.appendingPathComponent("\(store)/data.mdb")
         var bytes = [UInt8](try Data(contentsOf: file))

@@ -5,8 +5,8 @@ import HealthKitSimulator
 import TestSupport
 import Testing
 
-/// A person's phone: an app with its store and its sync, Apple Health, and others that write to it. Time stands until it is told to
-/// go on.
+/// A person's phone: an app with its store and its sync, Apple Health, and others that write to it. Time stands until
+/// it is told to go on.
 final class AppBench {
     static let health = "HealthKit"
 
@@ -93,7 +93,8 @@ final class AppBench {
     }
 }
 
-/// Runs `body` with an app whose user answered the request for access, or was not asked yet, and checks its store afterwards.
+/// Runs `body` with an app whose user answered the request for access, or was not asked yet, and checks its store
+/// afterwards.
 func withApp(
     _ plan: SyncPlan, answer: SimulatedDevice.Answer? = .allow, zone: String? = "UTC",
     _ location: SourceLocation = #_sourceLocation, _ body: (AppBench) async throws -> Void
@@ -108,7 +109,8 @@ func withApp(
     try await bench.finish(location)
 }
 
-/// Waits for something that another task brings about. It counts its looks and not the time, which other tests may take up.
+/// Waits for something that another task brings about. It counts its looks and not the time, which other tests may take
+/// up.
 func eventually(_ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) async throws {
     for _ in 0..<4_000 {
         if try condition() { return }

@@ -1,7 +1,7 @@
 import HealthKVSync
 
-/// What the user did to each sample, and what may be left of it in the end: the judge's only memory. Every save has a value of its own,
-/// so that a value tells which save it is.
+/// What the user did to each sample, and what may be left of it in the end: the judge's only memory. Every save has a
+/// value of its own, so that a value tells which save it is.
 struct Ledger {
     struct Act {
         enum Kind: Equatable {
@@ -87,7 +87,8 @@ struct Ledger {
 
     mutating func markUnknowable(_ id: SampleID) { entries[id]?.isUnknowable = true }
 
-    /// A store is gone, with all that is held nowhere else; of what was deleted, the version that the other stores know is.
+    /// A store is gone, with all that is held nowhere else; of what was deleted, the version that the other stores know
+    /// is.
     mutating func lose(held: [SampleID: Set<Int>], deleted: [SampleID: DeletedSample]) {
         for id in ids {
             let entry = entries[id]!

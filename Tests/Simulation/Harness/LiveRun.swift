@@ -3,7 +3,8 @@ import HealthKVSync
 import HealthKitSimulator
 import TestSupport
 
-/// Lets engines run by themselves, as in apps, while users write and clouds sync; then nobody writes any more, and all must come to rest and agree.
+/// Lets engines run by themselves, as in apps, while users write and clouds sync; then nobody writes any more, and all
+/// must come to rest and agree.
 struct LiveRun {
     private let scratch: String
     private let seed: UInt64
@@ -15,11 +16,11 @@ struct LiveRun {
 
     /// How much faster the world's clock goes than the machine's: retries and leases are waited for.
     private static let pace = 20.0
-    /// The most that the world's clock advances at once: where the machine is busy with other things, time goes on as slowly as the engines
-    /// do, so that nothing is taken for rest that only waits for a processor.
+    /// The most that the world's clock advances at once: where the machine is busy with other things, time goes on as
+    /// slowly as the engines do, so that nothing is taken for rest that only waits for a processor.
     private static let longestTick = 0.02
-    /// For how long, by the world's clock, nothing may happen before it counts as rest, and then must not: longer than a lease, and than the
-    /// first retries.
+    /// For how long, by the world's clock, nothing may happen before it counts as rest, and then must not: longer than
+    /// a lease, and than the first retries.
     private static let rest = 90.0
 
     init(_ arguments: Arguments) throws {

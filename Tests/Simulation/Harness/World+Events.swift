@@ -88,7 +88,8 @@ extension World {
         count("edit on two devices")
     }
 
-    /// Where an equal version is skipped and no stores are linked, nobody ever learns of the other's edit (SEMANTICS A7).
+    /// Where an equal version is skipped and no stores are linked, nobody ever learns of the other's edit (SEMANTICS
+    /// A7).
     func mayEdit(_ id: SampleID, at site: Site) -> Bool {
         editsApart || equalVersionReplaces || parts.allSatisfy { $0 == parts[0] }
             || ledger.entries[id]?.home == parts[site.number]
@@ -160,7 +161,8 @@ extension World {
         count("deletion in Health")
     }
 
-    /// Where the cloud has not brought a sample yet, its deletion will not be told either: who has it from a copy never hears.
+    /// Where the cloud has not brought a sample yet, its deletion will not be told either: who has it from a copy never
+    /// hears.
     func forgetUnseen(_ id: SampleID) {
         for (number, ids) in unseen where ids.contains(id) {
             if !sites[number].holdsInHealth(id) { ledger.markUnknowable(id) }
@@ -173,9 +175,9 @@ extension World {
         }
     }
 
-    /// A HealthKit that was not told of a deletion was given what was deleted, under the same number, or a greater one where a
-    /// call was left behind. The other one is then told of a deletion, and of another object of that name: so it is also told
-    /// where an object gives way to another.
+    /// A HealthKit that was not told of a deletion was given what was deleted, under the same number, or a greater one
+    /// where a call was left behind. The other one is then told of a deletion, and of another object of that name: so
+    /// it is also told where an object gives way to another.
     func forgetSavedUntold() {
         untold.removeAll { deletion in
             let isSaved = sites[deletion.site].healthValues().contains {
@@ -335,7 +337,8 @@ extension World {
         count("reinstall")
     }
 
-    /// A device is set up from another one's store. Only devices of a kind: one without HealthKit would keep a queue for it.
+    /// A device is set up from another one's store. Only devices of a kind: one without HealthKit would keep a queue
+    /// for it.
     private func cloneStore() async throws {
         let (from, to) = (random.pick(sites), random.pick(sites))
         guard from !== to, from.health == nil || to.health != nil else { return }
@@ -353,7 +356,8 @@ extension World {
         count("clone")
     }
 
-    /// What a copy brought, and nobody's HealthKit holds any more, was deleted before the cloud carried it: that is told to nobody else.
+    /// What a copy brought, and nobody's HealthKit holds any more, was deleted before the cloud carried it: that is
+    /// told to nobody else.
     private func forgetUntold(_ site: Site, _ values: [SampleID: Int]) {
         for id in values.keys where !sites.contains(where: { $0.holdsInHealth(id) }) { ledger.markUnknowable(id) }
         for id in unseen[site.number] ?? [] {

@@ -48,7 +48,8 @@ extension World {
         count("copy of a file")
     }
 
-    /// An older state is written over the file that it was copied from, and no attribute of the file tells of it: what peers know has to.
+    /// An older state is written over the file that it was copied from, and no attribute of the file tells of it: what
+    /// peers know has to.
     private func overwriteUnnoticed() throws {
         guard !fileCopies.isEmpty else { return }
         let copy = fourth.pick(fileCopies)

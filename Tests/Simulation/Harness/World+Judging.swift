@@ -182,8 +182,8 @@ extension World {
             try (types + [.stepCount]).flatMap { try txn.samples(of: $0, includeShadowed: true) }
                 .filter { sample in
                     guard sample.origin == .imported else { return false }
-                    // What another store brought is kept when it is not here: it may be that store's HealthKit that has it, and a
-                    // deletion that was purged before anybody heard of it is known to nobody.
+                    // What another store brought is kept when it is not here: it may be that store's HealthKit that has
+                    // it, and a deletion that was purged before anybody heard of it is known to nobody.
                     let link = try txn.link(peer: Site.healthName, sample: sample.id)
                     return link?.isFromElsewhere != true
                         || foreign.contains("\(sample.id.description.lowercased()) \(sample.importedValue)")

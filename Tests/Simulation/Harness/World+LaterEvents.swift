@@ -133,7 +133,8 @@ extension World {
         }
     }
 
-    /// The user deletes a workout, a nutrient or a whole meal in the Health app. What goes with it depends on what Apple leaves open.
+    /// The user deletes a workout, a nutrient or a whole meal in the Health app. What goes with it depends on what
+    /// Apple leaves open.
     func userDeletesCompound() {
         let owned = sites.filter { $0.health != nil }
         guard !owned.isEmpty else { return }
@@ -162,7 +163,8 @@ extension World {
         count("deletion of a compound in Health")
     }
 
-    /// What another app wrote is edited. It is not tried where the cloud alone links the stores: that does not carry it.
+    /// What another app wrote is edited. It is not tried where the cloud alone links the stores: that does not carry
+    /// it.
     func overlay(_ site: Site) async throws {
         guard parts.allSatisfy({ $0 == parts[0] }) else { return }
         let held = try site.store.read { txn in
@@ -224,7 +226,8 @@ extension World {
         count("access to a part")
     }
 
-    /// It is right again before the judgement: a comparison that is due by such a clock may be far off, and all else waits for it.
+    /// It is right again before the judgement: a comparison that is due by such a clock may be far off, and all else
+    /// waits for it.
     private func skewByYears(_ site: Site) {
         syncCloud()
         let year = 365.0 * 86_400
@@ -267,7 +270,8 @@ extension World {
         count("cloud in parts")
     }
 
-    /// Health's database is made again from what it holds: places in its feeds mean nothing any more, and deletions are forgotten.
+    /// Health's database is made again from what it holds: places in its feeds mean nothing any more, and deletions are
+    /// forgotten.
     private func rebuild(_ site: Site) {
         guard let health = site.health else { return }
         // What is still to come would be taken for gone.

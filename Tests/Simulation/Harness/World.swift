@@ -12,7 +12,8 @@ final class World {
     var random: SeededGenerator
     /// Draws all that came later, beside the course of a seed.
     var later: SeededGenerator
-    /// Whether this seed meets what came later. Seeds below a million do not: they keep the course in which some of them failed.
+    /// Whether this seed meets what came later. Seeds below a million do not: they keep the course in which some of
+    /// them failed.
     let meetsMore: Bool
     /// How many of a hundred steps are followed by an event of those that came later.
     let laterPercent: Int
@@ -37,18 +38,21 @@ final class World {
     var backups: [(site: Int, folder: String, values: [SampleID: Int])] = []
     /// Copies of the file of a store as it lay there, which fit it when they are written over it.
     var fileCopies: [(site: Int, file: String, values: [SampleID: Int])] = []
-    /// Which part of the world each store belongs to: what is not linked by stores hears of the other by the cloud alone.
+    /// Which part of the world each store belongs to: what is not linked by stores hears of the other by the cloud
+    /// alone.
     private(set) var parts: [Int] = []
     /// Whether HealthKit lets an equal version replace what it holds (SEMANTICS A7); otherwise nobody learns of it.
     let equalVersionReplaces: Bool
     /// Whether the cloud tells of deletions of what it never brought.
     let tellsUnseenDeletions: Bool
-    /// Whether a deletion may have gone unheard, because it was purged or nobody was there: then it takes comparing to find what is gone.
+    /// Whether a deletion may have gone unheard, because it was purged or nobody was there: then it takes comparing to
+    /// find what is gone.
     var needsComparing = false
-    /// What a store has from a copy, with the name that the other one's HealthKit gave it, and what its own HealthKit had not seen by then.
+    /// What a store has from a copy, with the name that the other one's HealthKit gave it, and what its own HealthKit
+    /// had not seen by then.
     var unseen: [Int: Set<SampleID>] = [:]
-    /// Deletions in the Health app, each with the number of what was deleted, that another HealthKit was not told of, which holds
-    /// nothing under that name either.
+    /// Deletions in the Health app, each with the number of what was deleted, that another HealthKit was not told of,
+    /// which holds nothing under that name either.
     var untold: [(id: SampleID, number: Double?, site: Int)] = []
     var trace: [String] = []
     /// The sample whose state is noted with everything that happens.

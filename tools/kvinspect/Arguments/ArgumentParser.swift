@@ -41,7 +41,8 @@ struct ArgumentParser {
         }
     }
 
-    /// A word that begins with a dash is an option, but `-` alone and negative numbers and distances from UTC are values.
+    /// A word that begins with a dash is an option, but `-` alone and negative numbers and distances from UTC are
+    /// values.
     private static func isValue(_ word: String) -> Bool {
         guard word.hasPrefix("-"), let second = word.dropFirst().first else { return true }
         return second.isASCII && second.isNumber

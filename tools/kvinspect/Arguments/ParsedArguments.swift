@@ -1,6 +1,7 @@
 import HealthKV
 
-/// The words of a command line, sorted by what they mean. Values are interpreted on demand; a wrong one is a ``UsageError``.
+/// The words of a command line, sorted by what they mean. Values are interpreted on demand; a wrong one is a
+/// ``UsageError``.
 struct ParsedArguments {
     let verb: VerbDescription
     let positionals: [String]

@@ -25,7 +25,8 @@ struct DateWriter {
         bytes.append(0x5A)
     }
 
-    /// Writes a whole second in UTC over the 20 bytes of another one; false, and nothing is written, where it takes more.
+    /// Writes a whole second in UTC over the 20 bytes of another one; false, and nothing is written, where it takes
+    /// more.
     mutating func write(utc instant: Instant, into text: inout MutableSpan<UInt8>, at start: Int) -> Bool {
         let (whole, nanoseconds) = DateWriter.split(instant)
         guard nanoseconds == 0, instant != .distantFuture, instant != .distantPast else { return false }

@@ -1,7 +1,8 @@
 import HealthKV
 
-/// Writes the lossless line of one stored sample after another. What repeats from line to line is kept as bytes: who wrote a sample
-/// and in which unit, its clock, its device, its metadata. What comes out is what ``SampleRecord`` writes.
+/// Writes the lossless line of one stored sample after another. What repeats from line to line is kept as bytes: who
+/// wrote a sample and in which unit, its clock, its device, its metadata. What comes out is what ``SampleRecord``
+/// writes.
 struct DumpLineWriter {
     /// Bytes kept by what they stand for; far more than histories have, and beyond they begin anew.
     private static let pieceLimit = 4096

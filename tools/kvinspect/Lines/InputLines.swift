@@ -17,7 +17,8 @@ struct InputLines {
 
     init(_ pieces: InputPieces) { self.pieces = pieces }
 
-    /// Takes the next line if `body` knows it, which gets what lies in the buffer and answers how long the line is, without its end.
+    /// Takes the next line if `body` knows it, which gets what lies in the buffer and answers how long the line is,
+    /// without its end.
     mutating func takeKnown(_ body: (Span<UInt8>) -> Int?) -> Bool {
         guard let length = body(buffer.span.extracting(start...)) else { return false }
         bytesRead += length + 1

@@ -6,8 +6,8 @@ import Synchronization
     import Foundation
 #endif
 
-/// A file or pipe in pieces, read ahead on a thread of its own: so that reading and storing overlap, and Ctrl-C is noticed
-/// while nothing comes.
+/// A file or pipe in pieces, read ahead on a thread of its own: so that reading and storing overlap, and Ctrl-C is
+/// noticed while nothing comes.
 final class InputPieces: Sendable {
     private static let pieceBytes = 1 << 18
     /// Pieces that may wait to be taken.

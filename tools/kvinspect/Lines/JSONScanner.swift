@@ -5,8 +5,8 @@ struct JSONError: Error {
 
 /// Reads JSON step by step, strictly and without building a tree.
 ///
-/// The caller asks for what it expects; whatever else stands there is an error. So nothing nests deeper than the caller goes,
-/// and a number stays text until it is known whether it is to be whole.
+/// The caller asks for what it expects; whatever else stands there is an error. So nothing nests deeper than the caller
+/// goes, and a number stays text until it is known whether it is to be whole.
 struct JSONScanner: ~Escapable {
     let bytes: Span<UInt8>
     private(set) var position = 0

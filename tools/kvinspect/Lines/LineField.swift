@@ -1,4 +1,5 @@
-/// The fields that a line may have. A field that is not among them is refused, so that a slip of the pen is not lost in silence.
+/// The fields that a line may have. A field that is not among them is refused, so that a slip of the pen is not lost in
+/// silence.
 enum LineField: Int, CaseIterable {
     case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin, userEntered
     case shadowed, count, multiplicity, device, metadata, group, timeZone, local, workout, original, reversion

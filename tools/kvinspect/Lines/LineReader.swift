@@ -87,8 +87,8 @@ struct LineReader {
         var state: StateEntry?
     }
 
-    /// Reads one line; its sample becomes the next row of `batch`. A blank line has none, and neither has a line of sync state or
-    /// one with nothing but the head of a dump.
+    /// Reads one line; its sample becomes the next row of `batch`. A blank line has none, and neither has a line of
+    /// sync state or one with nothing but the head of a dump.
     mutating func read(_ line: Span<UInt8>, into batch: inout SampleBatch) throws(JSONError) {
         var scanner = JSONScanner(line)
         if scanner.peek() == nil { return }
@@ -101,8 +101,8 @@ struct LineReader {
         if learns, row.head == nil { learn(line, row, batch) }
     }
 
-    /// Reads the line that some input begins with, up to the end of the line, if it has the shape of one before it, and answers its
-    /// length. Where it has not, or is not as simple, `nil` and nothing is done.
+    /// Reads the line that some input begins with, up to the end of the line, if it has the shape of one before it, and
+    /// answers its length. Where it has not, or is not as simple, `nil` and nothing is done.
     mutating func readKnown(_ input: Span<UInt8>, into batch: inout SampleBatch) -> Int? {
         var values = LineValues()
         guard let (shape, length) = shapes.shape(of: input, &tokens, &values) else { return nil }
@@ -242,8 +242,8 @@ struct LineReader {
         if row.hasExtras, row.extras != SampleBatch.Extras() { batch.setExtras(row.extras, row: batch.count - 1) }
     }
 
-    /// Makes sources known in the order of the dumped store, since a store ranks them by the order in which it meets them, and
-    /// notes what was set for types.
+    /// Makes sources known in the order of the dumped store, since a store ranks them by the order in which it meets
+    /// them, and notes what was set for types.
     private mutating func take(_ head: DumpHead, _ batch: inout SampleBatch) throws(JSONError) {
         for type in Array(head.priorities.keys) + Array(head.shadowing.keys) { try LineReader.validate(type) }
         guard head.priorities.values.allSatisfy({ $0.count <= DumpHead.sourceLimit }) else {

@@ -21,9 +21,9 @@ enum LineToken {
 
 /// The shapes of the lines that were read: their bytes but for what differs from sample to sample.
 ///
-/// A line that has the bytes of one before it, and ids, dates, numbers and texts of the plainest form where that has its own, means the
-/// same but for these. So most lines of a dump need not be taken apart field by field; every other line is. Shapes that begin alike
-/// share nodes of a tree, so that what lies before their difference is read once.
+/// A line that has the bytes of one before it, and ids, dates, numbers and texts of the plainest form where that has
+/// its own, means the same but for these. So most lines of a dump need not be taken apart field by field; every other
+/// line is. Shapes that begin alike share nodes of a tree, so that what lies before their difference is read once.
 struct LineShapes {
     /// Where something stands in a line that differs between lines of its shape.
     struct Spot {
@@ -61,8 +61,8 @@ struct LineShapes {
     private(set) var meanings: [Meaning] = []
     private(set) var extras: [SampleBatch.Extras] = []
 
-    /// Finds the shape of the line that some input begins with, and where the line ends, and reads what differs; `nil` where the line
-    /// has to be taken apart.
+    /// Finds the shape of the line that some input begins with, and where the line ends, and reads what differs; `nil`
+    /// where the line has to be taken apart.
     func shape(
         of line: Span<UInt8>, _ tokens: inout LineTokenReader, _ values: inout LineValues
     ) -> (number: Int, end: Int)? {

@@ -12,8 +12,8 @@ struct LineValues {
     var group: String?
 }
 
-/// Reads ids, dates, numbers and texts in the plainest form, which dumps have. For every other form, wrong ones among them, it answers
-/// `nil`, and ``JSONScanner`` decides.
+/// Reads ids, dates, numbers and texts in the plainest form, which dumps have. For every other form, wrong ones among
+/// them, it answers `nil`, and ``JSONScanner`` decides.
 struct LineTokenReader {
     /// The day that was read last: neighbours share it.
     private var date = CivilDate(daysSince1970: 0)

@@ -1,12 +1,13 @@
-/// Numbers of at most nineteen digits without an exponent, which nearly all are: turned into the nearest double exactly, without
-/// a copy of their text.
+/// Numbers of at most nineteen digits without an exponent, which nearly all are: turned into the nearest double
+/// exactly, without a copy of their text.
 enum ShortDecimal {
     private static let exactPowers: [Double] = [
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
     ]
     private static let powers: [UInt64] = (0...19).map { (0..<$0).reduce(1) { power, _ in power * 10 } }
 
-    /// Reads a number by JSON's grammar up to its end, or up to its exponent if it has one; `nil` where it is no such number.
+    /// Reads a number by JSON's grammar up to its end, or up to its exponent if it has one; `nil` where it is no such
+    /// number.
     static func number(_ bytes: Span<UInt8>, _ place: inout Int) -> Double? {
         let isNegative = place < bytes.count && bytes[place] == 0x2D
         if isNegative { place += 1 }

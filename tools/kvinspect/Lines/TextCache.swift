@@ -4,7 +4,8 @@ struct TextCache<Value> {
 
     private(set) var values: [Value] = []
     private var numbers: [[UInt8]: Int] = [:]
-    /// What was asked for last, by a few of its bytes: mostly the dictionary, which reads every byte twice, need not be asked.
+    /// What was asked for last, by a few of its bytes: mostly the dictionary, which reads every byte twice, need not be
+    /// asked.
     private var slots = [(text: [UInt8], number: Int)](repeating: ([], -1), count: slotCount)
 
     /// The number of the value that these bytes stand for; `make` makes it if they are new.

@@ -187,8 +187,8 @@ struct JSONWriter: JSONSink {
         endObject()
     }
 
-    /// Writes a number of up to three decimals; answers false for others. Numbers of at most fifteen digits are all different
-    /// doubles, so what reads back as the same one is the shortest text, without a search for it.
+    /// Writes a number of up to three decimals; answers false for others. Numbers of at most fifteen digits are all
+    /// different doubles, so what reads back as the same one is the shortest text, without a search for it.
     private mutating func appendThousandths(_ number: Double) -> Bool {
         let product = number.magnitude * 1_000 + 0.5
         guard product < 1e15 else { return false }

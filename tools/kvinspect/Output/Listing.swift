@@ -38,8 +38,8 @@ struct Listing {
         }
     }
 
-    /// Prints what `body` appends, and behind it the fields that it answers. What was appended before an error is printed too, and
-    /// JSON then says that the list is not complete. Without a `format` it is that of lists.
+    /// Prints what `body` appends, and behind it the fields that it answers. What was appended before an error is
+    /// printed too, and JSON then says that the list is not complete. Without a `format` it is that of lists.
     static func print(
         _ shape: Shape, _ arguments: ParsedArguments, _ console: Console, format: OutputFormat? = nil,
         _ body: (inout Listing) throws -> [JSONValue.Field]

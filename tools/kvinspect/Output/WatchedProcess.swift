@@ -8,8 +8,8 @@
     import Foundation
 #endif
 
-/// Work in a second process of the tool, which this one watches: where a file is cut while it is mapped, the system ends whoever
-/// reads it, and then somebody is left to say so.
+/// Work in a second process of the tool, which this one watches: where a file is cut while it is mapped, the system
+/// ends whoever reads it, and then somebody is left to say so.
 enum WatchedProcess {
     enum Outcome: Equatable {
         case ended(ExitCode)
@@ -28,8 +28,8 @@ enum WatchedProcess {
     /// Takes the watched process into the group of the watching one, so that a terminal treats both alike.
     static func join() { if isThis { _ = setpgid(0, getpgid(getppid())) } }
 
-    /// Runs the tool once more with the words that it was started with; `nil` in the watched process, and where that is not
-    /// possible.
+    /// Runs the tool once more with the words that it was started with; `nil` in the watched process, and where that is
+    /// not possible.
     static func run() throws -> Outcome? {
         if isThis { return nil }
         return try run(executable, Array(CommandLine.arguments.dropFirst()))

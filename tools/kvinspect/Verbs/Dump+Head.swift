@@ -1,7 +1,7 @@
 import HealthKV
 
-/// What concerns a whole dump, or a part of that. It stands in the field `dump` of the first sample's line; what does not fit there,
-/// or has no sample, stands alone on lines.
+/// What concerns a whole dump, or a part of that. It stands in the field `dump` of the first sample's line; what does
+/// not fit there, or has no sample, stands alone on lines.
 struct DumpHead {
     /// The version of the lines. A greater one is refused.
     static let version: Int64 = 1

@@ -23,6 +23,7 @@ extension SampleReading where Self: ~Copyable {
         return lost
     }
 
-    /// The types in the order of `dump` and `hash`. Only the names are wanted: what of a type cannot be read is met, or not, on the way.
+    /// The types in the order of `dump` and `hash`. Only the names are wanted: what of a type cannot be read is met, or
+    /// not, on the way.
     func liveTypes() throws -> [SampleType] { try types(onDamage: { _, _ in }).map(\.type).sorted() }
 }

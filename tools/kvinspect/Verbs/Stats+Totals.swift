@@ -1,6 +1,7 @@
 import HealthKV
 
-/// `kvinspect stats STORE --type T --totals`: what peers counted by themselves, beside what the samples come to (SEMANTICS C15).
+/// `kvinspect stats STORE --type T --totals`: what peers counted by themselves, beside what the samples come to
+/// (SEMANTICS C15).
 extension StatsVerb {
     static let totalsOption = OptionDescription(
         name: "totals",

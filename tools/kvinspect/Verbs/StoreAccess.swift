@@ -20,7 +20,8 @@ enum StoreAccess {
         return try SampleStore.open(at: folder, options: options)
     }
 
-    /// Says what the person at the keyboard should know of a store, such as that it is read without locks or open to others.
+    /// Says what the person at the keyboard should know of a store, such as that it is read without locks or open to
+    /// others.
     @Sendable static func tell(_ notice: StoreNotice) {
         let told: [StoreNotice.Code] = [.withoutLocks, .fileSystem, .permissions, .foreignOwner, .restored]
         guard told.contains(notice.code) else { return }

@@ -41,7 +41,8 @@ protocol Contestant: AnyObject {
     func lookUp(syncIdentifiers: [String], _ visit: (Int, UInt64, Sample?) -> Void) throws -> Bool
     /// The sum of each day over the samples that start in it.
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums?
-    /// The same where of two sources that counted at the same time one is left out, and a sample is shared between the days it touches.
+    /// The same where of two sources that counted at the same time one is left out, and a sample is shared between the
+    /// days it touches.
     func mergedDaySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums?
     /// A type's history reduced to points.
     func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]?

@@ -8,8 +8,8 @@ enum ContestantName: String, CaseIterable, Codable {
     case duckDB = "DuckDB"
     case memcpy
 
-    /// Opens this contestant's store, made if there is none; `nil` for who has none. Without ids, identity is derived from
-    /// content, which not all can do.
+    /// Opens this contestant's store, made if there is none; `nil` for who has none. Without ids, identity is derived
+    /// from content, which not all can do.
     func open(folder: String, hasIDs: Bool) throws -> (any Contestant)? {
         switch self {
         case .healthKV: try HealthKVStore(folder: folder, hasIDs: hasIDs)

@@ -1,7 +1,8 @@
 import Foundation
 
-/// The advice that this store gives for its own results, for everyone's: large arrays are backed by huge pages where the system has them, and
-/// their ends mapped in one go. (numpy gives it by itself.) Without it, who copies from memory would be slower than who decodes.
+/// The advice that this store gives for its own results, for everyone's: large arrays are backed by huge pages where
+/// the system has them, and their ends mapped in one go. (numpy gives it by itself.) Without it, who copies from memory
+/// would be slower than who decodes.
 enum FreshPages {
     private static let hugeSize = 2 << 20
     private static let pageSize = 4 << 10

@@ -2,8 +2,8 @@ import Foundation
 import HealthKV
 import Synchronization
 
-/// 64 threads that hand their samples to one writer, which commits all that wait in one transaction: the best that a store with
-/// one writer at a time can do for many.
+/// 64 threads that hand their samples to one writer, which commits all that wait in one transaction: the best that a
+/// store with one writer at a time can do for many.
 enum GroupCommit {
     private struct Queue {
         var next = 0

@@ -43,7 +43,8 @@ struct MemoryCopy {
         }
     }
 
-    /// Copies block by block into one buffer that stays in the cache; what a fold over borrowed columns is compared with.
+    /// Copies block by block into one buffer that stays in the cache; what a fold over borrowed columns is compared
+    /// with.
     ///
     /// SAFETY: blocks are within both columns and within the buffer of two blocks.
     func copyThroughCache(_ type: SampleType) -> UInt64 {

@@ -2,7 +2,8 @@ import CLMDBRows
 import Foundation
 import Histories
 
-/// The baseline of durable writes: two 100-byte puts at random keys in two LMDB tables, committed, in a file of equal size.
+/// The baseline of durable writes: two 100-byte puts at random keys in two LMDB tables, committed, in a file of equal
+/// size.
 ///
 /// SAFETY: as LMDBRows: pointers live through the call that they are given to.
 @safe final class TwoPuts {

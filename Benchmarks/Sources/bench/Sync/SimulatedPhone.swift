@@ -4,7 +4,8 @@ import HealthKitPeer
 import HealthKitSimulator
 import Histories
 
-/// A phone with a simulated Apple Health, filled with what a watch and other apps wrote, and an app that is to be in step with it.
+/// A phone with a simulated Apple Health, filled with what a watch and other apps wrote, and an app that is to be in
+/// step with it.
 final class SimulatedPhone: Sendable {
     let device: SimulatedDevice
     let app: SimulatedApp
@@ -103,8 +104,8 @@ final class SimulatedPhone: Sendable {
         min(History.day, Int64(History.days) * History.day / Int64(max(count, 1)))
     }
 
-    /// The processor time that the simulator takes to answer what the feeds of some types ask, page by page, while nothing is made of the
-    /// answers.
+    /// The processor time that the simulator takes to answer what the feeds of some types ask, page by page, while
+    /// nothing is made of the answers.
     func answer(_ types: [SampleType]) async throws -> UInt64 {
         let (store, limit, began) = (app.healthStore, SyncOptions().pageSize, ProcessorTime.ofProcess())
         for type in types {

@@ -63,8 +63,8 @@ struct Digest {
         }
     }
 
-    /// Adds what every way of adding up agrees on: means only of whole numbers, whose sums are exact; others differ in their
-    /// last digits.
+    /// Adds what every way of adding up agrees on: means only of whole numbers, whose sums are exact; others differ in
+    /// their last digits.
     mutating func add(_ points: [SeriesPoint], withMeans: Bool) {
         for point in points {
             var hash = WordHash()

@@ -77,8 +77,8 @@ extension Session {
         return try Double(Session.bytes(of: target)) / Double(samples ?? settings.samples)
     }
 
-    /// Imports a history. The clock runs while the store works, not while the history is made, until nothing is stale. Ends
-    /// early when the budget is spent.
+    /// Imports a history. The clock runs while the store works, not while the history is made, until nothing is stale.
+    /// Ends early when the budget is spent.
     ///
     /// `largest` is the worst number of bytes a sample of 12 points between half of the history and all of it.
     private func importAll(

@@ -2,8 +2,8 @@ import HealthKV
 import Histories
 
 extension Session {
-    /// The sum of each day of New York, over all steps. All contestants must give the same plain sums; who can also merge sources is
-    /// measured with that, and with plain sums beside it.
+    /// The sum of each day of New York, over all steps. All contestants must give the same plain sums; who can also
+    /// merge sources is measured with that, and with plain sums beside it.
     func measureDayStats() throws {
         guard history.types.contains(.stepCount), let plain = try store.daySums(.stepCount, .newYork) else { return }
         let work = Work.dayStats.rawValue

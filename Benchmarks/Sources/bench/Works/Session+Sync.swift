@@ -97,8 +97,8 @@ extension Session {
         try store.close()
     }
 
-    /// The seconds that an import of the whole history takes, until nothing is stale, and those and the peak of memory of its
-    /// first tenth.
+    /// The seconds that an import of the whole history takes, until nothing is stale, and those and the peak of memory
+    /// of its first tenth.
     private func pull(
         _ engine: SyncEngine, _ store: SampleStore, _ samples: Int, _ watch: PrivateMemory
     ) throws -> (seconds: Double, tenth: (seconds: Double, peak: Int)) {
@@ -118,7 +118,8 @@ extension Session {
         }
     }
 
-    /// The bytes of a pulled store beside those of an imported one, as they grew and compacted; both must hold the same.
+    /// The bytes of a pulled store beside those of an imported one, as they grew and compacted; both must hold the
+    /// same.
     private func compareBytes(_ store: SampleStore, _ history: History, _ path: String) throws {
         let other = folder + "/imported"
         defer { try? FileManager.default.removeItem(atPath: other) }
@@ -170,7 +171,8 @@ extension Session {
         try store.close()
     }
 
-    /// What a link costs: samples whose source gave each a new version, so that Apple Health calls it otherwise than the store does.
+    /// What a link costs: samples whose source gave each a new version, so that Apple Health calls it otherwise than
+    /// the store does.
     private func measureLinks() throws {
         let count = min(2_000, max(100, settings.samples / 10))
         let path = folder + "/linked"
@@ -228,8 +230,9 @@ extension Session {
 
     /// From the commit of an entry until Apple Health holds it, while the engine runs as in an app.
     ///
-    /// Entries come at any time: also while the engine still records how the last one ended, and reads it back. In turns with them goes
-    /// the baseline of durable writes, since an entry is two commits: the entry's own is not counted, the one that marks it as sent is.
+    /// Entries come at any time: also while the engine still records how the last one ended, and reads it back. In
+    /// turns with them goes the baseline of durable writes, since an entry is two commits: the entry's own is not
+    /// counted, the one that marks it as sent is.
     private func measurePush(_ phone: SimulatedPhone, _ engine: SyncEngine, _ store: SampleStore) throws {
         note(Work.syncPushLatency.rawValue)
         let witness = try blocking { try await Witness(on: phone) }

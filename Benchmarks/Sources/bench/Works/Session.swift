@@ -113,8 +113,9 @@ final class Session {
         try send(.answer(Answer(contestant: name.rawValue, work: work, digest: digest.text)))
     }
 
-    /// The bytes of a store's files. What only processes share is none of it, it vanishes with the last of them; nor are the logs
-    /// of SQLite and DuckDB, which are as large as they were told to become while much is written, and empty after an import.
+    /// The bytes of a store's files. What only processes share is none of it, it vanishes with the last of them; nor
+    /// are the logs of SQLite and DuckDB, which are as large as they were told to become while much is written, and
+    /// empty after an import.
     static func bytes(of folder: String) throws -> Int {
         let transient = ["-shm", "-wal", ".wal"]
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { name in

@@ -2,8 +2,8 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// Judges damaged files one after the other. It runs in a process of its own, which a signal may end: what it says before
-/// each file tells which one it was.
+/// Judges damaged files one after the other. It runs in a process of its own, which a signal may end: what it says
+/// before each file tells which one it was.
 struct DamageRun {
     private let folder: String
     private let seed: UInt64
@@ -34,8 +34,8 @@ struct DamageRun {
         kinds = arguments.has("kind") ? [Damage(rawValue: try arguments.text("kind"))!] : Damage.allCases
     }
 
-    /// One base and the answers of its newest states. The one before the last is a legal answer when only a meta page is
-    /// taken back: nothing in the file could tell it from a commit that never was.
+    /// One base and the answers of its newest states. The one before the last is a legal answer when only a meta page
+    /// is taken back: nothing in the file could tell it from a commit that never was.
     private struct Known {
         let base: DamagedBase
         let questions: Questions

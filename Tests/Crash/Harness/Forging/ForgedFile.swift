@@ -2,8 +2,8 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// A store whose file is forged, and all that can be asked of it and done to it. Whatever is thrown is fine: what counts
-/// is that each call ends, soon and without taking the process along.
+/// A store whose file is forged, and all that can be asked of it and done to it. Whatever is thrown is fine: what
+/// counts is that each call ends, soon and without taking the process along.
 struct ForgedFile {
     let folder: String
     let names: ForgingBase.Names

@@ -2,8 +2,8 @@ import Foundation
 import HealthKVSync
 import Synchronization
 
-/// A database like HealthKit's that lies in a file: what was saved is there when the process that saved it is not. Each change replaces the
-/// file as a whole.
+/// A database like HealthKit's that lies in a file: what was saved is there when the process that saved it is not. Each
+/// change replaces the file as a whole.
 final class FileHealth: Sendable {
     struct Event: Codable, Sendable {
         var id: SampleID

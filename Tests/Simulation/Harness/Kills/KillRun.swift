@@ -2,7 +2,8 @@ import Foundation
 import HealthKVSync
 import TestSupport
 
-/// Lets processes be killed at each point between two steps of pull and push, and at any moment, goes on from what they left, and judges.
+/// Lets processes be killed at each point between two steps of pull and push, and at any moment, goes on from what they
+/// left, and judges.
 struct KillRun {
     private let scratch: String
     private let seed: UInt64
@@ -56,7 +57,8 @@ struct KillRun {
         return folder
     }
 
-    /// Runs a process to its end, or kills it after some microseconds. Answers the signal that ended it, and the points it passed.
+    /// Runs a process to its end, or kills it after some microseconds. Answers the signal that ended it, and the points
+    /// it passed.
     private func process(_ words: [String], killedAfter delay: Int?) throws -> (signal: Int32, points: Int) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])

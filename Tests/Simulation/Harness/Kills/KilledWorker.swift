@@ -3,8 +3,8 @@ import HealthKVSync
 import Synchronization
 import TestSupport
 
-/// A process that writes to a store, syncs it with a database and with another store, and ends by SIGKILL at one of the points between which a
-/// crash may fall.
+/// A process that writes to a store, syncs it with a database and with another store, and ends by SIGKILL at one of the
+/// points between which a crash may fall.
 struct KilledWorker {
     private let folder: String
     private let doom: Doom

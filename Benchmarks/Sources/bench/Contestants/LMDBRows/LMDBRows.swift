@@ -4,8 +4,8 @@ import HealthKV
 
 /// One row a sample in LMDB: a table a type in the order of time, and an index by UUID.
 ///
-/// Set up as LMDB's documentation recommends: sorted puts through a cursor, appended where the order allows it, one read
-/// transaction renewed for each read, every commit synchronous. It is used from one thread only.
+/// Set up as LMDB's documentation recommends: sorted puts through a cursor, appended where the order allows it, one
+/// read transaction renewed for each read, every commit synchronous. It is used from one thread only.
 ///
 /// SAFETY: all pointers given to LMDB live through the call, and what LMDB returns is used inside its transaction only.
 @safe final class LMDBRows {

@@ -2,8 +2,9 @@ import HealthKV
 
 /// The bytes of a row's key and value. Keys are big-endian, so that LMDB's byte order is the order of time.
 ///
-/// With UUIDs the key of a row is start and UUID (24 bytes), and the index by UUID holds kind and start (10 bytes). A derived id
-/// names its start itself, so the row's key is start and the half of the id that holds the content (16 bytes), and no index is needed.
+/// With UUIDs the key of a row is start and UUID (24 bytes), and the index by UUID holds kind and start (10 bytes). A
+/// derived id names its start itself, so the row's key is start and the half of the id that holds the content (16
+/// bytes), and no index is needed.
 enum RowLayout {
     static let valueBytes = 18
     static let indexBytes = 10

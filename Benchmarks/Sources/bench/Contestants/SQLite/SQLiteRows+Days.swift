@@ -23,7 +23,8 @@ extension SQLiteRows {
 
     /// Defines `local_day(start)`: the number of the day in New York, which SQLite's own date functions do not know.
     ///
-    /// SAFETY: SQLite calls the function with the one argument that was announced, and its context lives through the call.
+    /// SAFETY: SQLite calls the function with the one argument that was announced, and its context lives through the
+    /// call.
     static func defineLocalDay(_ database: OpaquePointer) throws {
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
         let code = unsafe sqlite3_create_function_v2(

@@ -4,8 +4,9 @@ import HealthKV
 
 /// One row a sample in SQLite: one table in the order of type and time, indexes by UUID and by sync identifier.
 ///
-/// Set up as SQLite's documentation recommends: WAL with full synchronisation, WITHOUT ROWID since rows are short and have a
-/// key of their own, prepared statements, a mapped file, and a page cache that holds the whole index by UUID, which every batch touches all over.
+/// Set up as SQLite's documentation recommends: WAL with full synchronisation, WITHOUT ROWID since rows are short and
+/// have a key of their own, prepared statements, a mapped file, and a page cache that holds the whole index by UUID,
+/// which every batch touches all over.
 ///
 /// SAFETY: the connection lives from `init` to `close`, and one thread uses it.
 @safe final class SQLiteRows {
@@ -50,8 +51,8 @@ import HealthKV
         saved.reset()
     }
 
-    /// Before the first connection: SQLite does not count its memory, as its documentation recommends; each call to malloc
-    /// would take a lock for it.
+    /// Before the first connection: SQLite does not count its memory, as its documentation recommends; each call to
+    /// malloc would take a lock for it.
     private static let isWithoutStatistics = sqlite_stop_counting_memory() == SQLITE_OK
 
     func close() {

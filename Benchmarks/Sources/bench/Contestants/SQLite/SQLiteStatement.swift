@@ -13,8 +13,8 @@ struct SQLiteFailure: Error, CustomStringConvertible {
 
 /// A prepared statement, used again and again on one thread.
 ///
-/// SAFETY: the statement and the buffer for ids live from `init` to `finalize`; bound texts and blobs are copied by SQLite,
-/// except ids, which lie in the buffer; what a column gives is copied before the next step.
+/// SAFETY: the statement and the buffer for ids live from `init` to `finalize`; bound texts and blobs are copied by
+/// SQLite, except ids, which lie in the buffer; what a column gives is copied before the next step.
 @safe final class SQLiteStatement {
     private let database: OpaquePointer
     private let handle: OpaquePointer
