@@ -71,6 +71,18 @@ struct OrderOfVersionsTests {
         #expect(numbers.allSatisfy { $0 < next })
         // Versions that an app takes from a clock in milliseconds fit; greater ones are numbers themselves.
         #expect(PeerNumber.slot(of: PeerNumber.last(version: 1_800_000_000_000)) == 1_800_000_000_000)
+        // Slots of either form are in order, come back, and leave the numbers exact in doubles.
+        let slots: [Int64] = [0, 1, 2, 1 << 35 - 1, 1 << 35, 1_800_000_000_000, 1 << 41 - 1]
+        var last: Int64 = 0
+        for slot in slots {
+            let clock = ChangeClock(time: time, replica: UInt32(truncatingIfNeeded: slot &* 31))
+            let number = PeerNumber.next(version: slot, clock, above: 0)
+            #expect(number > last && number <= PeerNumber.last(version: slot))
+            #expect(PeerNumber.slot(of: number) == slot && PeerNumber.isMade(number, of: clock))
+            #expect(PeerNumber.last(version: slot) < 1 << 53 && PeerNumber.isOurs(number))
+            #expect(!PeerNumber.isMade(number ^ 1, of: clock))
+            last = PeerNumber.last(version: slot)
+        }
         let large: Int64 = 1_800_000_000_000_000_000
         #expect(PeerNumber.next(version: large, ChangeClock(time: time, replica: 1), above: large) == large + 1)
     }
