@@ -1,6 +1,6 @@
-/// Why bytes read from a store were refused. No case carries a health value.
+/// Why a decoder refused bytes from a store. No case carries a health value.
 public struct FormatError: Error, Hashable, Sendable {
-    /// What was wrong. Codes are stable; cases may be added.
+    /// The kind of error. Codes are stable; cases may be added.
     public enum Code: String, Sendable {
         /// The value is shorter than its fields claim.
         case truncated
@@ -10,17 +10,18 @@ public struct FormatError: Error, Hashable, Sendable {
         case misplaced
         /// A version, column or encoding that this release does not know.
         case unknown
-        /// A version above the one that this release writes, or a flag that it reserves: a newer release wrote the value.
+        /// A version above the version that this release writes, or a flag that it reserves: a newer release wrote the
+        /// value.
         case newer
         /// A field outside its bounds.
         case invalid
-        /// The body is sealed by a cipher, which this release cannot open.
+        /// A cipher sealed the body, and this release cannot open it.
         case sealed
     }
 
-    /// What was wrong.
+    /// The kind of error.
     public let code: Code
-    /// The field or column that was refused.
+    /// The refused field or column.
     public let field: String
 
     public init(_ code: Code, _ field: String) {
@@ -30,7 +31,7 @@ public struct FormatError: Error, Hashable, Sendable {
 }
 
 extension FormatError {
-    /// Whether the value is whole, and only a newer release can read it. It is no damage.
+    /// Whether the value is intact but only a newer release can read it. This is not damage.
     public var isOfNewerRelease: Bool { code == .newer || code == .sealed }
 }
 

@@ -1,5 +1,6 @@
-/// The fields that few samples have. Each stands behind a tag, and nothing stands for a field that is absent: samples without
-/// them are encoded as they were before there were any. The tags are those of the columns on disk.
+/// The fields that few samples have. Each field follows a tag, and an absent field writes no bytes, so a sample without
+/// rare fields keeps the encoding that it had before rare fields existed. The tags equal the tags of the columns on
+/// disk.
 extension CanonicalEncoder {
     mutating func encodeRareFields(of sample: Sample) {
         if !sample.local.isEmpty {
@@ -25,7 +26,8 @@ extension CanonicalEncoder {
         }
     }
 
-    /// What orders an import apart from the edit that lies over it, or was taken off: versions and clocks, which are no content.
+    /// Encodes the versions and clocks that order an import separately from an edit that overlays it now or did so
+    /// earlier. They are not part of the content.
     public mutating func encodeOverlay(of sample: Sample) {
         if let clock = sample.original?.modified {
             append(32 as UInt8)

@@ -1,16 +1,17 @@
 /// The one canonical form of a sample as bytes, independent of how it is stored.
 ///
-/// Digests, the order of bytes in conflicts and `kvinspect hash` rest on it: it is part of the format. Numbers are
-/// big-endian; a text is its length in four bytes and its UTF-8; an optional field is a byte 0, or 1 and the field;
-/// metadata is in the order of its keys' bytes. Fields that came later stand at the end behind a tag, only where they are.
+/// Digests, `kvinspect hash` and the byte comparison that decides conflicts depend on this encoding, so it is part of
+/// the format. Numbers are big-endian. A text is its length in four bytes, then its UTF-8. An optional field is a byte
+/// 0, or a byte 1 and the field. Metadata is sorted by the bytes of its keys. Fields added in later versions are at the
+/// end, each behind a tag and only where present.
 public struct CanonicalEncoder: Sendable {
-    /// What was encoded so far.
+    /// The bytes encoded so far.
     public private(set) var bytes: [UInt8] = []
 
-    /// An encoder without bytes.
+    /// Creates an encoder without bytes.
     public init() {}
 
-    /// Everything that makes the sample's content: what a person or an app gave.
+    /// Appends the content of the sample: the fields that a person or an app gave.
     public mutating func encodeContent(of sample: Sample) {
         append(sample.type.identifier)
         append(UInt64(bitPattern: sample.start.nanoseconds))
@@ -30,7 +31,7 @@ public struct CanonicalEncoder: Sendable {
         if sample.rare != nil { encodeRareFields(of: sample) }
     }
 
-    /// The content with identity, version, clock and origin: all that a dump carries.
+    /// Appends the content with identity, version, clock and origin: all that a dump carries.
     public mutating func encode(_ sample: Sample) {
         append(sample.id.high)
         append(sample.id.low)
@@ -43,7 +44,7 @@ public struct CanonicalEncoder: Sendable {
         encodeOverlay(of: sample)
     }
 
-    /// Metadata in the order of its keys.
+    /// Appends metadata in the order of its keys.
     public mutating func encode(_ metadata: [String: MetadataValue]) {
         append(UInt64(metadata.count))
         for key in metadata.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
@@ -69,20 +70,20 @@ public struct CanonicalEncoder: Sendable {
         }
     }
 
-    /// Begins anew and keeps the memory.
+    /// Removes the bytes and keeps the memory.
     public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     /// Appends a byte.
     public mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
-    /// Appends a number of 64 bits, the most significant byte first.
+    /// Appends a 64-bit number, most significant byte first.
     public mutating func append(_ word: UInt64) {
         for shift in stride(from: 56, through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
         }
     }
 
-    /// Appends a text behind its length.
+    /// Appends the length of a text and the text.
     public mutating func append(_ text: String) {
         let count = UInt32(text.utf8.count)
         for shift in stride(from: 24, through: 0, by: -8) {
@@ -91,7 +92,7 @@ public struct CanonicalEncoder: Sendable {
         bytes.append(contentsOf: text.utf8)
     }
 
-    /// Appends a byte 0 for `nil`, else 1 and the text.
+    /// Appends a byte 0 for `nil`, or a byte 1 and the text.
     public mutating func append(_ text: String?) {
         guard let text else { return append(0 as UInt8) }
         append(1 as UInt8)
@@ -100,7 +101,8 @@ public struct CanonicalEncoder: Sendable {
 }
 
 extension Sample {
-    /// The bytes of what a person or an app gave: two samples of equal content need no edit.
+    /// The canonical bytes of the fields that a person or an app gave. Two samples with equal content bytes need no
+    /// edit.
     public var contentBytes: [UInt8] {
         var encoder = CanonicalEncoder()
         encoder.encodeContent(of: self)

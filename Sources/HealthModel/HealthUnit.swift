@@ -1,6 +1,6 @@
-/// A unit of measure as HealthKit writes it, with exact conversion inside its dimension.
+/// A unit of measure as HealthKit writes it, with exact conversion within its dimension.
 ///
-/// The set is open: whatever HealthKit's grammar can say is a unit.
+/// The set is open: everything that HealthKit's grammar can express is a unit.
 ///
 /// ```swift
 /// let pounds = try HealthUnit.kilogram.convert(100, to: .pound)      // 220.46…
@@ -8,29 +8,28 @@
 /// let glucose = try HealthUnit(symbol: "mmol<180.1558800000541>/L").convert(5, to: HealthUnit(symbol: "mg/dL"))
 /// ```
 ///
-/// Two units are equal when they are written from the same parts: `mL/min·kg` and `ml/(kg*min)` are; `J` and `W·s`
-/// are not, though one converts into the other.
-/// Factors are fractions of whole numbers, and a result is the double nearest to the exact one; only degrees of angle, which
-/// hold π, are nearest to a number of fifty digits.
+/// Two units are equal when they consist of the same parts: `mL/min·kg` and `ml/(kg*min)` are equal; `J` and `W·s` are
+/// not, though each converts into the other. Factors are fractions of whole numbers, and a result is the double nearest
+/// to the exact value. The exception is degrees of angle: their factor contains π, taken to fifty digits.
 public struct HealthUnit: Sendable {
     let definition: UnitDefinition
 
-    /// The unit as HealthKit writes it; case matters.
+    /// The unit as HealthKit writes it; letter case matters.
     public var symbol: String { definition.symbol }
-    /// What the unit measures.
+    /// The physical dimension of the unit.
     public var dimension: Dimension { definition.dimension }
 
-    /// The number that stands for this unit on disk where it is fixed; 0 for units that each store numbers itself.
+    /// The fixed number of this unit on disk; 0 for units that each store numbers itself.
     public var number: UInt32 { definition.number }
 
-    /// A unit with a fixed number.
+    /// Creates a unit with a fixed number.
     private init(_ symbol: String, _ number: UInt32) {
         definition = UnitDefinition(UnitParser.parse(symbol)!, number: number)!
     }
 
-    /// The unit of a symbol, in any form that HealthKit reads; `Cal` is another way to write `kcal`, `l` for `L`.
+    /// Creates the unit of a symbol, in any form that HealthKit reads; `Cal` is an alias of `kcal`, `l` of `L`.
     ///
-    /// - Throws: ``ModelError/unknownUnit(_:)`` for a text that is no unit.
+    /// - Throws: ``ModelError/unknownUnit(_:)`` for a text that is not a unit.
     public init(symbol: String) throws(ModelError) {
         if let unit = HealthUnit.bySymbol[symbol] {
             self = unit
@@ -46,14 +45,14 @@ public struct HealthUnit: Sendable {
         }
     }
 
-    /// Whether quantities of this unit can be converted to `other`.
+    /// Returns `true` if quantities of this unit can be converted to `other`.
     public func isCompatible(with other: HealthUnit) -> Bool {
         definition === other.definition || dimension == other.dimension
     }
 
-    /// `value` of this unit, expressed in `other`.
+    /// Converts `value` of this unit to `other`.
     ///
-    /// - Throws: ``ModelError/incompatibleUnits(from:to:)`` where the dimensions differ.
+    /// - Throws: ``ModelError/incompatibleUnits(from:to:)`` if the dimensions differ.
     public func convert(_ value: Double, to other: HealthUnit) throws(ModelError) -> Double {
         if self == other { return value }
         guard isCompatible(with: other) else { throw .incompatibleUnits(from: symbol, to: other.symbol) }
@@ -64,7 +63,7 @@ public struct HealthUnit: Sendable {
 extension HealthUnit: Hashable {
     public static func == (left: HealthUnit, right: HealthUnit) -> Bool {
         if left.definition === right.definition { return true }
-        // Each fixed number has one definition.
+        // Each fixed number has exactly one definition.
         return left.number == 0 && right.number == 0 && left.symbol == right.symbol
     }
 
@@ -75,8 +74,8 @@ extension HealthUnit: Hashable {
 }
 
 extension HealthUnit {
-    // The numbers are embedded in files: never change or reuse one.
-    /// Things that are counted, such as steps.
+    // Files contain the numbers: never change or reuse one.
+    /// A number of things, such as steps.
     public static let count = HealthUnit("count", 1)
     /// 1,000 grams.
     public static let kilogram = HealthUnit("kg", 2)
@@ -100,7 +99,7 @@ extension HealthUnit {
     public static let milliliter = HealthUnit("mL", 11)
     /// The litre.
     public static let liter = HealthUnit("L", 12)
-    /// A fraction: 1 is a hundred percent, as in HealthKit.
+    /// A fraction: 1 is 100 percent, as in HealthKit.
     public static let percent = HealthUnit("%", 13)
 
     /// Every unit with a fixed number, in the order of the numbers.
@@ -111,7 +110,7 @@ extension HealthUnit {
 
     private static let bySymbol = Dictionary(uniqueKeysWithValues: (catalog + furtherKnown).map { ($0.symbol, $0) })
 
-    /// The unit of a fixed number that a file holds, if the catalog has it.
+    /// Creates the unit with a fixed number from a file, or returns `nil` if the catalog does not have it.
     public init?(number: UInt32) {
         guard number >= 1, number <= HealthUnit.catalog.count else { return nil }
         self = HealthUnit.catalog[Int(number) - 1]
@@ -131,20 +130,21 @@ extension HealthUnit: Codable, CustomStringConvertible {
     }
 }
 
-/// A number with its unit, exactly as entered. Two quantities are equal when value (bit for bit) and unit are.
+/// A number with its unit, exactly as entered. Two quantities are equal if their values are equal bit for bit and their
+/// units are equal.
 public struct Quantity: Sendable {
     /// The number as it was entered.
     public var value: Double
     /// The unit in which it was entered.
     public var unit: HealthUnit
 
-    /// A number with its unit.
+    /// Creates a quantity from a number and its unit.
     public init(_ value: Double, _ unit: HealthUnit) {
         self.value = value
         self.unit = unit
     }
 
-    /// The value in another unit of the same dimension.
+    /// Returns the value in another unit of the same dimension.
     public func value(in other: HealthUnit) throws(ModelError) -> Double { try unit.convert(value, to: other) }
 }
 

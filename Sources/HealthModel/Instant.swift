@@ -1,6 +1,7 @@
 /// A point in time: nanoseconds since 2001-01-01 00:00:00 UTC, the reference date of Apple's platforms.
 ///
-/// The range reaches from 1710 to 2290. Anything outside it is an error, never a clamp: see ``init(secondsSinceReference:)``.
+/// The range is 1710 to 2290. A value outside it is an error and is never clamped: see
+/// ``init(secondsSinceReference:)``.
 ///
 /// ```swift
 /// let noon = Instant(nanoseconds: 43_200_000_000_000)
@@ -11,16 +12,16 @@ public struct Instant: Hashable, Sendable, Comparable {
     /// Nanoseconds since the reference date; negative before it.
     public var nanoseconds: Int64
 
-    /// How many nanoseconds one second has.
+    /// The number of nanoseconds in a second.
     public static let nanosecondsPerSecond: Int64 = 1_000_000_000
 
     /// Seconds from 1970-01-01 to 2001-01-01, both UTC.
     public static let secondsFrom1970To2001: Int64 = 978_307_200
 
-    /// The earliest instant; as a bound of a query it means "from the beginning".
+    /// The earliest instant. As a bound of a query it means "from the beginning".
     public static let distantPast = Instant(nanoseconds: .min)
 
-    /// The latest instant. As the end of a sample it means "not known yet", as a bound of a query "for ever".
+    /// The latest instant. As the end of a sample it means "not known yet", as a bound of a query "forever".
     public static let distantFuture = Instant(nanoseconds: .max)
 
     /// The earliest instant that a sample may have: 1710-01-01.
@@ -29,16 +30,17 @@ public struct Instant: Hashable, Sendable, Comparable {
     /// The first instant that is too late for a sample: 2290-01-01.
     public static let latest = Instant(nanoseconds: 9_119_952_000_000_000_000)
 
-    /// An instant from nanoseconds since 2001; samples take those from 1710 to 2290 only.
+    /// Creates an instant from nanoseconds since 2001. Samples accept only instants from 1710 to 2290.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// An instant from seconds since 2001, rounded to the nearest nanosecond.
+    /// Creates an instant from seconds since 2001, rounded to the nearest nanosecond.
     ///
     /// - Throws: ``ModelError/instantOutOfRange`` outside 1710 to 2290 or when `seconds` is not finite.
     public init(secondsSinceReference seconds: Double) throws(ModelError) {
-        // Both parts are exact. The product of the whole would be rounded before it is rounded, to 128 ns today.
+        // Both parts are exact. The product of the unsplit number would be rounded twice: first to 128 ns at today's
+        // dates.
         let whole = seconds.rounded(.towardZero)
         let (earliest, latest) = (Instant.earliest.nanoseconds, Instant.latest.nanoseconds)
         guard whole >= Double(earliest / Instant.nanosecondsPerSecond),
@@ -49,8 +51,9 @@ public struct Instant: Hashable, Sendable, Comparable {
         guard isRepresentable else { throw .instantOutOfRange }
     }
 
-    /// Seconds since 2001 as a floating-point number, which is exact to about 100 ns today. What came from such a number gives
-    /// it back, except a few months around 2001, when numbers are finer than nanoseconds.
+    /// Seconds since 2001 as a floating-point number, exact to about 100 ns at today's dates. An instant created from
+    /// such a number returns the same number, except for a few months around 2001, where such numbers are finer than
+    /// nanoseconds.
     public var secondsSinceReference: Double {
         let (whole, part) = nanoseconds.quotientAndRemainder(dividingBy: Instant.nanosecondsPerSecond)
         return Double(whole) + Double(part) / 1e9
@@ -61,14 +64,14 @@ public struct Instant: Hashable, Sendable, Comparable {
 
     public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// The instant `nanoseconds` later; saturates at the distant future and past.
+    /// Returns the instant `nanoseconds` later; saturates at the distant future and past.
     public static func + (left: Instant, nanoseconds: Int64) -> Instant {
         let (sum, overflow) = left.nanoseconds.addingReportingOverflow(nanoseconds)
         if overflow { return nanoseconds < 0 ? .distantPast : .distantFuture }
         return Instant(nanoseconds: sum)
     }
 
-    /// The instant `nanoseconds` earlier; saturates at the distant past and future.
+    /// Returns the instant `nanoseconds` earlier; saturates at the distant past and future.
     public static func - (left: Instant, nanoseconds: Int64) -> Instant {
         let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(nanoseconds)
         if overflow { return nanoseconds < 0 ? .distantFuture : .distantPast }

@@ -1,38 +1,38 @@
-/// What is wrong with a value that was offered to the model. No case carries a health value.
+/// Why the model refuses a value. No case carries a health value.
 public enum ModelError: Error, Hashable, Sendable {
     /// An instant outside 1710 to 2290.
     case instantOutOfRange
-    /// A text that is no date.
+    /// A text that is not a date.
     case malformedDate
-    /// A text that is no day `YYYY-MM-DD` of the calendar.
+    /// A text that is not a calendar day `YYYY-MM-DD`.
     case malformedDay(field: String)
-    /// A name that no time zone has.
+    /// A name that is not a time zone.
     case unknownTimeZone
-    /// The start lies after the end.
+    /// The start is after the end.
     case startAfterEnd
-    /// Two units of different dimensions were to be converted into each other.
+    /// A conversion between units of different dimensions.
     case incompatibleUnits(from: String, to: String)
-    /// A text that is no unit in HealthKit's grammar.
+    /// A text that is not a unit in HealthKit's grammar.
     case unknownUnit(String)
-    /// A text that is no UUID.
+    /// A text that is not a UUID.
     case malformedIdentifier
     /// The UUID of all zeros, which no sample has.
     case zeroIdentifier
-    /// A number that is not finite: infinite, or not a number at all, as entered or in the unit of its type.
+    /// A number that is infinite or NaN, as entered or in the unit of its type.
     case notFinite(field: String)
-    /// A type whose name differs from that of a known one by nothing but the case of its letters and blanks.
+    /// A type whose name differs from a known name only in letter case and blanks.
     case misspelledType(String, known: String)
     /// A text that is longer than the format can hold (65,535 bytes), or empty where it must not be.
     case malformedText(field: String)
     /// A count or version outside what the format can hold.
     case numberOutOfRange(field: String)
-    /// A workout whose end is not known and that does not say how long it has lasted.
+    /// A workout with an unknown end and no duration so far.
     case durationMissing
-    /// A name that no kind of workout has.
+    /// A name that is not a kind of workout.
     case unknownActivity
     /// A field that samples of this kind or origin cannot have.
     case misplacedField(String)
-    /// Columns of a batch that differ in length, or an index that points outside its dictionary.
+    /// Columns of a batch with different lengths, or an index outside its dictionary.
     case malformedBatch(String)
 }
 
@@ -69,7 +69,7 @@ extension ModelError: CustomStringConvertible {
 }
 
 extension ModelError {
-    /// The bounds of a number, by the name of its field.
+    /// Returns the bounds of a number, by the name of its field.
     private static func bounds(of field: String) -> String? {
         switch field {
         case "version": "0 to \(grouped(Sample.versionLimit - 1))"
@@ -84,7 +84,7 @@ extension ModelError {
         }
     }
 
-    /// A number with a comma between each three digits.
+    /// Formats a number with a comma between groups of three digits.
     private static func grouped(_ number: Int64) -> String {
         var text = ""
         for (index, digit) in String(number).reversed().enumerated() {

@@ -1,6 +1,7 @@
-/// SHA-256, for the digest of a store's content. The platforms' own libraries are not on every system that this package runs on.
+/// SHA-256, for the digest of a store's content. Not every system that this package runs on has a platform library for
+/// it.
 package struct SHA256: Sendable {
-    /// Eight words, not an array: they stay in registers through a block.
+    /// Eight words instead of an array: they stay in registers during a block.
     private struct State {
         var a: UInt32 = 0x6A09_E667
         var b: UInt32 = 0xBB67_AE85
@@ -13,17 +14,17 @@ package struct SHA256: Sendable {
     }
 
     private var state = State()
-    /// What was given and fills no block yet.
+    /// Input bytes that do not fill a block yet.
     private var rest: [UInt8] = []
     private var length: UInt64 = 0
 
-    /// A digest that has been given nothing yet.
+    /// Creates a digest of no bytes.
     package init() { rest.reserveCapacity(64) }
 
-    /// Adds bytes to what is digested.
+    /// Adds bytes to the digest.
     package mutating func update(_ bytes: [UInt8]) { update(bytes.span) }
 
-    /// Adds bytes to what is digested.
+    /// Adds bytes to the digest.
     package mutating func update(_ bytes: Span<UInt8>) {
         length += UInt64(bytes.count)
         var from = 0
@@ -38,7 +39,7 @@ package struct SHA256: Sendable {
             state = SHA256.compress(state, rest.span, at: 0)
             rest.removeAll(keepingCapacity: true)
         }
-        // Whole blocks are read where they lie.
+        // Read whole blocks in place, without a copy.
         while from + 64 <= bytes.count {
             state = SHA256.compress(state, bytes, at: from)
             from += 64
@@ -49,7 +50,7 @@ package struct SHA256: Sendable {
         }
     }
 
-    /// The digest, 32 bytes, of all that was given.
+    /// Returns the digest of all input: 32 bytes.
     package consuming func finalize() -> [UInt8] {
         let bits = length &* 8
         var last = rest
@@ -64,8 +65,8 @@ package struct SHA256: Sendable {
         return words.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
     }
 
-    /// One block. Of the message schedule only the last sixteen words are kept, in variables: an array would be checked and
-    /// stored to at every step, which takes three times as long.
+    /// Compresses one block. Only the last sixteen words of the message schedule are kept, in variables: an array would
+    /// be bounds-checked and stored to at every step, which takes three times as long.
     private static func compress(_ state: State, _ bytes: Span<UInt8>, at start: Int) -> State {
         let block = bytes.extracting(start..<start + 64)
         var w0 = word(block, 0)
@@ -139,7 +140,7 @@ package struct SHA256: Sendable {
         return high | UInt32(block[4 * index + 2]) << 8 | UInt32(block[4 * index + 3])
     }
 
-    /// The word of the schedule that follows sixteen others, from those 16, 15, 7 and 2 places before it.
+    /// The next word of the message schedule, from the words 16, 15, 7 and 2 places before it.
     @inline(__always)
     private static func next(_ w16: UInt32, _ w15: UInt32, _ w7: UInt32, _ w2: UInt32) -> UInt32 {
         let small = rotate(w15, 7) ^ rotate(w15, 18) ^ w15 >> 3

@@ -1,7 +1,7 @@
-/// Whether two texts are the same bytes. Swift's own equality takes composed and decomposed letters for the same, but a
-/// store keeps what it was given: names that differ in a byte are two names.
+/// Returns `true` if two texts have the same bytes. Swift's `==` treats composed and decomposed letters as equal, but a
+/// store keeps texts exactly as given: names that differ in a byte are two names.
 package func isSameText(_ left: String, _ right: String) -> Bool {
-    // The usual texts are ASCII, of which Swift's own equality says all there is to say, and much sooner.
+    // Most texts are ASCII, for which Swift's `==` is sufficient and much faster.
     left.utf8.count == right.utf8.count && left == right
         && (left.utf16.count == left.utf8.count || left.utf8.elementsEqual(right.utf8))
 }

@@ -1,4 +1,4 @@
-/// The shape that `kvinspect dump` writes, one sample a line; docs/JSON.md describes it.
+/// The JSON form that `kvinspect dump` writes, one sample per line; see docs/JSON.md.
 extension Sample: Codable {
     enum Field: String, CodingKey {
         case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin,
@@ -6,7 +6,8 @@ extension Sample: Codable {
         case count, multiplicity, device, metadata, group, timeZone, local, workout, original, reversion
     }
 
-    /// Reads a sample. Type, start, value and unit suffice: the end is then the start, the id is minted, the sample imported.
+    /// Reads a sample. Type, start, value and unit suffice: the end defaults to the start, the id to a new one, and the
+    /// origin to imported.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Field.self)
         let start = try fields.decode(Instant.self, forKey: .start)
@@ -26,7 +27,8 @@ extension Sample: Codable {
         if let time = try fields.decodeIfPresent(Instant.self, forKey: .modified) {
             let replica = try fields.decodeIfPresent(UInt32.self, forKey: .replica) ?? 0
             modified = ChangeClock(time: time, replica: replica)
-            // A sample that a store changed has a version, which is left out where it is the first. An edit may have none yet.
+            // A sample that a store changed has a version, and the dump leaves it out if it is 1. A new edit may have
+            // no version yet.
             if !fields.contains(.syncVersion) { version = 1 }
         }
         count = try fields.decodeIfPresent(Int.self, forKey: .count) ?? 1
@@ -39,7 +41,7 @@ extension Sample: Codable {
             reversion: try fields.decodeIfPresent(Reversion.self, forKey: .reversion))
     }
 
-    /// An object, or the name alone.
+    /// Reads a source: an object, or the name alone.
     private static func source(_ fields: KeyedDecodingContainer<Field>) throws -> Source {
         guard fields.contains(.source) else { return .thisApp }
         if let name = try? fields.decode(String.self, forKey: .source) { return Source(name: name) }
@@ -51,8 +53,8 @@ extension Sample: Codable {
         return try fields.decodeIfPresent(Device.self, forKey: .device)
     }
 
-    /// Writes all that makes the sample, and leaves out what has its usual value. Whether it is shadowed is not among it: the store
-    /// derives that.
+    /// Writes all fields of the sample, except those with their default value. ``isShadowed`` is not written: the store
+    /// derives it.
     public func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Field.self)
         try fields.encode(id, forKey: .id)
@@ -82,7 +84,7 @@ extension Sample: Codable {
     }
 }
 
-/// A number that JSON may have none for: `{"bits":"7ff8000000000000"}` where it is not finite.
+/// A number that may not be representable in JSON: `{"bits":"7ff8000000000000"}` if it is not finite.
 struct JSONDouble: Codable {
     let value: Double
 
@@ -132,7 +134,7 @@ extension Quantity: Codable {
 extension MetadataValue: Codable {
     private enum Field: String, CodingKey { case date, unit, bits }
 
-    /// A text, a number, true or false stand for themselves; `{"date":…}` is a date, `{"value":…,"unit":…}` a quantity.
+    /// Reads a text, a number or a boolean directly; `{"date":…}` is a date, `{"value":…,"unit":…}` a quantity.
     public init(from decoder: any Decoder) throws {
         if let fields = try? decoder.container(keyedBy: Field.self) {
             if fields.contains(.date) {

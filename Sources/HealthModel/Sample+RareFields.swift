@@ -1,4 +1,4 @@
-/// What few samples have, behind one reference, so that the others do not carry it about.
+/// The fields that few samples have, behind one reference, so that other samples do not pay for them.
 final class SampleRareFields: Sendable, Hashable {
     let timeZone: String?
     let local: [String: MetadataValue]
@@ -34,25 +34,26 @@ final class SampleRareFields: Sendable, Hashable {
 }
 
 extension Sample {
-    /// What an imported sample said before it was edited here. The edit lies over it, stays in this store and its peers, and a
-    /// later import of the same sample changes what lies beneath, not the edit.
+    /// The imported state of a sample that was edited here. The edit overlays the import and goes to this store and its
+    /// peers only. A later import of the same sample changes the original, not the edit.
     public struct Original: Hashable, Sendable {
-        /// The start that was imported.
+        /// The imported start.
         public var start: Instant
-        /// The end that was imported.
+        /// The imported end.
         public var end: Instant
-        /// Value and unit that were imported.
+        /// The imported value and unit.
         public var quantity: Quantity
-        /// Whether a person typed it in at its source.
+        /// Whether a person typed the sample in at its source.
         public var isUserEntered: Bool
-        /// The metadata that was imported.
+        /// The imported metadata.
         public var metadata: [String: MetadataValue]
-        /// The version at its source; a later import has a greater one.
+        /// The version at its source; a later import has a greater version.
         public var version: Int64
-        /// When it was imported, and by which replica: orders it against what other stores imported. `nil` where nobody knows.
+        /// The time of the import and the replica that made it: orders it against imports by other stores. `nil` if
+        /// unknown.
         public var modified: ChangeClock?
 
-        /// The fields of a sample that an edit may lie over.
+        /// Copies the fields of a sample that an edit may overlay.
         public init(of sample: Sample) {
             start = sample.start
             end = sample.end
@@ -63,7 +64,7 @@ extension Sample {
             modified = sample.modified
         }
 
-        /// What was imported, field by field.
+        /// Creates an original from imported fields.
         public init(
             start: Instant, end: Instant, quantity: Quantity, isUserEntered: Bool = false,
             metadata: [String: MetadataValue] = [:], version: Int64 = 1, modified: ChangeClock? = nil
@@ -78,45 +79,46 @@ extension Sample {
         }
     }
 
-    /// That an edit was taken off an import again: an older edit of another store does not come back.
+    /// Records that an edit of an import was reverted, so that an older edit from another store does not come back.
     public struct Reversion: Hashable, Sendable {
-        /// Above the version of the edit that was taken off.
+        /// A version above that of the reverted edit.
         public var version: Int64
-        /// When it was taken off, and by which replica.
+        /// The time of the reversion and the replica that made it.
         public var modified: ChangeClock
 
-        /// The version and clock of a change.
+        /// Creates a reversion from its version and clock.
         public init(version: Int64, modified: ChangeClock) {
             self.version = version
             self.modified = modified
         }
     }
 
-    /// Where the sample was taken, as the name of a time zone such as `Asia/Kathmandu`. HealthKit keeps it as metadata.
+    /// The place of the sample, as the name of a time zone such as `Asia/Kathmandu`. HealthKit keeps it as metadata.
     public var timeZone: String? {
         get { rare?.timeZone }
         set { setRare(timeZone: newValue, local, workout, original, reversion) }
     }
 
-    /// What belongs to the sample in this store and its peers, and never goes to HealthKit. See ``note`` and ``bodyFat``.
+    /// Data of the sample that stays in this store and its peers and never goes to HealthKit. See ``note`` and
+    /// ``bodyFat``.
     public var local: [String: MetadataValue] {
         get { rare?.local ?? [:] }
         set { setRare(timeZone: timeZone, newValue, workout, original, reversion) }
     }
 
-    /// What makes a sample of the type `workout` one, beside its duration.
+    /// The details of a sample of the type `workout`, except its duration.
     public var workout: Workout? {
         get { rare?.workout }
         set { setRare(timeZone: timeZone, local, newValue, original, reversion) }
     }
 
-    /// What was imported, where an edit made here lies over it.
+    /// The imported state, if an edit made here overlays it.
     public var original: Original? {
         get { rare?.original }
         set { setRare(timeZone: timeZone, local, workout, newValue, newValue == nil ? reversion : nil) }
     }
 
-    /// The last edit of an import that was taken off, where none lies over it now.
+    /// The last reverted edit of an import, if no edit overlays it now.
     public var reversion: Reversion? {
         get { rare?.reversion }
         set { setRare(timeZone: timeZone, local, workout, newValue == nil ? original : nil, newValue) }
@@ -142,14 +144,14 @@ extension Sample {
         set { local[Sample.noteKey] = newValue.map { .string($0) } }
     }
 
-    /// Body fat as a share of one, noted beside a weight. It never goes to HealthKit.
+    /// Body fat as a fraction of one, noted with a weight. It never goes to HealthKit.
     public var bodyFat: Double? {
         get { if case .number(let share) = local[Sample.bodyFatKey] { share } else { nil } }
         set { local[Sample.bodyFatKey] = newValue.map { .number($0) } }
     }
 
-    /// The sample without what stays here: what an adapter may send to HealthKit. An edit that lies over an import is not sent
-    /// at all, so it is taken off.
+    /// The part of the sample that an adapter may send to HealthKit: without local data. HealthKit gets an edited
+    /// import in its original state, because an edit that overlays an import is never sent.
     public var shared: Sample {
         var sample = self
         sample.local = [:]
@@ -163,12 +165,12 @@ extension Sample {
         return sample
     }
 
-    /// The number of the case that a sample of a category names; `nil` for samples of other kinds.
+    /// The number of the case in a category sample; `nil` for samples of other kinds.
     public var categoryValue: Int? {
         type.kind == .category ? Int(exactly: quantity.value) : nil
     }
 
-    /// A sample of a category, such as a phase of sleep, with HealthKit's number of the case.
+    /// Creates a category sample, such as a phase of sleep, from HealthKit's number of the case.
     ///
     /// ```swift
     /// let asleep = Sample(category: .sleepAnalysis, 3, from: a, to: b)

@@ -1,6 +1,6 @@
-/// What the fields that few samples have must fulfil.
+/// Validation of the rare fields.
 extension Sample {
-    /// The most parts (statistics, events, activities) that a workout may have in all.
+    /// The maximum number of parts (statistics, events, activities) in a workout.
     public static let workoutPartLimit = 10_000
 
     func validateRareFields() throws(ModelError) {

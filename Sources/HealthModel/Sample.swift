@@ -7,43 +7,43 @@
 public struct Sample: Hashable, Sendable, Identifiable {
     /// The first UUID known for the sample; it survives edits.
     public var id: SampleID
-    /// What was measured.
+    /// The type of the measurement.
     public var type: SampleType
-    /// When it began.
+    /// The start of the measurement.
     public var start: Instant
-    /// Not before `start`; ``Instant/distantFuture`` when the end is not known yet.
+    /// The end, not before `start`; ``Instant/distantFuture`` while it is not known yet.
     public var end: Instant
-    /// Value and unit as they were entered.
+    /// Value and unit as entered.
     public var quantity: Quantity
-    /// The app or device that wrote it; ``Source/thisApp`` until it is saved.
+    /// The app or device that wrote the sample; ``Source/thisApp`` until it is saved.
     public var source: Source
-    /// Names the sample for its source and type across edits and stores.
+    /// Identifies the sample, within its source and type, across edits and stores.
     public var syncIdentifier: String?
-    /// Minted by the store: 1 at first, one more with each edit, unless the app gives a greater one.
+    /// The version, assigned by the store: 1 at first, one more with each edit, unless the app gives a greater version.
     public var version: Int64
-    /// When and where the sample was last changed; the store sets it.
+    /// The time of the last change and the replica that made it; the store sets it.
     public var modified: ChangeClock?
-    /// Whether this app wrote the sample or it was read from elsewhere.
+    /// Whether this app wrote the sample or imported it.
     public var origin: Origin
     /// Whether a person typed the sample in.
     public var isUserEntered: Bool
-    /// Whether another sample at exactly this time wins the default view. Derived by the store; saving ignores it.
+    /// Whether another sample at exactly this time wins the default view. The store derives it; saving ignores it.
     public var isShadowed: Bool
-    /// How many measurements the system condensed into this sample.
+    /// The number of measurements that the system condensed into this sample.
     public var count: Int
-    /// Tells identical twins apart where identity is derived from content: 0 for the first.
+    /// Distinguishes identical samples whose identity is derived from content: 0 for the first.
     public var multiplicity: Int
-    /// The hardware that measured it, where known.
+    /// The hardware that made the measurement, if known.
     public var device: Device?
-    /// What else was noted, by key: at most 255 entries and ``metadataLimit`` bytes of text.
+    /// Further facts by key: at most 255 entries and ``metadataLimit`` bytes of text.
     public var metadata: [String: MetadataValue]
-    /// Joins samples that are written and deleted as one, such as the nutrients of a meal.
+    /// Joins samples that are written and deleted together, such as the nutrients of a meal.
     public var group: String?
 
-    /// See ``timeZone``, ``local``, ``workout`` and ``original``.
+    /// See ``timeZone``, ``local``, ``workout``, ``original`` and ``reversion``.
     var rare: SampleRareFields?
 
-    /// Where a sample came from.
+    /// The origin of a sample.
     public enum Origin: String, Hashable, Sendable, Codable {
         /// Written by this app; it may be edited and sent to peers.
         case authored
@@ -51,7 +51,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
         case imported
     }
 
-    /// A sample over a span of time. What is not given has its usual default.
+    /// Creates a sample over a span of time. Parameters that are left out have the usual defaults.
     public init(
         _ type: SampleType, _ value: Double, _ unit: HealthUnit, from start: Instant, to end: Instant,
         source: Source = .thisApp, id: SampleID = SampleID(), syncIdentifier: String? = nil, version: Int64 = 0,
@@ -77,7 +77,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
         self.group = group
     }
 
-    /// A sample of one instant.
+    /// Creates a sample of one instant.
     public init(
         _ type: SampleType, _ value: Double, _ unit: HealthUnit, at instant: Instant, source: Source = .thisApp,
         id: SampleID = SampleID(), syncIdentifier: String? = nil, isUserEntered: Bool = false,
@@ -88,25 +88,26 @@ public struct Sample: Hashable, Sendable, Identifiable {
             isUserEntered: isUserEntered, metadata: metadata, group: group)
     }
 
-    /// The value in a unit of the same dimension.
+    /// Returns the value in a unit of the same dimension.
     public func value(in unit: HealthUnit) throws(ModelError) -> Double { try quantity.value(in: unit) }
 
-    /// Whether the end is not known yet.
+    /// Whether the end is unknown.
     public var isOpenEnded: Bool { end == .distantFuture }
 
-    /// The longest text that a field may hold, in bytes of UTF-8.
+    /// The maximum length of a text field, in bytes of UTF-8.
     public static let textLimit = 65_535
 
-    /// The versions of samples are below this. A deletion with it hides a sample for good.
+    /// The exclusive upper bound of sample versions. A deletion with this version hides a sample forever.
     public static let versionLimit = Int64.max / 2
 
-    /// The version of an edit: one more, up to the greatest there is, where times alone decide.
+    /// Returns the version of an edit: one more, but never above the greatest valid version. Edits at that version are
+    /// ordered by time alone.
     package static func version(after version: Int64) -> Int64 { min(version, versionLimit - 2) + 1 }
 
-    /// The most bytes that the texts of a sample's metadata may take together.
+    /// The maximum total size of the texts in a sample's metadata, in bytes.
     public static let metadataLimit = 1 << 20
 
-    /// Checks what every sample must fulfil before it is stored.
+    /// Checks the conditions that every sample must meet before it is stored.
     public func validate() throws(ModelError) {
         guard start.isRepresentable, end.isRepresentable || isOpenEnded else { throw .instantOutOfRange }
         guard start <= end else { throw .startAfterEnd }
@@ -133,18 +134,18 @@ public struct Sample: Hashable, Sendable, Identifiable {
         if rare != nil { try validateRareFields() }
     }
 
-    /// Refuses a quantity that is not finite as entered, or in the unit in which its type is summed up.
+    /// Refuses a quantity that is not finite as entered, or not finite in the unit in which its type is summed.
     static func validate(
         finite quantity: Quantity?, _ canonical: HealthUnit?, _ field: @autoclosure () -> String
     ) throws(ModelError) {
         guard let quantity else { return }
         guard quantity.value.isFinite else { throw .notFinite(field: field()) }
-        // No factor between two units is as great as that.
+        // No factor between two units is large enough to overflow a smaller number.
         guard abs(quantity.value) > Sample.greatestConverted, let canonical, quantity.unit != canonical else { return }
         guard try quantity.value(in: canonical).isFinite else { throw .notFinite(field: field()) }
     }
 
-    /// Numbers up to this one are finite in any unit.
+    /// Numbers up to this one are finite in every unit.
     package static let greatestConverted = 1e200
 
     static func validate(_ metadata: [String: MetadataValue]) throws(ModelError) {
@@ -168,7 +169,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
         guard bytes <= Sample.metadataLimit else { throw .numberOutOfRange(field: "metadata bytes") }
     }
 
-    /// A key of metadata as an error names it: never longer than a line.
+    /// Returns a metadata key as an error names it: never longer than a line.
     private static func shown(_ key: String) -> String { key.utf8.count > 100 ? "\(key.prefix(80))…" : key }
 
     static func validate(
@@ -179,22 +180,22 @@ public struct Sample: Hashable, Sendable, Identifiable {
     }
 }
 
-/// A metadata value of a kind that HealthKit knows.
+/// A metadata value of a kind that HealthKit supports.
 public enum MetadataValue: Sendable {
     /// A text of at most ``Sample/textLimit`` bytes.
     case string(String)
     /// A finite number.
     case number(Double)
-    /// True or false.
+    /// A boolean.
     case bool(Bool)
     /// A point in time.
     case date(Instant)
-    /// A number with its unit, as entered.
+    /// A quantity, as entered.
     case quantity(Quantity)
 }
 
 extension MetadataValue: Hashable {
-    /// Numbers are equal bit for bit, as in ``Quantity``: what is not a number equals itself, and zero differs from minus zero.
+    /// Compares numbers bit for bit, as ``Quantity`` does: NaN equals itself, and zero differs from minus zero.
     public static func == (left: MetadataValue, right: MetadataValue) -> Bool {
         switch (left, right) {
         case (.string(let left), .string(let right)): left == right
@@ -217,16 +218,16 @@ extension MetadataValue: Hashable {
     }
 }
 
-/// A hybrid logical clock: the later of wall time and all that was read, and the replica that ticked it.
+/// A hybrid logical clock: the later of wall time and all clocks read so far, and the replica that ticked it.
 ///
-/// The store advances it by at least one nanosecond per change, so that a wrong device clock cannot win for ever.
+/// The store advances it by at least one nanosecond per change, so that a wrong device clock does not win forever.
 public struct ChangeClock: Hashable, Sendable, Codable, Comparable {
-    /// The time of the change, or a little later where clocks disagree.
+    /// The time of the change, or slightly later where clocks disagree.
     public var time: Instant
-    /// The copy of the store that ticked it; decides between changes at the same time.
+    /// The replica (copy of the store) that ticked the clock; breaks ties between changes at the same time.
     public var replica: UInt32
 
-    /// A clock as another store told it.
+    /// Creates a clock that another store reported.
     public init(time: Instant, replica: UInt32) {
         self.time = time
         self.replica = replica

@@ -1,6 +1,7 @@
 /// Many samples as columns, for bulk import: a few arrays instead of a million values.
 ///
-/// What repeats (type, unit, source, flags) is a ``Kind``, named by number; what is rare is kept beside the columns.
+/// Repeated fields (type, unit, source, flags) form a ``Kind``, referenced by number. Rare fields are stored beside the
+/// columns.
 ///
 /// ```swift
 /// var batch = SampleBatch()
@@ -8,37 +9,37 @@
 /// batch.append(kind: steps, start: Instant(nanoseconds: 0), end: Instant(nanoseconds: 60), value: 12, id: SampleID())
 /// ```
 public struct SampleBatch: Sendable {
-    /// What many rows share.
+    /// The fields that many rows share.
     public struct Kind: Hashable, Sendable {
-        /// What was measured.
+        /// The type of the measurement.
         public var type: SampleType
         /// The unit of the values.
         public var unit: HealthUnit
-        /// Who wrote the samples.
+        /// The writer of the samples.
         public var source: Source
-        /// Whether this app wrote them or they were read from elsewhere.
+        /// Whether this app wrote the samples or imported them.
         public var origin: Sample.Origin
-        /// Whether a person typed them in.
+        /// Whether a person typed the samples in.
         public var isUserEntered: Bool
     }
 
     /// The rarely present fields of one row.
     public struct Extras: Hashable, Sendable {
-        /// Names the sample for its source and type across edits; `nil` for the default.
+        /// Identifies the sample, within its source and type, across edits; `nil` for the default.
         public var syncIdentifier: String?
-        /// The version that the row brings; 0 leaves it to the store.
+        /// The version of the row; 0 leaves it to the store.
         public var version: Int64 = 0
-        /// The clock of a row that another store wrote: it is then merged, not saved as a change made here.
+        /// The clock of a row that another store wrote. Such a row is merged; it is not saved as a local change.
         public var modified: ChangeClock?
-        /// How many measurements the sample stands for.
+        /// The number of measurements in the sample.
         public var count = 1
-        /// Tells identical rows without ids apart, over all batches of a history: 0 for the first.
+        /// Distinguishes identical rows without ids across all batches of a history: 0 for the first.
         public var multiplicity = 0
-        /// The hardware that measured it, where known.
+        /// The hardware that made the measurement, if known.
         public var device: Device?
-        /// What else was noted, by key.
+        /// Further facts by key.
         public var metadata: [String: MetadataValue] = [:]
-        /// Joins samples that are written and deleted as one.
+        /// Joins samples that are written and deleted together.
         public var group: String?
         /// See ``Sample/timeZone``.
         public var timeZone: String?
@@ -51,39 +52,40 @@ public struct SampleBatch: Sendable {
         /// See ``Sample/reversion``.
         public var reversion: Sample.Reversion?
 
-        /// Fields as a row without rare ones has them.
+        /// Creates the fields of a row without rare fields.
         public init() {}
     }
 
-    /// What rows share, in the order in which it was added.
+    /// The kinds in the order in which they were added.
     public private(set) var kinds: [Kind] = []
     private var kindNumbers: [Kind: UInt16] = [:]
 
-    /// The kind of each row, a position in ``kinds``.
+    /// The kind of each row: an index into ``kinds``.
     public private(set) var kindOfRow: [UInt16] = []
-    /// The start of each row, nanoseconds since 2001.
+    /// The start of each row, in nanoseconds since 2001.
     public private(set) var starts: [Int64] = []
-    /// The end of each row; the greatest number where it is not known yet.
+    /// The end of each row; `Int64.max` while it is not known yet.
     public private(set) var ends: [Int64] = []
     /// The value of each row, in the unit of its kind.
     public private(set) var values: [Double] = []
 
-    /// One id a row, or none at all: then identity is derived from content.
+    /// The id of each row. Empty if identity is derived from content.
     public private(set) var ids: [SampleID] = []
 
-    /// The clock of each row, or none at all: those of rows that another store wrote and that have no ``extras``. A whole
-    /// history moves with its clocks, so they have a column of their own.
+    /// The clock of each row that another store wrote and that has no ``extras``. Empty if no row has one. Every row of
+    /// a moved history has a clock, so clocks have their own column.
     public private(set) var clocks: [ChangeClock?] = []
 
-    /// The rare fields, by row.
+    /// The rare fields by row.
     public private(set) var extras: [Int: Extras] = [:]
 
-    /// A batch without rows.
+    /// Creates a batch without rows.
     public init() {}
 
-    /// Whole columns of one kind. Without `ids` identity is derived from content: importing them again changes nothing.
+    /// Creates a batch from whole columns of one kind. Without `ids`, identity is derived from content: a repeated
+    /// import changes nothing.
     ///
-    /// - Throws: ``ModelError/malformedBatch(_:)`` when the columns differ in length.
+    /// - Throws: ``ModelError/malformedBatch(_:)`` if the columns differ in length.
     public init(
         _ type: SampleType, _ unit: HealthUnit, source: Source, origin: Sample.Origin = .imported,
         starts: [Instant], ends: [Instant]? = nil, values: [Double], ids: [SampleID]? = nil
@@ -99,15 +101,15 @@ public struct SampleBatch: Sendable {
         self.ids = ids ?? []
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     public var count: Int { starts.count }
-    /// Whether there is no row.
+    /// Whether the batch has no rows.
     public var isEmpty: Bool { starts.isEmpty }
 
     /// Whether identity is derived from content.
     public var derivesIDs: Bool { ids.isEmpty }
 
-    /// The number of a kind, added if it is new.
+    /// Returns the number of a kind; adds a new kind.
     public mutating func kind(
         _ type: SampleType, _ unit: HealthUnit, source: Source, origin: Sample.Origin = .imported,
         isUserEntered: Bool = false
@@ -120,9 +122,10 @@ public struct SampleBatch: Sendable {
         return kinds.count - 1
     }
 
-    /// Adds a row with an id of its own. A batch has ids in all rows or in none.
+    /// Adds a row with its own id. A batch has ids in all rows or in none.
     ///
-    /// - Parameter modified: the clock of a row that another store wrote: it is then merged, not saved as a change made here.
+    /// - Parameter modified: the clock of a row that another store wrote. Such a row is merged; it is not saved as a
+    ///   local change.
     public mutating func append(
         kind: Int, start: Instant, end: Instant, value: Double, id: SampleID, modified: ChangeClock? = nil
     ) {
@@ -139,10 +142,10 @@ public struct SampleBatch: Sendable {
         appendRow(kind: kind, start: start, end: end, value: value)
     }
 
-    /// Adds a whole sample with all its fields.
+    /// Adds a sample with all its fields.
     public mutating func append(_ sample: Sample) { append(sample, origin: sample.origin) }
 
-    /// Adds a whole sample, whoever is said to have written it.
+    /// Adds a sample under the given origin.
     package mutating func append(_ sample: Sample, origin: Sample.Origin) {
         let number =
             kindAmongFew(of: sample, origin)
@@ -174,7 +177,8 @@ public struct SampleBatch: Sendable {
             modified: isRare ? nil : sample.modified)
     }
 
-    /// The kind of a sample, if it is one of the first: most batches have few, and hashing one costs more than to compare it with them.
+    /// Returns the number of a sample's kind if it is among the first few kinds. Most batches have few kinds, and
+    /// hashing one costs more than these comparisons.
     private func kindAmongFew(of sample: Sample, _ origin: Sample.Origin) -> Int? {
         (0..<min(kinds.count, SampleBatch.fewKinds)).first { number in
             kinds[number].type == sample.type && kinds[number].unit == sample.quantity.unit
@@ -191,10 +195,10 @@ public struct SampleBatch: Sendable {
         extras[row] = rare == Extras() ? nil : rare
     }
 
-    /// Gives a row another id. The batch must have ids.
+    /// Replaces the id of a row. The batch must have ids.
     package mutating func setID(_ id: SampleID, row: Int) { ids[row] = id }
 
-    /// Makes room for rows with ids.
+    /// Reserves memory for rows with ids.
     package mutating func reserveCapacity(_ count: Int) {
         kindOfRow.reserveCapacity(count)
         starts.reserveCapacity(count)
@@ -203,7 +207,7 @@ public struct SampleBatch: Sendable {
         ids.reserveCapacity(count)
     }
 
-    /// Empties the batch and keeps its kinds and memory, so that one batch can be filled again and again.
+    /// Removes all rows and keeps kinds and memory, so that one batch can be refilled many times.
     public mutating func removeAll() {
         kindOfRow.removeAll(keepingCapacity: true)
         starts.removeAll(keepingCapacity: true)
@@ -222,13 +226,13 @@ public struct SampleBatch: Sendable {
         values.append(value)
     }
 
-    /// The clock of a row that another store wrote.
+    /// Returns the clock of a row that another store wrote.
     public func modified(at row: Int) -> ChangeClock? {
         if !extras.isEmpty, let clock = extras[row]?.modified { return clock }
         return clocks.isEmpty ? nil : clocks[row]
     }
 
-    /// The whole sample of a row.
+    /// Returns the whole sample of a row.
     public func sample(at row: Int) -> Sample {
         let kind = kinds[Int(kindOfRow[row])]
         let rare = extras[row] ?? Extras()
@@ -257,7 +261,7 @@ public struct SampleBatch: Sendable {
 }
 
 extension Sample {
-    /// Whether none of its fields is one of ``SampleBatch/Extras``.
+    /// Whether the sample has none of the fields in ``SampleBatch/Extras``.
     fileprivate var hasNoExtras: Bool {
         syncIdentifier == nil && version == 0 && count == 1 && multiplicity == 0 && device == nil && metadata.isEmpty
             && group == nil && rare == nil
@@ -265,7 +269,8 @@ extension Sample {
 }
 
 extension DerivedID {
-    /// The value that enters a derived id: canonical where the type has a unit that fits, else as entered.
+    /// Returns the value from which an id is derived: in the canonical unit if the type has a compatible one, otherwise
+    /// as entered.
     public static func canonical(_ value: Double, _ unit: HealthUnit, of type: SampleType) -> Double {
         guard let target = type.canonicalUnit, let converted = unit.derivedForm(value, in: target) else {
             return value

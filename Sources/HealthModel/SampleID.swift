@@ -12,25 +12,25 @@ public struct SampleID: Hashable, Sendable, Comparable {
     /// The last eight bytes, big-endian.
     public var low: UInt64
 
-    /// The id of a UUID's 128 bits, in two words.
+    /// Creates an id from the 128 bits of a UUID, in two words.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// A fresh random id (UUID version 4).
+    /// Creates a random id (UUID version 4).
     public init() {
         var generator = SystemRandomNumberGenerator()
         self.init(using: &generator)
     }
 
-    /// A random id from the given generator, so that tests and replays can repeat it.
+    /// Creates a random id from the given generator, so that tests and replays can repeat it.
     public init(using generator: inout some RandomNumberGenerator) {
         high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
     }
 
-    /// The least id; no UUID of a sample is all zeros.
+    /// The smallest id; no sample has it as its UUID.
     public static let zero = SampleID(high: 0, low: 0)
     /// The greatest id.
     public static let max = SampleID(high: .max, low: .max)
@@ -43,7 +43,7 @@ public struct SampleID: Hashable, Sendable, Comparable {
 extension SampleID: LosslessStringConvertible, CustomStringConvertible {
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// The usual text form, in capitals as Apple's platforms print it.
+    /// The usual text form, in upper case as Apple's platforms print it.
     public var description: String {
         var text: [UInt8] = []
         text.reserveCapacity(36)
@@ -57,7 +57,7 @@ extension SampleID: LosslessStringConvertible, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads the usual text form, in capitals or not.
+    /// Reads the usual text form, in upper or lower case.
     public init?(_ text: String) {
         var words: (UInt64, UInt64) = (0, 0)
         var digits = 0

@@ -1,4 +1,5 @@
-/// A kind of sample, named by HealthKit's identifier. The set is open: an identifier that the catalog does not know is kept as it is.
+/// A kind of sample, named by HealthKit's identifier. The set is open: an identifier that the catalog does not know is
+/// kept unchanged.
 ///
 /// ```swift
 /// assert(SampleType("stepCount") == .stepCount)
@@ -13,63 +14,63 @@ public struct SampleType: Hashable, Sendable {
         case discrete
     }
 
-    /// What kind of sample a type has, by HealthKit's families of identifiers.
+    /// The kind of a type's samples, by HealthKit's families of identifiers.
     public enum Kind: String, Sendable {
         /// A number with a unit.
         case quantity
         /// The number of a case, such as a phase of sleep.
         case category
-        /// Several samples that belong together, such as a meal.
+        /// Several related samples, such as a meal.
         case correlation
         /// A workout, whose value is its duration.
         case workout
-        /// An identifier of no family that is known.
+        /// An identifier of an unknown family.
         case other
     }
 
-    /// HealthKit's identifier in full, or whatever name an unknown type came with.
+    /// HealthKit's identifier in full, or the given name of an unknown type.
     public let identifier: String
 
-    /// The type of an identifier, or of its short form (`stepCount`).
+    /// Creates the type of an identifier or of its short form (`stepCount`).
     public init(_ name: String) {
         identifier = SampleType.identifiersByShortName[name] ?? name
     }
 
     init(catalogued identifier: String) { self.identifier = identifier }
 
-    /// Types are told apart by the bytes of their identifiers, as on disk: composed and decomposed letters differ.
+    /// Compares identifiers by bytes, as on disk: composed and decomposed letters differ.
     public static func == (left: SampleType, right: SampleType) -> Bool {
         isSameText(left.identifier, right.identifier)
     }
 
-    /// The identifier without HealthKit's prefix and with a small first letter, where the catalog knows it.
+    /// The identifier without HealthKit's prefix and with a lower-case first word, if the catalog knows it.
     public var shortName: String { SampleType.entry(identifier)?.shortName ?? identifier }
 
-    /// The unit in which columns and statistics give this type; `nil` for types that the catalog does not know.
+    /// The unit of this type in columns and statistics; `nil` for types that the catalog does not know.
     public var canonicalUnit: HealthUnit? { SampleType.entry(identifier)?.unit }
 
     /// How values combine; `nil` for types that the catalog does not know.
     public var aggregation: Aggregation? { SampleType.entry(identifier)?.aggregation }
 
-    /// What kind of sample the type has; known of other types of HealthKit's families too.
+    /// The kind of the type's samples. Also correct for types of HealthKit's families that the catalog does not know.
     public var kind: Kind {
         if identifier == SampleType.workout.identifier { return .workout }
         return TypeNames.prefixes.first { identifier.hasPrefix($0.prefix) }?.kind ?? .other
     }
 
-    /// Whether HealthKit lets apps write the type, as far as that is known; of types that the catalog does not know, `false`.
+    /// Whether HealthKit lets apps write the type, to our knowledge; `false` for types that the catalog does not know.
     public var isShareable: Bool { SampleType.entry(identifier)?.isShareable ?? false }
 
-    /// A name for people, in English: `Body Mass`. The identifier of a type that the catalog does not know.
+    /// A name for people, in English, such as `Body Mass`; the identifier for a type that the catalog does not know.
     public var displayName: String { SampleType.entry(identifier)?.displayName ?? identifier }
 
-    /// The fixed number on disk of a catalog type.
+    /// The fixed number of a catalog type on disk.
     public var catalogNumber: UInt32? { SampleType.entry(identifier)?.number }
 
-    /// Of several samples of this type at one and the same time all but one are shadowed, unless set otherwise.
+    /// Whether, by default, all but one of several samples of this type at the same time are shadowed.
     public var shadowsDuplicates: Bool { SampleType.entry(identifier)?.shadows ?? false }
 
-    /// The catalog type of a number on disk.
+    /// Creates the catalog type with a number on disk.
     public init?(catalogNumber: UInt32) {
         guard catalogNumber >= 1, catalogNumber <= SampleType.catalogList.count else { return nil }
         identifier = SampleType.catalogList[Int(catalogNumber) - 1].identifier

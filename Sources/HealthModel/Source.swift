@@ -1,20 +1,21 @@
-/// Who wrote a sample: an app or device, by bundle identifier and name, with the revision that wrote it.
+/// The writer of a sample: an app or device, by bundle identifier and name, with the revision that wrote it.
 ///
-/// Two sources with a bundle are the same when their bundles are: the name, which may change with the language, is part of the revision as
-/// version, product and system are. Without a bundle the name decides. ``identity`` tells it.
+/// Sources with a bundle are the same source if their bundles are equal. Their name may change with the language, so it
+/// is part of the revision, like version, product and system. Sources without a bundle are the same if their names are
+/// equal. See ``identity``.
 public struct Source: Hashable, Sendable {
-    /// The bundle identifier; empty where none is known (an export gives names only).
+    /// The bundle identifier; empty if unknown (an export contains names only).
     public var bundle: String
-    /// The name that people see: of the app or the device.
+    /// The display name of the app or the device.
     public var name: String
-    /// Version of the app that wrote the sample.
+    /// The version of the app that wrote the sample.
     public var version: String?
-    /// Product type of the device, such as `iPhone17,1`.
+    /// The product type of the device, such as `iPhone17,1`.
     public var product: String?
-    /// Version of the operating system.
+    /// The version of the operating system.
     public var system: String?
 
-    /// A source; what is not known is left out.
+    /// Creates a source; leave unknown fields out.
     public init(
         bundle: String = "", name: String, version: String? = nil, product: String? = nil, system: String? = nil
     ) {
@@ -25,55 +26,57 @@ public struct Source: Hashable, Sendable {
         self.system = system
     }
 
-    /// Texts are compared byte by byte, as on disk: composed and decomposed letters differ.
+    /// Compares texts byte by byte, as on disk: composed and decomposed letters differ.
     public static func == (left: Source, right: Source) -> Bool {
         isSameText(left.bundle, right.bundle) && isSameText(left.name, right.name)
             && isSameText(left.version, right.version) && isSameText(left.product, right.product)
             && isSameText(left.system, right.system)
     }
 
-    /// Stands for the app that links the store: saving replaces it with the source that the store was opened with.
+    /// A placeholder for the app that links the store: saving replaces it with the source with which the store was
+    /// opened.
     public static let thisApp = Source(bundle: "", name: "")
 
-    /// What stays the same in all revisions.
+    /// The part that is the same in all revisions.
     public var identity: SourceIdentity { SourceIdentity(bundle: bundle, name: name) }
 }
 
-/// What tells one source from another: the bundle, or the name where there is none.
+/// The key of a source: the bundle, or the name if there is no bundle.
 public struct SourceIdentity: Hashable, Sendable, Codable, Comparable {
-    /// The bundle identifier; empty where none is known.
+    /// The bundle identifier; empty if unknown.
     public var bundle: String
-    /// The name that people see. Where there is a bundle it is one that the source had.
+    /// The display name. If there is a bundle, it is one of the names that the source has had.
     public var name: String
 
-    /// The identity of a source.
+    /// Creates the identity of a source.
     public init(bundle: String = "", name: String) {
         self.bundle = bundle
         self.name = name
     }
 
-    /// The text that decides.
+    /// The text that comparisons use.
     private var text: String { bundle.isEmpty ? name : bundle }
 
-    /// Byte by byte, as on disk: composed and decomposed letters differ.
+    /// Compares byte by byte, as on disk: composed and decomposed letters differ.
     public static func == (left: SourceIdentity, right: SourceIdentity) -> Bool {
         left.bundle.isEmpty == right.bundle.isEmpty && isSameText(left.text, right.text)
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
-    /// By bundle, or by name where there is none, in the order of their bytes.
+    /// Orders by bundle, or by name if there is no bundle, in byte order.
     public static func < (left: SourceIdentity, right: SourceIdentity) -> Bool {
         if !isSameText(left.text, right.text) { return left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
         return left.bundle.isEmpty && !right.bundle.isEmpty
     }
 
-    /// Whether both are one app, or an app and an extension of it: the bundle of an extension begins with that of its app.
+    /// Returns `true` if both are one app, or an app and its extension: the bundle of an extension begins with the
+    /// bundle of its app.
     public func isSameApp(as other: SourceIdentity) -> Bool {
         self == other || isExtension(of: other) || other.isExtension(of: self)
     }
 
-    /// Whether this is an extension of an app.
+    /// Returns `true` if this is an extension of an app.
     public func isExtension(of app: SourceIdentity) -> Bool {
         !app.bundle.isEmpty && bundle.hasPrefix(app.bundle + ".")
     }
@@ -81,9 +84,9 @@ public struct SourceIdentity: Hashable, Sendable, Codable, Comparable {
 
 /// The hardware that measured a sample, as HealthKit describes it. Every field may be missing.
 public struct Device: Hashable, Sendable, Codable {
-    /// The name that its owner gave it.
+    /// The name that the owner gave the device.
     public var name: String?
-    /// Who made it.
+    /// The manufacturer.
     public var manufacturer: String?
     /// The model, such as `Watch`.
     public var model: String?
@@ -93,12 +96,12 @@ public struct Device: Hashable, Sendable, Codable {
     public var firmwareVersion: String?
     /// The version of its software.
     public var softwareVersion: String?
-    /// Names the device on the machine that received its data.
+    /// Identifies the device on the machine that received its data.
     public var localIdentifier: String?
     /// The device identifier part of its UDI, for medical devices.
     public var udiDeviceIdentifier: String?
 
-    /// A device; what is not known is left out.
+    /// Creates a device; leave unknown fields out.
     public init(
         name: String? = nil, manufacturer: String? = nil, model: String? = nil, hardwareVersion: String? = nil,
         firmwareVersion: String? = nil, softwareVersion: String? = nil, localIdentifier: String? = nil,
@@ -114,7 +117,7 @@ public struct Device: Hashable, Sendable, Codable {
         self.udiDeviceIdentifier = udiDeviceIdentifier
     }
 
-    /// Texts are compared byte by byte, as on disk: composed and decomposed letters differ.
+    /// Compares texts byte by byte, as on disk: composed and decomposed letters differ.
     public static func == (left: Device, right: Device) -> Bool {
         zip(left.fields, right.fields).allSatisfy { isSameText($0, $1) }
     }
@@ -127,7 +130,7 @@ public struct Device: Hashable, Sendable, Codable {
         ]
     }
 
-    /// A device from fields in their order on disk; missing ones count as absent.
+    /// Creates a device from fields in their order on disk; missing fields are absent.
     public init(fields: [String?]) {
         func field(_ index: Int) -> String? { index < fields.count ? fields[index] : nil }
         self.init(

@@ -1,41 +1,42 @@
-/// Which samples a range picks.
+/// The rule by which a range selects samples.
 public enum RangeRule: String, Sendable, CaseIterable {
-    /// Every sample that shares an instant with the range: it starts before the end and ends after the start, or starts inside.
+    /// Every sample that shares an instant with the range: it starts before the range's end, and ends after or starts
+    /// at or after the range's start.
     case overlap
-    /// Samples that start inside: `from <= start < to`.
+    /// Samples that start inside the range: `from <= start < to`.
     case strictStart
-    /// Samples that end inside: `from <= end < to`.
+    /// Samples that end inside the range: `from <= end < to`.
     case strictEnd
 }
 
-/// The order of an answer by time. Ties are ordered by end and id.
+/// The order of results by time. Ties are ordered by end and id.
 public enum SampleOrder: String, Sendable {
     /// Earliest first, or latest first.
     case ascending, descending
 }
 
-/// A half-open range of time. An inverted one is empty.
+/// A half-open range of time. An inverted range is empty.
 public struct TimeRange: Hashable, Sendable, Codable {
-    /// The first instant inside; ``Instant/distantPast`` for no bound.
+    /// The inclusive lower bound; ``Instant/distantPast`` for no bound.
     public var from: Instant
-    /// The first instant behind it; ``Instant/distantFuture`` for no bound.
+    /// The exclusive upper bound; ``Instant/distantFuture`` for no bound.
     public var to: Instant
 
-    /// A range; without bounds it is the whole of time.
+    /// Creates a range; without bounds it covers all time.
     public init(from: Instant = .distantPast, to: Instant = .distantFuture) {
         self.from = from
         self.to = to
     }
 
-    /// The whole of time.
+    /// All time.
     public static let all = TimeRange()
 
-    /// Whether nothing can lie inside.
+    /// Whether no instant lies inside.
     public var isEmpty: Bool { from >= to }
 
-    /// Whether a sample of these bounds is picked by `rule`.
+    /// Returns `true` if `rule` selects a sample with these bounds.
     ///
-    /// A sample covers `start <= t < end`; one of zero length covers its own instant.
+    /// A sample covers `start <= t < end`; a sample of zero length covers its own instant.
     public func picks(start: Instant, end: Instant, by rule: RangeRule) -> Bool {
         if isEmpty { return false }
         switch rule {

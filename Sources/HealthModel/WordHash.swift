@@ -1,8 +1,8 @@
-/// A fast hash over words for identities that are derived from content. It is part of the format: never change it.
+/// A fast hash over words, for identities that are derived from content. It is part of the format: never change it.
 public struct WordHash: Sendable {
     private var state: UInt64
 
-    /// A hash that has been given nothing; different seeds give unrelated hashes.
+    /// Creates a hash of no input; different seeds give unrelated hashes.
     public init(seed: UInt64 = 0) { state = seed ^ 0x9E37_79B9_7F4A_7C15 }
 
     /// Mixes a word in.
@@ -28,7 +28,7 @@ public struct WordHash: Sendable {
         mix(UInt64(text.utf8.count))
     }
 
-    /// The hash of what was mixed in.
+    /// The hash of all words mixed in.
     public var value: UInt64 {
         let product = (state ^ 0x5899_65CC_7537_4CC3).multipliedFullWidth(by: 0x1D8E_4E27_C47D_124F)
         return product.high ^ product.low

@@ -19,7 +19,7 @@ extension Span<UInt8> {
 }
 
 extension RawSpan {
-    /// A copy of the bytes.
+    /// Returns a copy of the bytes.
     @inlinable
     public var array: [UInt8] {
         // unsafe: the bytes are copied inside the closure.

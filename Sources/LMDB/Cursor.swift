@@ -1,6 +1,7 @@
 import LMDBInC
 
-/// A place in a table. It cannot outlive its transaction, and while it lives the transaction cannot write.
+/// A position in a table. A cursor cannot outlive its transaction, and the transaction cannot write while the cursor
+/// lives.
 ///
 /// ```swift
 /// var cursor = try transaction.view.cursor(table)
@@ -11,8 +12,8 @@ import LMDBInC
 /// }
 /// ```
 ///
-/// Each move answers whether the cursor now stands on a record. Behind the last record `previous()` leads to the last
-/// one; before the first, and at the start, `next()` leads to the first one.
+/// Each move returns `true` if the cursor is now at a record. After the last record, `previous()` moves to the last
+/// record; before the first record, and on a new cursor, `next()` moves to the first record.
 @safe
 public struct Cursor: ~Copyable, ~Escapable {
     @usableFromInline
@@ -20,8 +21,8 @@ public struct Cursor: ~Copyable, ~Escapable {
         case nowhere, record, beforeFirst, afterLast
     }
 
-    // unsafe: the C cursor is closed in deinit, before its transaction can end; key and value point into the map, which
-    // stays as it is while this borrows from the transaction.
+    // unsafe: deinit closes the C cursor before its transaction can end. Key and value point into the map, which does
+    // not change while this value borrows from the transaction.
     @usableFromInline let raw: OpaquePointer
     @usableFromInline unowned(unsafe) let environment: Environment
     @usableFromInline var currentKey = unsafe MDB_val()
@@ -39,7 +40,7 @@ public struct Cursor: ~Copyable, ~Escapable {
         unsafe environment = view.environment
     }
 
-    /// The key of the record that the cursor stands on. It is an error of the program to ask when it stands on none.
+    /// The key of the current record. Requires that the cursor is at a record.
     @inlinable
     public var key: RawSpan {
         @_lifetime(copy self)
@@ -50,7 +51,7 @@ public struct Cursor: ~Copyable, ~Escapable {
         }
     }
 
-    /// The value of the record that the cursor stands on. It is an error of the program to ask when it stands on none.
+    /// The value of the current record. Requires that the cursor is at a record.
     @inlinable
     public var value: RawSpan {
         @_lifetime(copy self)
@@ -61,17 +62,17 @@ public struct Cursor: ~Copyable, ~Escapable {
         }
     }
 
-    /// Goes to the first record.
+    /// Moves to the first record.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func first() throws(LMDBError) -> Bool { try move(MDB_FIRST, orElse: .afterLast) }
 
-    /// Goes to the last record.
+    /// Moves to the last record.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func last() throws(LMDBError) -> Bool { try move(MDB_LAST, orElse: .beforeFirst) }
 
-    /// Goes to the next record.
+    /// Moves to the next record.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func next() throws(LMDBError) -> Bool {
@@ -82,7 +83,7 @@ public struct Cursor: ~Copyable, ~Escapable {
         }
     }
 
-    /// Goes to the record before.
+    /// Moves to the previous record.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func previous() throws(LMDBError) -> Bool {
@@ -93,7 +94,7 @@ public struct Cursor: ~Copyable, ~Escapable {
         }
     }
 
-    /// Goes to the first record whose key is `key` or greater. Every key is greater than the empty one.
+    /// Moves to the first record with a key of at least `key`. Every key is greater than the empty key.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func seek(_ key: RawSpan) throws(LMDBError) -> Bool {
@@ -101,14 +102,14 @@ public struct Cursor: ~Copyable, ~Escapable {
         return try move(MDB_SET_RANGE, to: key, orElse: .afterLast)
     }
 
-    /// Goes to the record with this key. When there is none the cursor stands nowhere.
+    /// Moves to the record with this key. If there is none, the cursor has no position.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func seekExact(_ key: RawSpan) throws(LMDBError) -> Bool {
         try move(MDB_SET_KEY, to: key, orElse: .nowhere)
     }
 
-    /// Goes to the last record whose key is `key` or less, in two calls at most.
+    /// Moves to the last record with a key of at most `key`, in at most two C calls.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func seekAtOrBefore(_ key: RawSpan) throws(LMDBError) -> Bool {
@@ -135,7 +136,7 @@ public struct Cursor: ~Copyable, ~Escapable {
     }
 }
 
-// The C calls fill local values: a pointer to a member would tie the cursor's lifetime to the call.
+// The C calls fill local variables: a pointer to a member would tie the cursor's lifetime to the call.
 extension Cursor {
     @inlinable
     @_lifetime(self: copy self)
@@ -156,7 +157,7 @@ extension Cursor {
         let cursor = unsafe raw
         var key = unsafe MDB_val()
         var value = unsafe MDB_val()
-        // unsafe: C reads the wanted key during the call, and on success replaces it by the one in the map.
+        // unsafe: C reads the wanted key during the call, and on success replaces it with the key in the map.
         let code = unsafe wanted.withUnsafeBytes { bytes in
             unsafe key = MDB_val(bytes)
             return unsafe mdb_cursor_get(cursor, &key, &value, operation)

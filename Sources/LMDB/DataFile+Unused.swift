@@ -6,10 +6,11 @@
     import Darwin
 #endif
 
-/// What LMDB leaves between the entries of its pages: it takes memory for new pages from old ones and does not clear it,
-/// so the unused part of a page may hold what was deleted long ago.
+/// Clears the unused bytes between the entries of pages. LMDB reuses the memory of old pages for new pages without
+/// clearing it, so the unused part of a page may contain records that were deleted long ago.
 extension DataFile {
-    /// Clears what no entry uses in a compacted copy that nobody has opened, in which every page is in use.
+    /// Clears the unused bytes of a compacted copy that no environment has opened. In such a copy, every page is in
+    /// use.
     static func clearUnused(_ path: String) throws(LMDBError) {
         let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw LMDBError(errno, "open", path) }
@@ -45,7 +46,7 @@ extension DataFile {
 private struct UnusedPass {
     let pageSize: Int
     let descriptor: Int32
-    /// First page and length of the long values that leaves name.
+    /// The first page and the length of each long value that leaf pages refer to.
     private(set) var values: [(page: Int, length: Int)] = []
 
     init(pageSize: Int, descriptor: Int32) {
@@ -53,7 +54,7 @@ private struct UnusedPass {
         self.descriptor = descriptor
     }
 
-    /// Clears the unused part of a page, and answers how many pages further the next one begins.
+    /// Clears the unused part of a page and returns the distance to the next page.
     mutating func clear(_ bytes: inout [UInt8], _ page: Int, _ path: String) throws(LMDBError) -> Int {
         let kind = bytes.number(10, 2)
         if kind & 4 != 0 { return max(1, bytes.number(12, 4)) }
@@ -69,8 +70,8 @@ private struct UnusedPass {
         return 1
     }
 
-    /// An entry: length of the value in two parts, flags, length of the key, key, value; 1 among the flags says that the value
-    /// is the number of a page.
+    /// Collects the long values of a leaf page. An entry is: length of the value in two parts, flags, length of the
+    /// key, key, value. The flag 1 means that the value is a page number.
     private mutating func noteValues(_ bytes: [UInt8], _ lower: Int) {
         for place in stride(from: 16, to: lower, by: 2) {
             let entry = bytes.number(place, 2)
@@ -82,7 +83,7 @@ private struct UnusedPass {
         }
     }
 
-    /// Clears what lies behind a long value on its last page.
+    /// Clears the rest of a long value's last page.
     func clearTail(of value: (page: Int, length: Int), _ path: String) throws(LMDBError) {
         let end = 16 + value.length
         let rest = (pageSize - end % pageSize) % pageSize
@@ -105,7 +106,7 @@ private struct UnusedPass {
 }
 
 extension [UInt8] {
-    /// A number of some bytes, the least first.
+    /// Reads a little-endian number of some bytes.
     fileprivate func number(_ offset: Int, _ count: Int) -> Int {
         (0..<count).reduce(0) { $0 | Int(truncatingIfNeeded: UInt64(self[offset + $1]) << UInt64(8 * $1)) }
     }

@@ -6,32 +6,32 @@
     import Darwin
 #endif
 
-/// A data file read by ordinary reads, without locks: for where the lock file cannot be used.
+/// A data file, read with ordinary reads and without locks, for places where the lock file cannot be used.
 public struct DataFile: ~Copyable {
-    /// What the two meta pages say together.
+    /// The newer of the two meta pages.
     public struct Metas: Sendable, Equatable {
         public var pageSize: Int
         public var newestTransaction: UInt64
         public var lastPage: Int
-        /// The size of the map that the last writer had.
+        /// The size of the last writer's map.
         public var mapSize: Int
     }
 
-    /// How a copy of a snapshot went.
+    /// The result of copying a snapshot.
     public enum CopyOutcome: Sendable, Equatable {
         case copied
-        /// A writer was at work all the time.
+        /// A writer was active during every attempt.
         case busy
-        /// A call of the system that writes the copy failed, with this code.
+        /// A system call that writes the copy failed with this code.
         case failed(Int32)
-        /// The system cannot read the file, with this code.
+        /// The system failed to read the file, with this code.
         case unreadable(Int32)
         case invalid
     }
 
     private let descriptor: Int32
 
-    /// Opens a regular file for reading; `nil` when that fails, with the reason in `errno`.
+    /// Opens a regular file for reading; `nil` if that fails, with the reason in `errno`.
     public init?(_ path: String) {
         descriptor = FileSystem.openRegular(path)
         if descriptor < 0 { return nil }
@@ -39,7 +39,7 @@ public struct DataFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Reads the metas; `nil` when they are not those of LMDB.
+    /// Reads the meta pages; `nil` if they are not LMDB's.
     public func metas() -> Metas? {
         guard let first = meta(at: 0), let second = meta(at: first.pageSize) else { return nil }
         return first.newestTransaction > second.newestTransaction ? first : second
@@ -49,7 +49,8 @@ public struct DataFile: ~Copyable {
         var bytes = [UInt8](repeating: 0, count: 152)
         guard read(&bytes, at: offset) == bytes.count else { return nil }
         func word(_ at: Int) -> UInt64 { (0..<8).reduce(0) { $0 | UInt64(bytes[at + $1]) << UInt64(8 * $1) } }
-        // A page's header of 16 bytes; magic, version, address, map size, two tables of 48 bytes, last page, transaction.
+        // The page header has 16 bytes. Then: magic, version, address, map size, two tables of 48 bytes, last page,
+        // transaction.
         let magic = word(16) & 0xFFFF_FFFF
         let pageSize = Int(word(40) & 0xFFFF_FFFF)
         guard magic == 0xBEEF_C0DE, pageSize >= 256, pageSize <= 65_536, let lastPage = Int(exactly: word(136)),
@@ -58,11 +59,11 @@ public struct DataFile: ~Copyable {
         return Metas(pageSize: pageSize, newestTransaction: word(144), lastPage: lastPage, mapSize: mapSize)
     }
 
-    /// Answers how many bytes there are, or less than zero when the system cannot read them: `errno` with its sign turned.
+    /// Returns the number of bytes read, or the negated `errno` if the system cannot read them.
     func read(_ bytes: inout [UInt8], at offset: Int) -> Int {
         var done = 0
         while done < bytes.count {
-            // unsafe: C fills at most what is left of the array, during the call.
+            // unsafe: C fills at most the rest of the array, during the call.
             let count = unsafe bytes.withUnsafeMutableBytes {
                 unsafe pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t(offset + done))
             }
@@ -74,12 +75,12 @@ public struct DataFile: ~Copyable {
         return done
     }
 
-    /// Copies the last committed state to a new file that only its owner may read.
+    /// Copies the last committed state to a new file that only its owner can read.
     ///
-    /// A writer reuses no page of a snapshot before the second commit after it: those that the next commit frees become
-    /// free only then. So a copy is whole if the newest transaction is at most one further when it ends. Otherwise it is
-    /// made again. The metas are those from before: the page of a later one may lie behind the end of the copy, where a read
-    /// through the map would end the process.
+    /// A writer reuses no page of a snapshot before the second commit after it, because the pages that the next commit
+    /// frees become free only then. So a copy is consistent if the newest transaction has advanced by at most one when
+    /// the copy ends. Otherwise the copy is repeated. The copy gets the meta pages from before it began: the root of a
+    /// later meta page could lie behind the end of the copy, where a read through the map would end the process.
     public func copySnapshot(to target: String, attempts: Int) -> CopyOutcome {
         for attempt in 0..<attempts {
             if attempt > 0 { pause(milliseconds: 5 << min(attempt, 5)) }
@@ -94,7 +95,7 @@ public struct DataFile: ~Copyable {
         return .busy
     }
 
-    /// Why there are no metas: the system cannot read them, or they are none.
+    /// Why there are no meta pages: the system cannot read them, or they are not LMDB's.
     private var metaFailure: CopyOutcome {
         var bytes = [UInt8](repeating: 0, count: 152)
         let count = read(&bytes, at: 0)
@@ -102,7 +103,7 @@ public struct DataFile: ~Copyable {
     }
 
     private func copy(to target: String, bytes: Int, _ head: [UInt8]) -> CopyOutcome {
-        // A pipe would let the call wait for whoever reads from it.
+        // Without O_NONBLOCK, opening a pipe would wait for a reader.
         let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let output = unsafe open(target, flags, 0o600)
         guard output >= 0 else { return .failed(errno) }
@@ -111,7 +112,7 @@ public struct DataFile: ~Copyable {
         var offset = 0
         while offset < bytes {
             var piece = [UInt8](repeating: 0, count: min(1 << 20, bytes - offset))
-            // A file may rightly be shorter than its last page says.
+            // A sound file may be shorter than its last page number implies.
             let count = read(&piece, at: offset)
             if count == 0 { break }
             if count < 0 { return .unreadable(Int32(-count)) }
@@ -132,7 +133,7 @@ public struct DataFile: ~Copyable {
     }
 }
 
-/// Lets the calling thread rest.
+/// Suspends the calling thread.
 public func pause(milliseconds: Int) {
     var time = timespec(tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000)
     unsafe nanosleep(&time, nil)

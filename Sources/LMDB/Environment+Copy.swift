@@ -9,19 +9,19 @@ import LMDBInC
 #endif
 
 extension Environment {
-    /// Copies one snapshot to `data.mdb` in a folder that exists and has none, and waits until it is on the disk. What
-    /// is left of a copy that failed is removed. A compacting copy omits free pages and whatever deleted entries left in
-    /// others, and numbers transactions from 1; where the file has pages that nobody owns it fails with `.corrupted`. The
-    /// other waits for the writer to end.
+    /// Copies one snapshot to `data.mdb` in an existing folder that has no such file, and waits until the copy is on
+    /// the disk. Removes the remains of a failed copy. A compacting copy omits free pages and the remains of deleted
+    /// entries in other pages, and numbers transactions from 1. It fails with `.corrupted` if the file has leaked
+    /// pages. A non-compacting copy waits for the current write transaction to end.
     ///
-    /// - Parameter progress: called now and then with the bytes copied so far. Answer false to stop: then the copy fails
-    ///   with `.cancelled`.
+    /// - Parameter progress: called repeatedly with the bytes copied so far. If it returns `false`, the copy fails with
+    ///   `.cancelled`.
     public func copy(
         toFolder folder: String, compacting: Bool, progress: ((Int) -> Bool)? = nil
     ) throws(LMDBError) {
         if !compacting, isWritingThread { throw LMDBError(.wouldDeadlock, operation: "mdb_env_copyfd2", path: path) }
         try using("mdb_env_copyfd2") { () throws(LMDBError) in
-            // LMDB would create the file with all permissions that the process mask leaves.
+            // LMDB would create the file with all permissions that the umask allows.
             let file = folder + "/data.mdb"
             let descriptor = openFile(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options.fileMode)
             guard descriptor >= 0 else { throw LMDBError(errno, "open", folder) }
@@ -49,12 +49,13 @@ extension Environment {
         }
     }
 
-    /// A compacting copy that finds other pages than the meta page counts calls that incompatible.
+    /// Translates an error code: a compacting copy that finds another number of pages than the meta page reports
+    /// `MDB_INCOMPATIBLE`.
     private func meaning(of code: Int32, _ compacting: Bool) -> Int32 {
         compacting && code == MDB_INCOMPATIBLE ? MDB_CORRUPTED : code
     }
 
-    /// LMDB gives up a copy when a signal interrupts one of its writes; such a copy begins again, a few times.
+    /// LMDB abandons a copy when a signal interrupts one of its writes; this restarts such a copy a few times.
     private func copy(to descriptor: Int32, _ compacting: Bool) -> Int32 {
         var code = EINTR
         for _ in 0..<3 where code == EINTR {
@@ -64,8 +65,8 @@ extension Environment {
         return code
     }
 
-    /// Copies on a thread of its own, since LMDB asks nobody whether to go on, and since on others a write beyond the limit of the
-    /// process on file sizes would end the process.
+    /// Copies on a separate thread, for two reasons: LMDB has no callback that could stop it, and on other threads a
+    /// write beyond the process's file size limit would end the process.
     private func watchedCopy(to descriptor: Int32, _ compacting: Bool, _ progress: (Int) -> Bool) -> Int32 {
         guard progress(0) else { return ECANCELED }
         let outcome = Monitor<Int32?>(nil)
@@ -88,7 +89,7 @@ extension Environment {
         }
     }
 
-    /// Makes the name of a new file durable.
+    /// Makes the new file's name durable.
     private func flush(folder: String) throws(LMDBError) {
         let descriptor = openFile(folder, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw LMDBError(errno, "open", folder) }
@@ -97,7 +98,7 @@ extension Environment {
     }
 }
 
-// Inside Environment the names of the C functions mean its own methods.
+// Inside Environment the names of the C functions refer to its own methods.
 private func openFile(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { unsafe open(path, flags, mode) }
 private func closeFile(_ descriptor: Int32) -> Int32 { close(descriptor) }
 
@@ -106,8 +107,8 @@ private func fileSize(_ descriptor: Int32) -> Int {
     return unsafe fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
 }
 
-/// Puts something that cannot be written in the place of a descriptor's file: whoever is writing fails at the next write, and
-/// the number is not given to another file meanwhile.
+/// Replaces the file of a descriptor with one that cannot be written: the next write to it fails, and no other file
+/// gets the descriptor number meanwhile.
 private func makeUnwritable(_ descriptor: Int32) {
     let nothing = openFile("/dev/null", O_RDONLY | O_CLOEXEC, 0)
     guard nothing >= 0 else { return }

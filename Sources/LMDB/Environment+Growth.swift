@@ -9,8 +9,8 @@ import LMDBInC
 #endif
 
 extension Environment {
-    /// Asks the disk for space for a part of the file, without a change of its size; answers false when there is none.
-    /// Where the system cannot do that nobody is the worse for it.
+    /// Reserves disk space for a part of the file without changing its size. Returns `false` if there is not enough
+    /// space. Returns `true` where the system cannot reserve space.
     public func reserveDisk(from start: Int, to end: Int) -> Bool {
         guard (try? enter("mdb_env_get_fd")) != nil else { return true }
         defer { leave() }
@@ -20,7 +20,7 @@ extension Environment {
     }
 }
 
-/// Growing under the eyes of readers: a map can be replaced only while no transaction of this process is open.
+/// Growth while readers are active: a map can be replaced only while this process has no open transaction.
 extension Environment {
     private func retry(
         until deadline: ContinuousClock.Instant, _ body: () throws(LMDBError) -> Void
@@ -34,12 +34,12 @@ extension Environment {
         }
     }
 
-    /// Like `resize(to:)`, but waits for the transactions of this process to end.
+    /// Does the same as `resize(to:)`, but waits for the transactions of this process to end.
     public func resize(to mapSize: Int, waitingUntil deadline: ContinuousClock.Instant) throws(LMDBError) {
         try retry(until: deadline) { () throws(LMDBError) in try resize(to: mapSize) }
     }
 
-    /// Like `adoptSize()`, but waits for the transactions of this process to end.
+    /// Does the same as `adoptSize()`, but waits for the transactions of this process to end.
     public func adoptSize(waitingUntil deadline: ContinuousClock.Instant) throws(LMDBError) {
         try retry(until: deadline) { () throws(LMDBError) in try adoptSize() }
     }

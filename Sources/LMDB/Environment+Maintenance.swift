@@ -12,23 +12,23 @@ extension Environment {
     /// The size of the environment and the use of its reader slots.
     public struct Info: Sendable, Hashable {
         public var mapSize: Int
-        /// The number of the last page in use; the file has at most one page more.
+        /// The number of the last page in use; the file has at most one page more than this number.
         public var lastPage: Int
         public var lastTransaction: Int
         public var maxReaders: Int
-        /// Slots in use by all processes, idle ones too.
+        /// The slots in use by all processes, including idle slots.
         public var readersInUse: Int
     }
 
-    /// A slot of the lock file.
+    /// A reader slot in the lock file.
     public struct Reader: Sendable, Hashable {
         public var pid: Int32
         public var thread: UInt
-        /// The snapshot that it keeps alive, or nil while idle.
+        /// The snapshot that the reader keeps alive, or `nil` while it is idle.
         public var transaction: Int?
     }
 
-    /// The data file that is mapped, whatever its name leads to by now.
+    /// Returns the identity of the mapped data file, even if its path now refers to another file.
     public func dataFile() throws(LMDBError) -> FileIdentity {
         try using("mdb_env_get_fd") { () throws(LMDBError) in
             var descriptor: Int32 = -1
@@ -51,7 +51,7 @@ extension Environment {
         }
     }
 
-    /// Waits until all that was committed is on the disk. Of use only where `scratch` left it open.
+    /// Waits until all committed data is on the disk. Only useful with the option `scratch`.
     public func sync() throws(LMDBError) {
         try using("mdb_env_sync") { () throws(LMDBError) in
             let code = unsafe mdb_env_sync(raw, 1)
@@ -59,11 +59,11 @@ extension Environment {
         }
     }
 
-    /// The readers of all processes.
+    /// Returns the readers of all processes.
     public func readers() throws(LMDBError) -> [Reader] {
         try using("mdb_reader_list") { () throws(LMDBError) in
             var lines = ""
-            // unsafe: C calls back only during the call, with the pointer that it is given here.
+            // unsafe: C calls back only during the call, with the pointer passed here.
             let code = unsafe withUnsafeMutablePointer(to: &lines) { lines in
                 unsafe mdb_reader_list(
                     raw,
@@ -78,7 +78,7 @@ extension Environment {
         }
     }
 
-    /// Frees the slots of readers whose process is dead; answers how many.
+    /// Frees the slots of readers whose process has died, and returns their number.
     @discardableResult
     public func clearStaleReaders() throws(LMDBError) -> Int {
         try using("mdb_reader_check") { () throws(LMDBError) in
@@ -91,7 +91,8 @@ extension Environment {
 }
 
 extension Environment.Reader {
-    /// A line of `mdb_reader_list`: process, thread in hexadecimal, and transaction or a dash. Its heading is none.
+    /// Parses a line of `mdb_reader_list`: process, thread in hexadecimal, and transaction or a dash. `nil` for the
+    /// heading.
     init?(line: Substring) {
         let words = line.split(separator: " ")
         guard words.count == 3, let pid = Int32(words[0]), let thread = UInt(words[1], radix: 16) else { return nil }
@@ -99,9 +100,9 @@ extension Environment.Reader {
     }
 }
 
-/// The map. Growing replaces it, so nobody may have a transaction meanwhile.
+/// The map. Resizing replaces it, so no transaction may be open.
 extension Environment {
-    /// Gives the map another size, never less than its data. Throws `.busy` when a transaction is open.
+    /// Resizes the map, but never below the size of its data. Throws `.busy` if a transaction is open.
     public func resize(to mapSize: Int) throws(LMDBError) {
         try alone("mdb_env_set_mapsize") { () throws(LMDBError) in
             let page = max(pageSize, Int(sysconf(Int32(_SC_PAGESIZE))))
@@ -111,14 +112,14 @@ extension Environment {
         }
     }
 
-    /// Takes over the size to which another process let the map grow, after `.mapResized`. Throws `.busy` when a
+    /// Adopts the size to which another process has grown the file, after `.mapResized`. Throws `.busy` if a
     /// transaction is open.
     public func adoptSize() throws(LMDBError) {
         try alone("mdb_env_set_mapsize") { () throws(LMDBError) in try remap(to: 0) }
     }
 
     private func remap(to mapSize: Int) throws(LMDBError) {
-        // LMDB unmaps before it maps, and is left without a map when that fails: try the address space first.
+        // LMDB unmaps before it maps, and has no map left if that fails: try the address space first.
         if mapSize > 0 {
             let probe = unsafe mmap(nil, mapSize, PROT_NONE, MAP_PRIVATE | Self.anonymous, -1, 0)
             guard unsafe probe != MAP_FAILED else { throw error(errno, "mmap") }

@@ -9,22 +9,23 @@ import LMDBInC
 #endif
 
 extension Environment {
-    /// How an environment is opened. MDB_WRITEMAP, MDB_NOMETASYNC, MDB_MAPASYNC and MDB_NOMEMINIT trade safety for
-    /// speed and cannot be chosen; MDB_NOTLS always is, so that a reading transaction belongs to no thread.
+    /// The options for opening an environment. MDB_WRITEMAP, MDB_NOMETASYNC, MDB_MAPASYNC and MDB_NOMEMINIT trade
+    /// safety for speed and are not available. MDB_NOTLS is always set, so that a read transaction belongs to no
+    /// thread.
     public struct Options: Sendable {
-        /// Address space reserved for the file, which stays as small as its data. It is halved, down to 64 MiB, where
-        /// the system has not as much to give.
+        /// The address space to reserve for the file; the file itself stays as small as its data. The size is halved,
+        /// down to 64 MiB, while the system cannot provide it.
         public var mapSize: Int
         public var maxTables: UInt32
         public var maxReaders: UInt32
-        /// Permissions of new files, copies too.
+        /// The permissions of new files, including copies.
         public var fileMode: mode_t
         public var readOnly: Bool
-        /// `MDB_NOSYNC`: only for a file that is synced and renamed once it is complete.
+        /// `MDB_NOSYNC`: only for a file that is synced and renamed when it is complete.
         public var scratch: Bool
-        /// `MDB_RDONLY` and `MDB_NOLOCK`: only for a file proved to be changed by nobody.
+        /// `MDB_RDONLY` and `MDB_NOLOCK`: only for a file that provably never changes.
         public var immutable: Bool
-        /// No one else opens the folder, so opening it takes no lock.
+        /// No other process or environment opens the folder, so opening it takes no lock.
         public var isPrivate = false
 
         static let leastMapSize = 1 << 26

@@ -1,8 +1,8 @@
 import LMDBInC
 import Synchronization
 
-/// The tables of an environment by name: `known` to every transaction that begins from now on, `pending` until the
-/// transaction that opened them ends.
+/// The tables of an environment by name. New transactions can use `known` tables; `pending` tables become known when
+/// the transaction that opened them commits.
 struct TableRegistry {
     var known: [String: Table] = [:]
     var pending: [String: Table] = [:]
@@ -10,13 +10,14 @@ struct TableRegistry {
     var greatestKnown: MDB_dbi? { known.values.lazy.map(\.dbi).max() }
 }
 
-/// LMDB lets only one transaction at a time open tables, gives two of them the same number otherwise, and does not let
-/// a transaction that began before a table was opened use it. Each case is an error here.
+/// LMDB lets only one transaction at a time open tables (two would get the same number), and a transaction cannot use a
+/// table that was opened after it began. Each violation is an error here.
 extension Environment {
     private static let nextStamp = Atomic<UInt64>(1)
 
-    /// Opens a table, which is created when missing. It is gone again if the transaction does not commit. Throws
-    /// `.busy` when another transaction has opened tables and not ended, or has done so since this one began.
+    /// Opens a table, and creates it if it does not exist. If the transaction does not commit, the table is discarded.
+    /// Throws `.busy` if another transaction that has opened tables is still active, or has opened tables since this
+    /// transaction began.
     public func openTable(
         named name: String, in transaction: inout WriteTransaction
     ) throws(LMDBError) -> Table {
@@ -26,7 +27,7 @@ extension Environment {
         return opened.table
     }
 
-    /// Opens a table, or answers nil when there is none in this snapshot. Throws `.busy` as above.
+    /// Opens a table, or returns `nil` if this snapshot does not have it. Throws `.busy` as above.
     public func openTable(
         named name: String, in transaction: borrowing ReadTransaction
     ) throws(LMDBError) -> Table? {
@@ -49,7 +50,7 @@ extension Environment {
             let opener = openingTransaction.load(ordering: .relaxed)
             if opener == owner, let table = registry.pending[name] { return (table, false) }
             guard opener == owner || opener == 0 else { throw busy }
-            // LMDB takes the number after the last that this transaction knows, whoever else may have it.
+            // LMDB assigns the number after the last number that this transaction knows, even if another table has it.
             guard registry.greatestKnown.map({ unsafe flagsOf($0, in: transaction) != nil }) ?? true else {
                 throw busy
             }
@@ -70,19 +71,19 @@ extension Environment {
 
     private var busy: LMDBError { error(.busy, "mdb_dbi_open") }
 
-    /// The kind of a table, or nil when the transaction does not know the number.
+    /// Returns the kind of a table, or `nil` if the transaction does not know the number.
     private func flagsOf(_ dbi: MDB_dbi, in transaction: OpaquePointer) -> UInt32? {
         var flags: UInt32 = 0
         return unsafe mdb_dbi_flags(transaction, dbi, &flags) == MDB_SUCCESS ? flags : nil
     }
 
-    /// Whether the transaction has opened tables that no other knows.
+    /// Returns `true` if the transaction has opened tables that no other transaction knows.
     func isOpening(_ transaction: OpaquePointer) -> Bool {
         openingTransaction.load(ordering: .relaxed) == UInt(bitPattern: transaction)
     }
 
-    /// Ends a transaction that may have opened tables: they become known when it commits, otherwise they are gone.
-    /// The lock is held meanwhile, so that whoever opens next finds LMDB's tables and ours in step.
+    /// Ends a transaction that may have opened tables. A commit makes the tables known; otherwise they are discarded.
+    /// The lock is held throughout, so that the next opener finds LMDB's tables and this registry consistent.
     func endOpening(_ transaction: OpaquePointer, commits: Bool, by end: () -> Int32) -> Int32 {
         guard unsafe isOpening(transaction) else { return end() }
         return tables.withLock { registry in
@@ -98,7 +99,7 @@ extension Environment {
         }
     }
 
-    /// Forgets tables of a nested transaction that was given up.
+    /// Removes the tables of an aborted nested transaction.
     func forget(_ opened: [Table]) {
         guard !opened.isEmpty else { return }
         tables.withLock { registry in
@@ -114,7 +115,7 @@ extension Environment {
     }
 }
 
-/// What is checked before each call, so that C never sees a foreign table or a key of the wrong length.
+/// Checks before each call, so that C never gets another environment's table or a key of invalid length.
 extension Environment {
     @inlinable
     func check(_ table: Table, _ operation: StaticString) throws(LMDBError) {

@@ -8,18 +8,18 @@ import LMDBInC
     import Darwin
 #endif
 
-/// A reading transaction that was reset: it keeps its memory and its slot in the lock file, but no snapshot.
+/// A reset read transaction: it keeps its memory and its slot in the lock file, but has no snapshot.
 @safe
 struct IdleReader: @unchecked Sendable {
-    // @unchecked Sendable: with MDB_NOTLS a reading transaction belongs to no thread, and only its holder touches it.
+    // @unchecked Sendable: with MDB_NOTLS a read transaction belongs to no thread, and only its holder accesses it.
     let raw: OpaquePointer
 }
 
 extension Environment {
-    /// Idle readers kept for reuse. Each takes a slot of `maxReaders`, which all processes share.
+    /// The number of idle readers kept for reuse. Each occupies one of the `maxReaders` slots that all processes share.
     private static let idleReaderLimit = 32
 
-    /// Begins to read the last committed state. It waits for nobody.
+    /// Begins to read the last committed state. It never waits.
     public func beginRead() throws(LMDBError) -> ReadTransaction {
         try enter("mdb_txn_begin")
         do throws(LMDBError) {
@@ -32,7 +32,8 @@ extension Environment {
         }
     }
 
-    /// The same; a failure is given back instead of thrown, so that it can be remedied and the call repeated.
+    /// Does the same, but returns a failure instead of throwing it, so that the caller can fix the cause and repeat the
+    /// call.
     public func beginRead(failure: inout LMDBError?) -> ReadTransaction? {
         do throws(LMDBError) {
             return try beginRead()
@@ -59,11 +60,12 @@ extension Environment {
     }
 
     func endRead(_ reader: OpaquePointer) {
-        // In a forked child the slot in the lock file is the parent's, and ending would take its snapshot away.
+        // In a forked child the slot in the lock file is the parent's, and ending would take away the parent's
+        // snapshot.
         guard !isForked else { return }
         defer { leave() }
         if unsafe isOpening(reader) {
-            // Only a commit keeps the tables that it opened.
+            // Only a commit keeps the tables that the reader opened.
             _ = unsafe endOpening(reader, commits: true) { unsafe mdb_txn_commit(reader) }
             return
         }
@@ -77,8 +79,8 @@ extension Environment {
         if !isKept { unsafe mdb_txn_abort(reader) }
     }
 
-    /// Begins to write, once other writers of this and other processes have ended. End it on the same
-    /// thread; so it cannot be begun where a suspension may change the thread.
+    /// Begins to write, after other writers of this and other processes have ended. End the transaction on the same
+    /// thread. For this reason it cannot begin in an asynchronous function, where a suspension may change the thread.
     @available(*, noasync, message: "a write transaction belongs to its thread: begin it in a synchronous function")
     public func beginWrite() throws(LMDBError) -> WriteTransaction {
         try enter("mdb_txn_begin")
@@ -98,7 +100,7 @@ extension Environment {
         return unsafe WriteTransaction(raw: writer, environment: self, root: writer, mapped: mapped(writer))
     }
 
-    /// The same; a failure is given back instead of thrown.
+    /// Does the same, but returns a failure instead of throwing it.
     @available(*, noasync, message: "a write transaction belongs to its thread: begin it in a synchronous function")
     public func beginWrite(failure: inout LMDBError?) -> WriteTransaction? {
         do throws(LMDBError) {
@@ -110,7 +112,7 @@ extension Environment {
     }
 
     func endWrite(_ writer: OpaquePointer, commits: Bool) throws(LMDBError) {
-        // In a forked child the lock is the parent's.
+        // In a forked child the lock belongs to the parent.
         guard !isForked else { throw error(.forked, "mdb_txn_commit") }
         precondition(isWritingThread, "a write transaction must end on the thread that began it")
         writingThread.store(0, ordering: .relaxed)
@@ -124,13 +126,13 @@ extension Environment {
             return MDB_SUCCESS
         }
         guard code == MDB_SUCCESS else {
-            // After a failed write of the meta page LMDB refuses every transaction: by that it is told from failures
-            // before it, after which the old meta page still stands.
+            // After a failed write of the meta page LMDB refuses every transaction. This distinguishes it from earlier
+            // failures, after which the old meta page is still valid.
             throw error(code, commits && isFailedForGood ? Self.metaWrite : "mdb_txn_commit")
         }
     }
 
-    /// The operation of an error after which nobody knows whether the commit happened.
+    /// The operation of an error after which the outcome of the commit is unknown.
     static let metaWrite: StaticString = "mdb_env_write_meta"
 
     private var isFailedForGood: Bool {
@@ -140,11 +142,11 @@ extension Environment {
         return code == MDB_PANIC
     }
 
-    /// Whether the caller's thread holds the write transaction, so that waiting for it would never end.
+    /// Whether the calling thread holds the write transaction, so that waiting for that transaction would deadlock.
     public var isWritingThread: Bool { writingThread.load(ordering: .relaxed) == currentThread() }
 }
 
-/// The identity of the calling thread among the living ones; never zero.
+/// Returns the identity of the calling thread among the live threads; never zero.
 func currentThread() -> UInt {
     #if canImport(Darwin)
         // unsafe: only the address is taken.

@@ -19,12 +19,13 @@ import Synchronization
 /// try transaction.commit()
 /// ```
 ///
-/// A process must not open the same folder twice at a time: closing one would drop the locks of the other. Processes
-/// open and close a folder one after the other, see ``FolderLock``.
+/// A process must not open the same folder twice at a time: closing one environment would release the locks of the
+/// other. Processes open and close a folder one at a time; see ``FolderLock``.
 @safe
 public final class Environment: @unchecked Sendable {
     // @unchecked Sendable: `raw` and `stamps` are set once. LMDB's own functions are thread-safe with MDB_NOTLS, except
-    // closing, resizing and opening tables, which `openCount` and `tables` make exclusive. The rest is atomic or locked.
+    // closing, resizing and opening tables, which `openCount` and `tables` make exclusive. The rest is atomic or
+    // locked.
     // unsafe: `raw` is alive until close has gained exclusive access; `stamps` until deinit.
 
     /// The folder.
@@ -34,24 +35,24 @@ public final class Environment: @unchecked Sendable {
     public let maxKeySize: Int
 
     @usableFromInline let raw: OpaquePointer
-    /// The stamp of each open table by its number in C. Zero: none.
+    /// The stamp of each open table by its C number; zero for none.
     @usableFromInline let stamps: UnsafeMutablePointer<Atomic<UInt64>>
     @usableFromInline let stampCount: Int
 
     let openCount = Atomic<Int>(0)
     let idleReaders = Monitor<[IdleReader]>([])
     let tables = Monitor(TableRegistry())
-    /// The address of the transaction that has opened tables nobody else knows yet. Zero: none.
+    /// The address of the transaction that has opened tables unknown to others; zero for none.
     let openingTransaction = Atomic<UInt>(0)
-    /// The thread that holds the write transaction. Zero: none of this process.
+    /// The thread that holds the write transaction; zero if none of this process does.
     let writingThread = Atomic<UInt>(0)
-    /// Set when the map was lost, after which no call may touch it.
+    /// Set when the map is lost. After that no call may touch the map.
     let isMapLost = Atomic<Bool>(false)
-    /// `nil` where nobody writes, or nobody else can.
+    /// `nil` if nobody writes, or if no other writer is possible.
     let gate: WriteGate?
     private let forkGeneration = ForkWatch.generation
 
-    /// Opens or creates the environment in a folder that exists.
+    /// Opens or creates the environment in an existing folder.
     public init(folder: String, options: Options = Options()) throws(LMDBError) {
         stampCount = Int(options.maxTables) + 2
         var mapSize = options.mapSize
@@ -96,7 +97,7 @@ public final class Environment: @unchecked Sendable {
         guard code == MDB_SUCCESS, let raw = unsafe raw else {
             return unsafe Opened(raw: nil, code: code, operation: "mdb_env_create")
         }
-        // These three cannot fail before the environment is open.
+        // These three calls cannot fail before the environment is open.
         _ = unsafe mdb_env_set_mapsize(raw, mapSize)
         _ = unsafe mdb_env_set_maxdbs(raw, options.maxTables)
         _ = unsafe mdb_env_set_maxreaders(raw, options.maxReaders)
@@ -118,8 +119,9 @@ public final class Environment: @unchecked Sendable {
         return unsafe Opened(raw: raw, code: code, operation: operation)
     }
 
-    /// Closes the environment. Answers false, and does nothing, while transactions are open; true when it is closed,
-    /// also when it was before. In a forked child it does nothing, since everything belongs to the parent.
+    /// Closes the environment. Returns `false`, and does nothing, while transactions are open. Returns `true` if the
+    /// environment is now closed, or was closed already. In a forked child it does nothing, because everything belongs
+    /// to the parent.
     @discardableResult
     public func close() -> Bool {
         guard !isForked else { return true }
@@ -142,15 +144,15 @@ public final class Environment: @unchecked Sendable {
     }
 }
 
-/// Who may use the environment: `openCount` counts those who do, and carries marks of those who must be alone.
+/// Access control: `openCount` counts the current users, and its mark bits record closing and exclusive access.
 extension Environment {
     private static let closedMark = 1 << 62
     private static let exclusiveMark = 1 << 61
 
-    /// Whether this process was forked from the one that opened the environment.
+    /// Whether this process is a fork of the process that opened the environment.
     public var isForked: Bool { forkGeneration != ForkWatch.generation }
 
-    /// Counts a user in, or throws. Everyone who got in calls `leave`.
+    /// Counts a user in, or throws. Each successful call must be paired with `leave`.
     func enter(_ operation: StaticString) throws(LMDBError) {
         if isForked { throw error(.forked, operation) }
         while true {
@@ -158,7 +160,7 @@ extension Environment {
             if count & (Self.closedMark | Self.exclusiveMark) == 0 { break }
             leave()
             if count & Self.closedMark != 0 { throw error(.closed, operation) }
-            // Whoever is alone replaces the map, which takes some microseconds.
+            // The exclusive user replaces the map, which takes some microseconds.
             yieldThread()
         }
         if isMapLost.load(ordering: .relaxed) {
@@ -171,7 +173,7 @@ extension Environment {
         openCount.subtract(1, ordering: .acquiringAndReleasing)
     }
 
-    /// Runs `body` as one of those who use the environment.
+    /// Runs `body` as a counted user of the environment.
     func using<Result>(
         _ operation: StaticString, _ body: () throws(LMDBError) -> Result
     ) throws(LMDBError) -> Result {
@@ -180,7 +182,7 @@ extension Environment {
         return try body()
     }
 
-    /// Runs `body` while nobody else uses the environment; throws `.busy` when somebody does.
+    /// Runs `body` with exclusive access to the environment; throws `.busy` if it is in use.
     func alone(_ operation: StaticString, _ body: () throws(LMDBError) -> Void) throws(LMDBError) {
         if isForked { throw error(.forked, operation) }
         let (enters, count) = openCount.compareExchange(

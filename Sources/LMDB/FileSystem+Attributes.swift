@@ -6,12 +6,13 @@
     import Darwin
 #endif
 
-// Small values that a file system keeps beside a file. They belong to the file and not to its bytes: writing other bytes into it, as `cp`
-// does with a file that is there, leaves them.
+// Extended attributes: small values that a file system keeps with a file. They belong to the file, not to its content:
+// overwriting the content, as `cp` does with an existing file, keeps them.
 extension FileSystem {
     private static let longestAttribute = 255
 
-    /// The value of an extended attribute, 255 bytes at most; `nil` where there is none, or the file system keeps none.
+    /// Returns the value of an extended attribute, at most 255 bytes; `nil` if there is none, or if the file system
+    /// does not support attributes.
     public static func attribute(_ name: String, of path: String) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: longestAttribute)
         #if canImport(Darwin)
@@ -20,7 +21,7 @@ extension FileSystem {
                 unsafe getxattr(path, name, $0.baseAddress, $0.count, 0, 0)
             }
         #else
-            // Swift's modules of the C library leave these functions out, so they are called by name.
+            // Swift's modules of the C library omit these functions, so look them up by name.
             typealias Getxattr =
                 @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
             guard let symbol = unsafe dlsym(nil, "getxattr") else { return nil }
@@ -33,7 +34,7 @@ extension FileSystem {
         return count < 0 ? nil : Array(bytes.prefix(count))
     }
 
-    /// Sets an extended attribute of a file. Returns `false` where the file system keeps none.
+    /// Sets an extended attribute of a file. Returns `false` if the file system does not support attributes.
     @discardableResult
     public static func setAttribute(_ name: String, of path: String, _ bytes: [UInt8]) -> Bool {
         #if canImport(Darwin)

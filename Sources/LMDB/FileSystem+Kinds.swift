@@ -6,15 +6,15 @@
     import Darwin
 #endif
 
-/// What kind of file system a store lies on: LMDB needs shared memory maps and locks that all its users see.
+/// The kind of file system under a store: LMDB needs shared memory maps and locks that all its users see.
 public enum FileSystemKind: Hashable, Sendable {
     case local
-    /// Maps and locks of several machines or of a user's process: not to be relied on.
+    /// Shared by several machines or served by a user process: its maps and locks are unreliable.
     case remote(String)
-    /// Works, but what is written goes to another layer than what was read, and is gone with it.
+    /// Works, but writes go to another layer than the one read, and are lost with that layer.
     case overlay
 
-    /// By the number that Linux gives a kind of file system.
+    /// Creates the kind from Linux's number for a file system.
     public init(magic: UInt32) {
         self =
             switch magic {
@@ -32,7 +32,7 @@ public enum FileSystemKind: Hashable, Sendable {
             }
     }
 
-    /// By the name that Apple's systems give it.
+    /// Creates the kind from the name on Apple's systems.
     public init(name: String) {
         let remote = ["nfs": "NFS", "smbfs": "SMB", "afpfs": "AFP", "webdav": "WebDAV", "ftp": "FTP"]
         if let known = remote[name] {
@@ -44,7 +44,7 @@ public enum FileSystemKind: Hashable, Sendable {
 }
 
 extension FileSystem {
-    /// The kind of file system that a file or folder lies on; local where the system does not say.
+    /// Returns the kind of file system of a file or folder; local if the system does not report it.
     public static func kind(of path: String) -> FileSystemKind {
         #if canImport(Darwin)
             var status = statfs()
@@ -55,10 +55,10 @@ extension FileSystem {
             }
             return FileSystemKind(name: name)
         #else
-            // The C library's module leaves statfs out, so it is called by name. The kind stands in its first word.
+            // The C library's module omits statfs, so look it up by name. Its first word is the kind.
             typealias Statfs = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> Int32
             guard let symbol = unsafe dlsym(nil, "statfs") else { return .local }
-            // unsafe: the function has this signature, and fills less than 256 bytes.
+            // unsafe: the function has this signature, and fills fewer than 256 bytes.
             let statfs = unsafe unsafeBitCast(symbol, to: Statfs.self)
             return unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
                 guard let base = buffer.baseAddress, unsafe statfs(path, base) == 0 else { return .local }
@@ -67,11 +67,11 @@ extension FileSystem {
         #endif
     }
 
-    /// Whether nobody can write to the medium of a file, by whatever way: its file system, not only this mount of it, is
-    /// for reading only. Answers false where the system does not say.
+    /// Returns `true` if nothing can write to the medium of a file: the file system itself, not only this mount of it,
+    /// is read-only. Returns `false` if the system does not report it.
     public static func isImmutable(_ path: String) -> Bool {
         #if canImport(Darwin)
-            // A mount for reading only does not tell whether the same volume is mounted elsewhere for writing.
+            // A read-only mount does not exclude that the same volume is mounted for writing elsewhere.
             return false
         #else
             guard let real = realPath(of: path), let mounts = wholeFile("/proc/self/mountinfo") else { return false }
@@ -112,7 +112,7 @@ struct MountTable {
             let words = line.split(separator: " ")
             guard let dash = words.firstIndex(of: "-"), words.count > dash + 3, words.count > 4 else { continue }
             let kind = words[dash + 1]
-            // Of a layered or remote file system the options say nothing about who else may write beneath.
+            // The options of a layered or remote file system do not show whether another host or layer writes to it.
             let isLocal = [
                 "ext4", "ext3", "ext2", "xfs", "btrfs", "squashfs", "erofs", "iso9660", "udf", "vfat", "tmpfs",
             ]
@@ -122,7 +122,7 @@ struct MountTable {
         }
     }
 
-    /// The mount with the longest path, the last of equals, is the one that holds a file.
+    /// Uses the mount with the longest path prefix, the last among equals: it holds the file.
     func isImmutable(_ path: String) -> Bool {
         var best: (length: Int, isImmutable: Bool)?
         for mount in mounts {
@@ -133,7 +133,7 @@ struct MountTable {
         return best?.isImmutable ?? false
     }
 
-    /// Blanks and other odd characters are written as a backslash and three octal digits.
+    /// Decodes a word: blanks and other special characters are written as a backslash and three octal digits.
     private static func unescaped(_ word: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = Array(word.utf8)[...]

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// What a path leads to, without following a symbolic link at its end.
+/// The status of a path, without following a symbolic link at its end.
 public struct FileStatus: Sendable {
     public enum Kind: Sendable { case file, folder, symbolicLink, other }
 
@@ -17,12 +17,13 @@ public struct FileStatus: Sendable {
     /// The permission bits, as in `chmod`.
     public let mode: UInt32
 
-    /// Whether others than the owner may read or change it.
+    /// Whether group or others may read or write it.
     public var isOpenToOthers: Bool { mode & 0o066 != 0 }
 }
 
 extension FileSystem {
-    /// What a path leads to; `nil` when there is nothing, or when this process may not look: see ``lookFailure(_:)``.
+    /// Returns the status of a path; `nil` if it does not exist, or if this process may not access it: see
+    /// ``lookFailure(_:)``.
     public static func statusOfLink(_ path: String) -> FileStatus? {
         var status = stat()
         // unsafe: C fills the structure during the call.
@@ -40,7 +41,8 @@ extension FileSystem {
             size: Int(status.st_size), owner: UInt32(status.st_uid), mode: UInt32(status.st_mode) & 0o777)
     }
 
-    /// The code of the system when it does not let this process look at a path; `nil` when it does, also when there is nothing.
+    /// Returns the system's error code if this process may not access a path; `nil` if it may, or if the path does not
+    /// exist.
     public static func lookFailure(_ path: String) -> Int32? {
         var status = stat()
         // unsafe: C fills the structure during the call.
@@ -49,19 +51,19 @@ extension FileSystem {
         return code == ENOENT || code == ENOTDIR ? nil : code
     }
 
-    /// The user on whose behalf this process works.
+    /// The effective user of this process.
     public static var effectiveUser: UInt32 { UInt32(geteuid()) }
 
-    /// Whether this process may write to a file or folder; a medium for reading only refuses even the superuser.
+    /// Returns `true` if this process may write to a file or folder; a read-only medium refuses even the superuser.
     public static func isWritable(_ path: String) -> Bool { unsafe access(path, W_OK) == 0 }
 
-    /// Whether this process may read a file.
+    /// Returns `true` if this process may read a file.
     public static func isReadable(_ path: String) -> Bool { unsafe access(path, R_OK) == 0 }
 
-    /// Whether the call that failed last was refused for want of a permission.
+    /// Whether the last failed call lacked a permission.
     public static var wasRefused: Bool { errno == EACCES || errno == EPERM || errno == EROFS }
 
-    /// Free bytes on the medium of a file for this user; `nil` when the system does not say.
+    /// Returns the free bytes for this user on the medium of a file; `nil` if the system does not report them.
     public static func freeBytes(at path: String) -> Int? {
         var status = statvfs()
         // unsafe: C fills the structure during the call.
@@ -70,7 +72,7 @@ extension FileSystem {
             clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 
-    /// The size beyond which this process may not let a file grow; `nil` for none.
+    /// The maximum size to which this process may grow a file; `nil` for no limit.
     public static var fileSizeLimit: Int? {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -82,7 +84,7 @@ extension FileSystem {
         return Int(limit.rlim_cur)
     }
 
-    /// When a file was made, in nanoseconds since 1970; `nil` where the system does not keep it.
+    /// Returns the creation time of a file in nanoseconds since 1970; `nil` if the system does not record it.
     public static func birth(of path: String) -> Int64? {
         #if canImport(Darwin)
             var status = stat()
@@ -90,13 +92,14 @@ extension FileSystem {
             guard unsafe stat(path, &status) == 0 else { return nil }
             return Int64(status.st_birthtimespec.tv_sec) * 1_000_000_000 + Int64(status.st_birthtimespec.tv_nsec)
         #else
-            // Only GNU sources see statx, so it is called by name. Offsets and mask are those of the kernel's interface.
+            // Only GNU sources declare statx, so look it up by name. Offsets and mask are those of the kernel
+            // interface.
             typealias Statx =
                 @convention(c) (
                     Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer
                 ) -> Int32
             guard let symbol = unsafe dlsym(nil, "statx") else { return nil }
-            // unsafe: the function has this signature, and fills 256 bytes at most.
+            // unsafe: the function has this signature, and fills at most 256 bytes.
             let statx = unsafe unsafeBitCast(symbol, to: Statx.self)
             let birthMask: UInt32 = 0x800
             return unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
@@ -109,21 +112,21 @@ extension FileSystem {
         #endif
     }
 
-    /// Takes read and write permission for others away.
+    /// Sets the permission bits of a path.
     @discardableResult
     public static func protect(_ path: String, mode: UInt32) -> Bool { unsafe chmod(path, mode_t(mode)) == 0 }
 }
 
-/// A lock on a folder that ends with its holder, even when that is killed. A process holds it for a moment: while LMDB
-/// opens or closes the files of the folder, and while another data file takes the place of the one there.
+/// A lock on a folder that ends with its holder, even if the holder is killed. A process holds it briefly: while LMDB
+/// opens or closes the files of the folder, and while another data file replaces the current one.
 ///
-/// LMDB lets the first process that opens a lock file fill it in, under a lock of that file; a second process waits for
-/// it and then takes the file for complete. Where the first one is killed before it is done, the second finds a file
-/// that is not filled in: a number of another transaction, or what looks like another release's. So only one is there
-/// at a time, and the next one fills the file in again.
+/// LMDB lets the first process that opens a lock file initialize it, under a lock of that file. A second process waits
+/// for that lock and then assumes that the file is initialized. If the first process is killed before it finishes, the
+/// second finds an uninitialized file: it sees a wrong transaction number, or a file that looks like another release's.
+/// So only one process at a time opens the folder, and the next one initializes the file again.
 public enum FolderLock {
-    /// Waits until nobody else holds the lock of a folder, and does something with it. On a medium without such locks
-    /// nobody waits.
+    /// Waits until no one else holds the lock of a folder, then runs `body`. On a medium without such locks it does not
+    /// wait.
     public static func held<Result, Failure>(
         _ folder: String, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

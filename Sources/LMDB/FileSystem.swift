@@ -6,13 +6,14 @@
     import Darwin
 #endif
 
-/// What tells one file from another, whatever path leads to it.
+/// The identity of a file, independent of the path.
 public struct FileIdentity: Hashable, Sendable {
     public let device: UInt64
     public let inode: UInt64
 }
 
-/// A file as the system describes it. It changes with every write, up to the coarseness of the system's file times.
+/// The state of a file, as the system reports it. It changes with every write, within the resolution of the system's
+/// file times.
 public struct FileState: Hashable, Sendable {
     public let identity: FileIdentity
     public let size: Int64
@@ -21,17 +22,17 @@ public struct FileState: Hashable, Sendable {
     public let changed: Int64
 }
 
-/// The few calls on files and folders that a store needs beside LMDB's own.
+/// The few file and folder operations that a store needs in addition to LMDB's own.
 public enum FileSystem {
-    /// The identity of a file or folder; `nil` when there is none.
+    /// Returns the identity of a file or folder; `nil` if it does not exist.
     public static func identity(of path: String) -> FileIdentity? {
         status(of: path).map { FileIdentity(device: UInt64(truncatingIfNeeded: $0.st_dev), inode: UInt64($0.st_ino)) }
     }
 
-    /// The size of a file in bytes; `nil` when there is none.
+    /// Returns the size of a file in bytes; `nil` if it does not exist.
     public static func size(of path: String) -> Int? { status(of: path).map { Int($0.st_size) } }
 
-    /// What changes whenever somebody writes to a file; `nil` when there is none.
+    /// Returns the state of a file, which changes with every write to it; `nil` if the file does not exist.
     public static func state(of path: String) -> FileState? {
         guard let status = status(of: path) else { return nil }
         #if canImport(Darwin)
@@ -44,7 +45,7 @@ public enum FileSystem {
             size: Int64(status.st_size), modified: nanoseconds(modified), changed: nanoseconds(changed))
     }
 
-    /// What tells this run of the system from all others; `nil` where it does not say.
+    /// The identity of the current boot of the system; `nil` if the system does not report it.
     public static var bootIdentity: String? {
         #if canImport(Darwin)
             var bytes = [UInt8](repeating: 0, count: 64)
@@ -61,7 +62,7 @@ public enum FileSystem {
         return text.isEmpty ? nil : text
     }
 
-    /// The first bytes of a regular file, 4 KB at most; `nil` when it cannot be read.
+    /// Returns the first bytes of a regular file, at most 4 KB; `nil` if it cannot be read.
     public static func smallFile(_ path: String) -> [UInt8]? {
         let descriptor = openRegular(path)
         guard descriptor >= 0 else { return nil }
@@ -72,7 +73,7 @@ public enum FileSystem {
         return count < 0 ? nil : Array(bytes.prefix(count))
     }
 
-    /// Writes a new small file that only its owner may read; answers false, and leaves none, when that fails.
+    /// Writes a new small file that only its owner can read. If that fails, returns `false` and leaves no file.
     public static func writeSmallFile(_ path: String, _ bytes: [UInt8]) -> Bool {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
@@ -97,10 +98,10 @@ public enum FileSystem {
         return unsafe stat(path, &status) == 0 ? status : nil
     }
 
-    /// Makes a folder that only its owner may enter, and those above it. Returns `false` when that fails.
+    /// Creates a folder that only its owner can enter, with its parents. Returns `false` if that fails.
     public static func makeFolder(_ path: String) -> Bool { makingFolderFails(path) == nil }
 
-    /// Makes a folder that only its owner may enter, and those above it. Returns the code of the system when that fails.
+    /// Creates a folder that only its owner can enter, with its parents. Returns the system's error code if that fails.
     public static func makingFolderFails(_ path: String) -> Int32? {
         if isFolder(path) { return nil }
         if let slash = path.lastIndex(of: "/"), slash > path.startIndex,
@@ -112,19 +113,20 @@ public enum FileSystem {
             let failure = errno
             return isFolder(path) ? nil : failure
         }
-        // A parent that may not be read cannot be flushed; then the name becomes durable when the system sees fit.
+        // A parent without read permission cannot be flushed; its new name becomes durable when the system writes it
+        // back.
         _ = flush(folder: parent(of: path))
         return nil
     }
 
-    /// Whether an open file is a regular one. A pipe would let reads wait for whoever writes to it.
+    /// Returns `true` if an open file is a regular file. Reads from a pipe would wait for a writer.
     static func isRegular(_ descriptor: Int32) -> Bool {
         var status = stat()
         // unsafe: C fills the structure during the call.
         return unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Opens a regular file for reading without waiting; -1 when that fails, with the reason in `errno`.
+    /// Opens a regular file for reading without waiting; -1 if that fails, with the reason in `errno`.
     static func openRegular(_ path: String) -> Int32 {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0, !isRegular(descriptor) else { return descriptor }
@@ -133,13 +135,13 @@ public enum FileSystem {
         return -1
     }
 
-    /// The folder that a file or folder is in.
+    /// Returns the folder that contains a file or folder.
     public static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Gives a file a second name; answers false when that fails, so when the name is taken.
+    /// Creates a hard link to a file. Returns `false` if that fails, for example if the name exists.
     public static func link(_ from: String, to: String) -> Bool {
         #if canImport(Glibc)
             unsafe Glibc.link(from, to) == 0
@@ -150,7 +152,7 @@ public enum FileSystem {
         #endif
     }
 
-    /// Removes a file; answers false when there is none or it cannot be removed.
+    /// Removes a file. Returns `false` if it does not exist or cannot be removed.
     @discardableResult
     public static func remove(_ path: String) -> Bool { unsafe unlink(path) == 0 }
 
@@ -158,7 +160,7 @@ public enum FileSystem {
     @discardableResult
     public static func removeFolder(_ path: String) -> Bool { unsafe rmdir(path) == 0 }
 
-    /// Makes the name of a file durable in its folder.
+    /// Makes the names of a folder's files durable.
     public static func flush(folder: String) -> Bool {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
@@ -166,7 +168,7 @@ public enum FileSystem {
         return isFlushed(descriptor)
     }
 
-    /// Waits until what was written to an open file or folder is on the disk.
+    /// Waits until all writes to an open file or folder are on the disk. Returns `false` if that fails.
     static func isFlushed(_ descriptor: Int32) -> Bool {
         #if canImport(Darwin)
             // Plain fsync on Apple systems does not flush the drive.
@@ -176,7 +178,7 @@ public enum FileSystem {
         #endif
     }
 
-    /// The names in a folder; `nil` when it cannot be read.
+    /// Returns the names in a folder; `nil` if it cannot be read.
     public static func names(in folder: String) -> [String]? {
         guard let stream = unsafe opendir(folder) else { return nil }
         defer { unsafe closedir(stream) }
@@ -193,19 +195,19 @@ public enum FileSystem {
 
     /// The folder for temporary files.
     public static var temporaryFolder: String {
-        // unsafe: the string is copied at once.
+        // unsafe: the string is copied immediately.
         guard let folder = unsafe getenv("TMPDIR") else { return "/tmp" }
         return unsafe String(cString: folder)
     }
 
-    /// Nanoseconds since some moment, by a clock that nobody sets.
+    /// Nanoseconds since an arbitrary moment, by a clock that cannot be set.
     public static var monotonicNanoseconds: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// Nanoseconds since 1970 by the system's clock.
+    /// Nanoseconds since 1970, by the system clock.
     public static var nanosecondsSince1970: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
@@ -213,23 +215,23 @@ public enum FileSystem {
     }
 }
 
-/// The identity of the calling thread among the living ones.
+/// The identity of the calling thread among the live threads.
 public struct ThreadIdentity: Hashable, Sendable {
     private let value: UInt
     public static var current: ThreadIdentity { ThreadIdentity(value: currentThread()) }
 }
 
-/// Lets the calling thread rest for less than a second.
+/// Suspends the calling thread for less than a second.
 public func pauseThread(nanoseconds: Int64) {
     var time = timespec(tv_sec: 0, tv_nsec: Int(max(0, min(nanoseconds, 999_999_999))))
     unsafe nanosleep(&time, nil)
 }
 
-/// Lets other threads run.
+/// Yields to other threads.
 public func yieldThread() { sched_yield() }
 
 extension FileSystem {
-    /// Gives a file or folder another name, in place of an empty folder there; answers false when that fails.
+    /// Renames a file or folder, and replaces an empty folder at the new name. Returns `false` if that fails.
     public static func rename(_ from: String, to: String) -> Bool {
         #if canImport(Glibc)
             unsafe Glibc.rename(from, to) == 0

@@ -6,16 +6,17 @@
     import Darwin
 #endif
 
-/// Wakes who waits for changes of a data file. It only wakes: whether there is anything new, a snapshot tells.
+/// Wakes a thread that waits for changes of a data file. A wake-up is only a hint: a new snapshot shows whether there
+/// are changes.
 public final class FileWatch: Sendable {
     private let events: Int32
-    /// A pipe by which another thread wakes the one that waits.
+    /// The pipe through which another thread wakes the waiting thread.
     private let wakeEnds: (read: Int32, write: Int32)
     #if canImport(Darwin)
         private let file: Int32
     #endif
 
-    /// `nil` when the system has no watch to give.
+    /// `nil` if the system cannot provide a watch.
     public init?(folder: String) {
         var ends: [Int32] = [-1, -1]
         // unsafe: C fills the two numbers during the call.
@@ -33,11 +34,11 @@ public final class FileWatch: Sendable {
                 && FileWatch.add(ends[0], Int16(EVFILT_READ), to: events)
         #else
             events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
-            // The folder, so that a file that takes the place of another is seen too.
+            // Watch the folder, so that the replacement of the file is noticed too.
             let mask = UInt32(IN_MODIFY) | UInt32(IN_MOVED_TO) | UInt32(IN_CREATE)
             let isWatching = unsafe events >= 0 && inotify_add_watch(events, folder, mask) >= 0
         #endif
-        // From here on all is set, so that deinit closes it.
+        // All properties are set now, so deinit closes the descriptors if this fails.
         if !isWatching { return nil }
     }
 
@@ -59,14 +60,14 @@ public final class FileWatch: Sendable {
         }
     #endif
 
-    /// Ends the present or the next wait at once.
+    /// Ends the current or the next wait immediately.
     public func wake() {
         var byte: UInt8 = 0
-        // unsafe: C reads one byte during the call. A full pipe wakes as well.
+        // unsafe: C reads one byte during the call. A full pipe also wakes the waiter.
         _ = unsafe write(wakeEnds.write, &byte, 1)
     }
 
-    /// Waits until something happened to the file, somebody calls `wake`, or the time is over; then it returns `false`.
+    /// Waits until the file changes, `wake` is called, or the time is over. Returns `false` if the time is over.
     public func wait(milliseconds: Int) -> Bool {
         #if canImport(Darwin)
             var event = unsafe kevent()
@@ -88,7 +89,7 @@ public final class FileWatch: Sendable {
         #endif
     }
 
-    /// What the events say does not matter.
+    /// Discards the pending bytes; the content of the events is irrelevant.
     private func drain(_ descriptor: Int32) {
         var bytes = [UInt8](repeating: 0, count: 4_096)
         // unsafe: C fills at most the array during the call.

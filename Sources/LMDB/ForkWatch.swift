@@ -8,7 +8,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// Tells a forked child from the process that made this, without a lock, which a thread that the child lacks may hold.
+/// Detects that the current process is a forked child of the process that created this value. It takes no lock, because
+/// a thread that does not exist in the child may hold it.
 public struct ForkMark: Sendable {
     private let generation = ForkWatch.generation
 
@@ -17,20 +18,20 @@ public struct ForkMark: Sendable {
     public var isForked: Bool { generation != ForkWatch.generation }
 }
 
-/// Counts the forks between this process and the one that first asked. A child shares the map and the reader slots of
-/// its parent but none of its locks, so it must neither use nor close what the parent opened. Asking for the process
-/// id at each transaction would cost a system call; the count is one load.
+/// Counts the forks between the first process that used it and the current process. A child shares the map and the
+/// reader slots of its parent but none of its locks, so it must neither use nor close resources that the parent opened.
+/// Comparing process ids at each transaction would cost a system call; the count is one load.
 enum ForkWatch {
     private static let count = Atomic<Int>(0)
 
     private static let registered: Int32 = {
         _ = count.load(ordering: .relaxed)
         _ = unsafe slots
-        // The handler is a plain function that only touches atomics and closes files, which is allowed after a fork.
+        // The handler is a plain function that only uses atomics and closes files, which is allowed after a fork.
         return pthread_atfork(nil, nil) { ForkWatch.noteFork() }
     }()
 
-    /// The present generation: equal in a process and in its threads, greater in a child.
+    /// The current generation: equal in all threads of a process, greater in a child.
     static var generation: Int {
         precondition(registered == 0, "no memory to watch for forks")
         return count.load(ordering: .relaxed)
@@ -47,15 +48,15 @@ enum ForkWatch {
     private static let none: Int32 = -1
     private static let slotCount = 256
 
-    /// Descriptors that a child must not keep. Nothing may be allocated after a fork, so there are so many and no more.
+    /// The descriptors that a child must not keep. The number is fixed, because nothing may be allocated after a fork.
     nonisolated(unsafe) private static let slots: UnsafeMutablePointer<Atomic<Int32>> = {
-        // unsafe: allocated once, for as long as the process lives; the pointer never changes, and the slots are atomic.
+        // unsafe: allocated once for the life of the process; the pointer never changes, and the slots are atomic.
         let slots = UnsafeMutablePointer<Atomic<Int32>>.allocate(capacity: slotCount)
         for slot in 0..<slotCount { unsafe (slots + slot).initialize(to: Atomic(none)) }
         return unsafe slots
     }()
 
-    /// Closes a descriptor in each child that is forked without becoming another program. Beyond 256 of them it stays open.
+    /// Closes a descriptor in each child that is forked without an exec. Descriptors beyond 256 stay open.
     static func closeInChild(_ descriptor: Int32) {
         for slot in 0..<slotCount {
             let (isSet, _) = unsafe slots[slot].compareExchange(expected: none, desired: descriptor, ordering: .relaxed)
@@ -63,7 +64,7 @@ enum ForkWatch {
         }
     }
 
-    /// Takes a descriptor that is about to be closed out again.
+    /// Removes a descriptor from this list before it is closed.
     static func keepInChild(_ descriptor: Int32) {
         for slot in 0..<slotCount {
             let (isFound, _) = unsafe slots[slot].compareExchange(

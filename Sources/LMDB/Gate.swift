@@ -1,4 +1,4 @@
-/// Holds a thread until another opens it, once.
+/// A one-time gate: threads wait at it until another thread opens it.
 public final class Gate: Sendable {
     private let isOpen = Monitor(false)
 

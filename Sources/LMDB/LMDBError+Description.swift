@@ -1,14 +1,14 @@
 import LMDBInC
 
 extension LMDBError: CustomStringConvertible {
-    /// What happened, to which file, and what to do.
+    /// The failed call, the file, and the remedy.
     public var description: String {
         "\(operation) failed (\(code.rawValue)) in \(path): \(code.description). \(code.advice)"
     }
 }
 
 extension LMDBError.Code: CustomStringConvertible {
-    /// What the code means, in words.
+    /// The meaning of the code.
     public var description: String {
         switch self {
         case .keyTooLong: "the key is longer than a key may be"
@@ -19,7 +19,7 @@ extension LMDBError.Code: CustomStringConvertible {
         }
     }
 
-    /// What a user or a developer can do about it.
+    /// The remedy for a user or a developer.
     public var advice: String {
         switch self {
         case .keyExists: "Use put to replace the value, and append only keys in ascending order."

@@ -8,7 +8,7 @@ import LMDBInC
     import Darwin
 #endif
 
-/// What LMDB, the operating system or this layer refused, where, and in which call.
+/// An error of LMDB, of the operating system or of this layer, with the path and the failed call.
 ///
 /// ```swift
 /// do {
@@ -20,7 +20,7 @@ import LMDBInC
 public struct LMDBError: Error, Sendable, Equatable {
     /// A stable code; new ones may be added without breaking a `switch` that has a default.
     public var code: Code
-    /// The call that failed, by its name in C where there is one: `mdb_put`.
+    /// The failed call, by its C name if it has one: `mdb_put`.
     public var operation: String
     /// The folder of the environment.
     public var path: String
@@ -38,7 +38,7 @@ public struct LMDBError: Error, Sendable, Equatable {
 }
 
 extension LMDBError {
-    /// A return code: negative for LMDB and for this layer, positive for `errno` of the operating system.
+    /// An error code: negative for LMDB and for this layer, positive for `errno` of the operating system.
     public struct Code: RawRepresentable, Sendable, Hashable {
         public var rawValue: Int32
 
@@ -54,11 +54,11 @@ extension LMDBError.Code {
     public static let keyExists = Self(rawValue: MDB_KEYEXIST)
     /// `MDB_NOTFOUND`: no such key, or the end of the table.
     public static let notFound = Self(rawValue: MDB_NOTFOUND)
-    /// `MDB_PAGE_NOTFOUND`: a page that the tree names does not exist.
+    /// `MDB_PAGE_NOTFOUND`: the tree refers to a page that does not exist.
     public static let pageNotFound = Self(rawValue: MDB_PAGE_NOTFOUND)
-    /// `MDB_CORRUPTED`: a page is of the wrong type.
+    /// `MDB_CORRUPTED`: a page has the wrong type.
     public static let corrupted = Self(rawValue: MDB_CORRUPTED)
-    /// `MDB_PANIC`: the meta page could not be written, or the environment failed for good.
+    /// `MDB_PANIC`: the write of the meta page failed, or the environment has a permanent failure.
     public static let panic = Self(rawValue: MDB_PANIC)
     /// `MDB_VERSION_MISMATCH`: the file was written by another version of LMDB's format.
     public static let versionMismatch = Self(rawValue: MDB_VERSION_MISMATCH)
@@ -72,32 +72,32 @@ extension LMDBError.Code {
     public static let readersFull = Self(rawValue: MDB_READERS_FULL)
     /// `MDB_TXN_FULL`: the transaction has too many changed pages.
     public static let transactionFull = Self(rawValue: MDB_TXN_FULL)
-    /// `MDB_CURSOR_FULL`: the tree is deeper than a cursor can follow.
+    /// `MDB_CURSOR_FULL`: the tree is deeper than a cursor supports.
     public static let cursorFull = Self(rawValue: MDB_CURSOR_FULL)
-    /// `MDB_PAGE_FULL`: a page has not enough space.
+    /// `MDB_PAGE_FULL`: a page does not have enough space.
     public static let pageFull = Self(rawValue: MDB_PAGE_FULL)
-    /// `MDB_MAP_RESIZED`: another process let the file grow beyond our map.
+    /// `MDB_MAP_RESIZED`: another process has grown the file beyond this process's map.
     public static let mapResized = Self(rawValue: MDB_MAP_RESIZED)
-    /// `MDB_INCOMPATIBLE`: the table is of a kind that this layer does not open.
+    /// `MDB_INCOMPATIBLE`: the table has a kind that this layer does not open.
     public static let incompatible = Self(rawValue: MDB_INCOMPATIBLE)
-    /// `MDB_BAD_RSLOT`: a reader's slot was reused wrongly.
+    /// `MDB_BAD_RSLOT`: invalid reuse of a reader slot.
     public static let badReaderSlot = Self(rawValue: MDB_BAD_RSLOT)
-    /// `MDB_BAD_TXN`: an earlier call in this transaction failed, so that it can only be given up.
+    /// `MDB_BAD_TXN`: an earlier call in this transaction failed, so it can only be aborted.
     public static let badTransaction = Self(rawValue: MDB_BAD_TXN)
-    /// `MDB_BAD_VALSIZE`: an empty key, or a value too long.
+    /// `MDB_BAD_VALSIZE`: an empty key, or a value that is too long.
     public static let badValueSize = Self(rawValue: MDB_BAD_VALSIZE)
-    /// `MDB_BAD_DBI`: the table belongs to another environment, or to a transaction that was given up.
+    /// `MDB_BAD_DBI`: the table belongs to another environment, or to an aborted transaction.
     public static let badTable = Self(rawValue: MDB_BAD_DBI)
 }
 
 extension LMDBError {
-    /// Whether a commit failed at its last step, the write of the meta page, so that it may have happened or not.
+    /// Whether a commit failed at its last step, the write of the meta page, so that its outcome is unknown.
     public var leavesOutcomeUnknown: Bool { operation == Environment.metaWrite.description }
 
-    /// Whether the system refused for want of a permission, or because the medium is for reading only.
+    /// Whether the system refused because a permission is missing or the medium is read-only.
     public var isRefusal: Bool { [EACCES, EPERM, EROFS].contains(code.rawValue) }
 
-    /// Whether there was no room for what a transaction wrote: on the disk, below a quota or below a limit of the process.
+    /// Whether a transaction's writes did not fit: because of the disk, a quota, or a limit of the process.
     public var meansNoRoom: Bool {
         [ENOSPC, EDQUOT, EFBIG].contains(code.rawValue)
     }
@@ -105,34 +105,34 @@ extension LMDBError {
 
 /// The codes of this layer, outside the range of LMDB.
 extension LMDBError.Code {
-    /// A key longer than `maxKeySize` (no code in C: found before the call).
+    /// A key longer than `maxKeySize` (no C code: detected before the call).
     public static let keyTooLong = Self(rawValue: -31_001)
-    /// The process was forked after the environment was opened (no code in C).
+    /// The process was forked after the environment was opened (no C code).
     public static let forked = Self(rawValue: -31_002)
-    /// The environment is closed (no code in C).
+    /// The environment is closed (no C code).
     public static let closed = Self(rawValue: -31_003)
 }
 
-/// Codes of the operating system that have a meaning of their own here. Any other `errno` passes through.
+/// Codes of the operating system with a specific meaning here. Any other `errno` passes through unchanged.
 extension LMDBError.Code {
     /// `ENOSPC`: the disk is full.
     public static let noSpace = Self(rawValue: ENOSPC)
     /// `EIO`: the disk failed.
     public static let io = Self(rawValue: EIO)
-    /// `EACCES`: no permission, or a write to an environment opened for reading.
+    /// `EACCES`: no permission, or a write to a read-only environment.
     public static let accessDenied = Self(rawValue: EACCES)
     /// `ENOENT`: the folder or the file does not exist.
     public static let noSuchFile = Self(rawValue: ENOENT)
-    /// `EEXIST`: a file exists where a new one should go.
+    /// `EEXIST`: a file exists at the path of a new file.
     public static let fileExists = Self(rawValue: EEXIST)
     /// `ENOMEM`: no memory or no address space.
     public static let noMemory = Self(rawValue: ENOMEM)
     /// `EINVAL`: an argument that LMDB refuses.
     public static let invalidArgument = Self(rawValue: EINVAL)
-    /// `EBUSY`: another transaction stands in the way.
+    /// `EBUSY`: another transaction blocks the call.
     public static let busy = Self(rawValue: EBUSY)
-    /// `EDEADLK`: the call would wait for a transaction of its own thread.
+    /// `EDEADLK`: the call would wait for a transaction of the same thread.
     public static let wouldDeadlock = Self(rawValue: EDEADLK)
-    /// `ECANCELED`: whoever had asked for the work stopped it.
+    /// `ECANCELED`: the caller stopped the work.
     public static let cancelled = Self(rawValue: ECANCELED)
 }

@@ -6,17 +6,17 @@
     import Darwin
 #endif
 
-/// LMDB's lock file before LMDB opens it.
+/// Prepares LMDB's lock file before LMDB opens it.
 enum LockFile {
-    /// Bytes of one reader, and more than LMDB keeps beside the readers.
+    /// The size of one reader slot, and an upper bound for LMDB's other data in the file, in bytes.
     private static let readerBytes = 64
     private static let otherBytes = 4_096
 
-    /// Gives the lock file its place on the disk. LMDB only sets its size and then writes through a map: where the disk is full
-    /// the first word would end the process. Answers an error of the system when there is no room; whatever else goes
-    /// wrong LMDB will tell.
+    /// Reserves disk space for the lock file. LMDB only sets its size and then writes through a map: on a full disk,
+    /// the first write would end the process. Returns the system's error code if there is not enough space. LMDB
+    /// reports all other errors.
     ///
-    /// To be called only while this process does not have the file open, since closing it gives all its locks back.
+    /// Call it only while this process does not have the file open: closing it releases all locks of the process on it.
     static func reserve(in folder: String, _ options: Environment.Options) -> Int32 {
         let file = folder + "/lock.mdb"
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
@@ -29,9 +29,9 @@ enum LockFile {
     }
 }
 
-/// Space on the disk for a part of a file, without a change of its size.
+/// Reserves disk space for a part of a file without changing its size.
 enum DiskSpace {
-    /// Answers false when there is none. Where the system cannot do that nobody is the worse for it.
+    /// Returns `false` if there is not enough space. Returns `true` where the system cannot reserve space.
     static func reserve(_ descriptor: Int32, from start: Int, to end: Int) -> Bool {
         #if canImport(Darwin)
             var request = fstore_t(
@@ -39,7 +39,7 @@ enum DiskSpace {
                 fst_length: off_t(end - start), fst_bytesalloc: 0)
             return unsafe fcntl(descriptor, F_PREALLOCATE, &request) == 0 || errno != ENOSPC
         #else
-            // Only GNU sources see fallocate, so it is called by name.
+            // Only GNU sources declare fallocate, so look it up by name.
             typealias Allocate = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
             guard let symbol = unsafe dlsym(nil, "fallocate") else { return true }
             // unsafe: the function has this signature.

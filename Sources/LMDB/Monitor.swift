@@ -6,11 +6,12 @@
     import Darwin
 #endif
 
-/// A lock with a condition to wait for. `Synchronization.Mutex` has no condition, and on Linux the thread sanitizer does
-/// not see that a contended one orders accesses; it knows the locks of pthread.
+/// A lock with a condition variable. `Synchronization.Mutex` has no condition, and on Linux the thread sanitizer does
+/// not see that a contended mutex orders accesses, whereas it supports pthread locks.
 @safe
 public final class Monitor<State>: @unchecked Sendable {
-    // @unchecked Sendable and unsafe: the state is touched only under the lock; both C objects live as long as this.
+    // @unchecked Sendable and unsafe: the state is accessed only under the lock, and both C objects live as long as
+    // this.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
@@ -25,7 +26,7 @@ public final class Monitor<State>: @unchecked Sendable {
         #if canImport(Darwin)
             unsafe pthread_cond_init(condition, nil)
         #else
-            // A change of the wall clock must neither cut a wait short nor prolong it.
+            // A change of the wall clock must neither shorten nor prolong a wait.
             var attributes = pthread_condattr_t()
             unsafe pthread_condattr_init(&attributes)
             unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -50,7 +51,7 @@ public final class Monitor<State>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Runs `body` under the lock; answers `nil` when somebody else holds it.
+    /// Runs `body` under the lock; returns `nil` if the lock is held.
     public func withLockIfFree<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
@@ -59,7 +60,7 @@ public final class Monitor<State>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Changes the state and wakes all who wait.
+    /// Changes the state and wakes all waiters.
     public func update<Result>(_ body: (inout State) -> Result) -> Result {
         withLock { state in
             defer { unsafe pthread_cond_broadcast(condition) }
@@ -76,7 +77,7 @@ public final class Monitor<State>: @unchecked Sendable {
         }
     }
 
-    /// Waits for `period` at most, changes the state in either case, and wakes all who wait.
+    /// Waits for at most `period`, changes the state in either case, and wakes all waiters.
     public func wait<Result>(
         atMost period: Duration, until isReady: (State) -> Bool, then body: (inout State) -> Result
     ) -> Result {

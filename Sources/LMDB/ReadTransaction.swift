@@ -7,10 +7,10 @@ import LMDBInC
 /// let value = try transaction.view.get(table, [1, 2, 3])
 /// ```
 ///
-/// A long reader keeps the pages that it sees from being reused, so the file grows: scope it closely.
+/// A long-lived reader prevents the reuse of the pages that it sees, so the file grows: keep its scope small.
 @safe
 public struct ReadTransaction: ~Copyable, Transaction {
-    // unsafe: `raw` is alive from beginRead until deinit, and nothing outside this module sees it.
+    // unsafe: `raw` is alive from beginRead until deinit, and code outside this module has no access to it.
     @usableFromInline let raw: OpaquePointer
     @usableFromInline let environment: Environment
 
@@ -19,7 +19,7 @@ public struct ReadTransaction: ~Copyable, Transaction {
         self.environment = environment
     }
 
-    /// The number of the last transaction that this one sees.
+    /// The number of the last transaction in this snapshot.
     public var id: Int { unsafe mdb_txn_id(raw) }
 
     public var view: View {

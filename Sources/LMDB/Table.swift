@@ -1,13 +1,13 @@
 import LMDBInC
 
-/// A table of an environment: keys in the order of their bytes, one value a key.
+/// A table of an environment: keys in byte order, with one value per key.
 ///
-/// A handle stays valid as long as its environment is open, except when the transaction that opened it is given up. It
-/// is checked at each use, so a handle of another environment is an error and never another table.
+/// A handle stays valid while its environment is open, unless the transaction that opened it is aborted. Each use
+/// checks the handle, so a handle of another environment is an error and never refers to a wrong table.
 public struct Table: Sendable, Hashable {
     public let name: String
     @usableFromInline let dbi: MDB_dbi
-    /// Unlike `dbi`, unique in this process: LMDB reuses the numbers of tables whose transaction was given up.
+    /// Unique in this process, unlike `dbi`: LMDB reuses the numbers of tables whose transaction was aborted.
     @usableFromInline let stamp: UInt64
 
     init(name: String, dbi: MDB_dbi, stamp: UInt64) {

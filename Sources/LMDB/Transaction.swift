@@ -1,5 +1,5 @@
-/// What reading and writing transactions have in common: a view of one snapshot.
+/// The common part of read and write transactions: a view of one snapshot.
 public protocol Transaction: ~Copyable {
-    /// What the transaction sees. Neither the view nor anything read through it can outlive the transaction.
+    /// The view of the transaction. Neither it nor data read through it can outlive the transaction.
     var view: View { @_lifetime(borrow self) get }
 }

@@ -1,17 +1,17 @@
-/// A key that has bytes in the order of the key.
+/// A key that encodes to bytes in the order of the keys.
 public protocol KeyCodec {
-    /// 1 to 511 bytes whose order is the order of the keys.
+    /// 1 to 511 bytes. Their byte order is the order of the keys.
     var keyBytes: [UInt8] { get }
     init(keyBytes: RawSpan) throws
 }
 
-/// A record that has bytes.
+/// A record that encodes to bytes.
 public protocol RecordCodec {
     var recordBytes: [UInt8] { get }
     init(recordBytes: RawSpan) throws
 }
 
-/// A table whose keys and values have types.
+/// A table with typed keys and values.
 ///
 /// ```swift
 /// let people = TypedTable<PersonID, Person>(table)
@@ -25,7 +25,7 @@ public struct TypedTable<Key: KeyCodec, Record: RecordCodec>: Sendable {
         self.table = table
     }
 
-    /// The record under `key`, or nil. Throws what LMDB or the record's decoder throws.
+    /// Returns the record under `key`, or `nil`. Throws the errors of LMDB and of the record's decoder.
     public func get(_ key: Key, in view: View) throws -> Record? {
         guard let bytes = try view.get(table, key.keyBytes) else { return nil }
         return try Record(recordBytes: bytes)
@@ -35,18 +35,18 @@ public struct TypedTable<Key: KeyCodec, Record: RecordCodec>: Sendable {
         try view.contains(table, key.keyBytes)
     }
 
-    /// Stores the record, in place of any earlier one.
+    /// Stores the record and replaces any earlier record.
     public func put(_ record: Record, under key: Key, in transaction: inout WriteTransaction) throws(LMDBError) {
         try transaction.put(table, key.keyBytes, record.recordBytes)
     }
 
-    /// Removes the record; answers false when there was none.
+    /// Removes the record. Returns `false` if there is none.
     @discardableResult
     public func delete(_ key: Key, in transaction: inout WriteTransaction) throws(LMDBError) -> Bool {
         try transaction.delete(table, key.keyBytes)
     }
 
-    /// Calls `body` with each record in the order of keys, from `start` on, until it answers false.
+    /// Calls `body` with each record in key order, beginning at `start`, until it returns `false`.
     public func forEach(
         from start: Key? = nil, in view: View, _ body: (Key, Record) throws -> Bool
     ) throws {

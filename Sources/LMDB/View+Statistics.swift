@@ -1,31 +1,31 @@
 import LMDBInC
 
-/// The pages that the environment could reuse.
+/// The pages that the environment can reuse.
 public struct FreeStatistics: Sendable, Hashable {
-    /// Pages that hold nothing. Those that an older reader still sees are among them.
+    /// The free pages, including those that an older reader still sees.
     public var freePages: Int
-    /// Transactions whose freed pages are listed.
+    /// The number of transactions in the free list.
     public var entries: Int
     /// The size and shape of the free list's own tree.
     public var tree: TableStatistics
 }
 
 extension View {
-    /// LMDB's own two tables, which every transaction knows.
+    /// LMDB's own two tables, which exist in every transaction.
     static var freeTable: MDB_dbi { 0 }
     static var mainTable: MDB_dbi { 1 }
 
-    /// The size and shape of a table's tree.
+    /// Returns the size and shape of a table's tree.
     public func statistics(_ table: Table) throws(LMDBError) -> TableStatistics {
         try unsafe environment.check(table, "mdb_stat")
         return try statistics(table.dbi)
     }
 
-    /// The size and shape of the tree that holds the other trees' roots.
+    /// Returns the size and shape of the tree that holds the roots of all tables.
     public func catalogStatistics() throws(LMDBError) -> TableStatistics { try statistics(Self.mainTable) }
 
-    /// Counts free pages by walking the free list. LMDB allows it in reading transactions only: in a writing one it
-    /// throws `.invalidArgument`.
+    /// Counts free pages by walking the free list. LMDB allows this in read transactions only: in a write transaction
+    /// it throws `.invalidArgument`.
     public func freeStatistics() throws(LMDBError) -> FreeStatistics {
         var result = FreeStatistics(freePages: 0, entries: 0, tree: try statistics(Self.freeTable))
         var cursor = try Cursor(view: self, dbi: Self.freeTable)
@@ -35,13 +35,13 @@ extension View {
             guard pages.byteCount >= MemoryLayout<UInt>.size else {
                 throw unsafe environment.error(MDB_CORRUPTED, "mdb_cursor_get")
             }
-            // unsafe: any bytes are an integer. A list begins with its length.
+            // unsafe: any bytes form a valid integer. A list begins with its length.
             result.freePages += unsafe Int(truncatingIfNeeded: pages.unsafeLoadUnaligned(as: UInt.self))
         }
         return result
     }
 
-    /// The names of all tables.
+    /// Returns the names of all tables.
     public func tableNames() throws(LMDBError) -> [String] {
         var names: [String] = []
         var cursor = try Cursor(view: self, dbi: Self.mainTable)

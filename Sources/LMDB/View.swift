@@ -1,7 +1,7 @@
 import LMDBInC
 
-/// What a transaction sees. It lives no longer than its transaction, and what is read through it points straight into
-/// the map without a copy.
+/// The data that a transaction sees. A view cannot outlive its transaction, and values read through it point directly
+/// into the map, without a copy.
 ///
 /// ```swift
 /// if let value = try transaction.view.get(table, [1, 2]) {
@@ -10,8 +10,8 @@ import LMDBInC
 /// ```
 @safe
 public struct View: ~Escapable {
-    // unsafe: both are kept alive by the transaction from which the view is borrowed. Holding the environment unowned
-    // spares two atomic operations for each view.
+    // unsafe: the transaction from which the view is borrowed keeps both alive. The unowned reference to the
+    // environment saves two atomic operations per view.
     @usableFromInline let raw: OpaquePointer
     @usableFromInline unowned(unsafe) let environment: Environment
 
@@ -22,10 +22,10 @@ public struct View: ~Escapable {
         unsafe self.environment = environment
     }
 
-    /// The number of the transaction that this view belongs to.
+    /// The number of this view's transaction.
     public var transactionID: Int { unsafe mdb_txn_id(raw) }
 
-    /// The value under `key`, or nil.
+    /// Returns the value under `key`, or `nil`.
     @inlinable
     @_lifetime(copy self)
     public func get(_ table: Table, _ key: RawSpan) throws(LMDBError) -> RawSpan? {
@@ -38,32 +38,32 @@ public struct View: ~Escapable {
         }
         if code == MDB_NOTFOUND { return nil }
         guard code == MDB_SUCCESS else { throw unsafe environment.error(code, "mdb_get") }
-        // unsafe: the bytes stay where they are until the transaction ends or changes something, and neither is
-        // possible while a span with the lifetime of this view lives.
+        // unsafe: the bytes do not move until the transaction ends or changes something, and neither is possible while
+        // a span with the lifetime of this view lives.
         let span = unsafe RawSpan(_unsafeStart: value.mv_data, byteCount: value.mv_size)
         return unsafe _overrideLifetime(span, copying: self)
     }
 
-    /// The value under `key`, or nil.
+    /// Returns the value under `key`, or `nil`.
     @inlinable
     @_lifetime(copy self)
     public func get(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> RawSpan? {
         try get(table, key.rawSpan)
     }
 
-    /// Whether the table has the key.
+    /// Returns `true` if the table has the key.
     @inlinable
     public func contains(_ table: Table, _ key: RawSpan) throws(LMDBError) -> Bool {
         try get(table, key) != nil
     }
 
-    /// Whether the table has the key.
+    /// Returns `true` if the table has the key.
     @inlinable
     public func contains(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> Bool {
         try get(table, key.rawSpan) != nil
     }
 
-    /// A cursor over the table. It stands nowhere at first.
+    /// Returns a cursor over the table, initially without a position.
     @_lifetime(copy self)
     public func cursor(_ table: Table) throws(LMDBError) -> Cursor {
         try unsafe environment.check(table, "mdb_cursor_open")
@@ -72,7 +72,7 @@ public struct View: ~Escapable {
 }
 
 extension MDB_val {
-    /// unsafe: only for calls that read the bytes and do not keep them; C has no const here.
+    /// unsafe: only for calls that read the bytes and do not keep them; the C type has no const.
     @inlinable
     init(_ bytes: UnsafeRawBufferPointer) {
         unsafe self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))

@@ -8,14 +8,15 @@ import Synchronization
     import Darwin
 #endif
 
-/// Where writers wait for each other, so that none waits for LMDB's own lock, a robust mutex in shared memory.
+/// A lock at which writers wait for each other, so that none waits for LMDB's own lock, a robust mutex in shared
+/// memory.
 ///
-/// Such a mutex can lose a wake-up: the holder unlocks and wakes a waiter; before that one runs, the holder locks again, now
-/// without the mark that somebody waits; the waiter is killed; the holder unlocks and wakes nobody. Whoever else waits does
-/// so until somebody contends again, which for a file that was replaced is never. The lock that the kernel keeps on the data
-/// file ends with its holder and wakes all who wait for it.
+/// Such a mutex can lose a wake-up. The holder unlocks and wakes a waiter. Before that waiter runs, the holder locks
+/// again, now without the mark that a thread waits. The waiter is killed, and the holder unlocks without waking anyone.
+/// All other waiters then wait until the next contention, which for a replaced file never comes. The kernel's lock on
+/// the data file, in contrast, ends with its holder and wakes all waiters.
 final class WriteGate: Sendable {
-    /// -1 once it is closed.
+    /// -1 after `close`.
     private let file: Atomic<Int32>
     private let isTaken = Monitor(false)
     private let generation = ForkWatch.generation
@@ -24,22 +25,23 @@ final class WriteGate: Sendable {
         let descriptor = openFile(file, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw LMDBError(errno, "open", file) }
         self.file = Atomic(descriptor)
-        // A child would keep the lock that its parent held when it was killed.
+        // A child would keep the lock that its parent held when the parent was killed.
         ForkWatch.closeInChild(descriptor)
     }
 
     deinit { close() }
 
-    /// Gives the file back, when nobody writes any more.
+    /// Closes the file. Requires that there is no active writer.
     func close() {
         let descriptor = file.exchange(-1, ordering: .acquiringAndReleasing)
-        // In a child the number may be another file's by now.
+        // In a child the descriptor number may belong to another file by now.
         guard descriptor >= 0, generation == ForkWatch.generation else { return }
         ForkWatch.keepInChild(descriptor)
         closeFile(descriptor)
     }
 
-    /// Waits until the caller is alone in this process, which has one descriptor, and then among all processes.
+    /// Waits until the caller is the only writer in this process, which has one descriptor, and then among all
+    /// processes.
     func enter() {
         while isTaken.withLock({ exchange(&$0, with: true) }) { isTaken.wait { !$0 } }
         let descriptor = file.load(ordering: .relaxed)
@@ -53,6 +55,6 @@ final class WriteGate: Sendable {
     }
 }
 
-// Inside the class these names could mean its own.
+// Inside the class these names could refer to its own methods.
 private func openFile(_ path: String, _ flags: Int32) -> Int32 { unsafe open(path, flags) }
 private func closeFile(_ descriptor: Int32) { close(descriptor) }

@@ -1,18 +1,20 @@
 import LMDBInC
 
-/// When a long value, which has pages of its own, is replaced or removed, LMDB gives back as many pages as the first of them
-/// says, beginning with the number that it says, and believes both. A damaged number would give away pages of others, which
-/// later commits would overwrite. So they are compared with the length of the value and with its place first.
+/// Checks of long values, which have pages of their own. When LMDB replaces or removes a long value, it trusts the page
+/// number and the page count in the value's first page, and frees that many pages from that number on. Damaged numbers
+/// would free pages of other values, which later commits would overwrite. These checks compare both numbers with the
+/// value's length and position first.
 ///
-/// The length tells the pages, unless LMDB puts a shorter value into pages that the same transaction wrote and lets it keep
-/// them all. So a value that needs fewer pages than the one before is put anew.
+/// The length determines the page count, with one exception: LMDB stores a shorter value in pages that the same
+/// transaction wrote, and keeps all of them. So a value that needs fewer pages than its predecessor is removed and
+/// inserted.
 extension WriteTransaction {
-    /// Looks at the long value under a key before it gives way to one of `byteCount` bytes, or to none.
+    /// Checks the long value under a key before it is replaced by a value of `byteCount` bytes, or removed.
     @usableFromInline
     mutating func release(
         _ table: Table, key: RawSpan, for byteCount: Int?, _ operation: StaticString
     ) throws(LMDBError) {
-        // Most tables have none.
+        // Most tables have no long values.
         guard try view.statistics(table).overflowPages > 0 else { return }
         // unsafe: C only reads the key, and only during the calls.
         let code: Int32 = unsafe key.withUnsafeBytes { bytes in
@@ -30,7 +32,7 @@ extension WriteTransaction {
         guard code == MDB_SUCCESS || code == MDB_NOTFOUND else { throw environment.error(code, operation) }
     }
 
-    /// The same for all values of a table.
+    /// Checks all long values of a table in the same way.
     func checkLongValues(of table: Table, _ operation: StaticString) throws(LMDBError) {
         var cursor = try view.cursor(table)
         while try cursor.next() {
@@ -39,16 +41,16 @@ extension WriteTransaction {
         }
     }
 
-    /// Whether the first page of a value that should have so many says so. Pages that this transaction wrote are in memory,
-    /// where nothing damages them.
+    /// Returns `true` if the first page of a value with the given page count has the right header. The pages that this
+    /// transaction wrote are in memory, where they cannot be damaged.
     private func isSound(_ value: MDB_val, _ pages: Int) -> Bool {
         guard let data = unsafe value.mv_data, mapped.contains(UInt(bitPattern: data)) else { return true }
         let place = UInt(bitPattern: data) - mapped.lowerBound
         let (own, rest) = place.quotientAndRemainder(dividingBy: UInt(environment.pageSize))
-        // Directly behind the header of a page no value begins that stands in a leaf. One that became shorter in place
+        // A value inside a leaf page never begins directly after a page header. A value that became shorter in place
         // keeps its page.
         guard rest == Environment.pageHeader else { return pages == 0 }
-        // unsafe: the header of the page is in the map, as the value is.
+        // unsafe: the header of the page is in the map, like the value.
         let page = unsafe UnsafeRawPointer(data) - Environment.pageHeader
         let number = unsafe page.loadUnaligned(as: UInt.self)
         let kind = unsafe page.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
@@ -61,15 +63,17 @@ extension Environment {
     static let pageHeader = 16
     static let longKind: UInt16 = 4
 
-    /// How many pages of its own a value has; none when it fits into a leaf, half of which a record may fill.
+    /// Returns the number of pages of a long value; 0 for a value that fits into a leaf, where a record may fill half a
+    /// page.
     func longPages(keyBytes: Int, valueBytes: Int) -> Int {
         let nodeLimit = ((pageSize - Environment.pageHeader) / 2 & -2) - 2
         guard 8 + keyBytes + valueBytes > nodeLimit else { return 0 }
         return (Environment.pageHeader + valueBytes - 1) / pageSize + 1
     }
 
-    /// Where the file is mapped, which LMDB does not tell. The tree of the tables' names does, by the number of a leaf page
-    /// in the map, as long as the transaction has changed nothing. Empty while there is no table.
+    /// Returns the address range of the map, which LMDB does not report. It is derived from the page number in a leaf
+    /// page of the tree of table names, which works while the transaction has changed nothing. Empty if there is no
+    /// table.
     func mapped(_ transaction: OpaquePointer) -> Range<UInt> {
         var cursor: OpaquePointer?
         var info = unsafe MDB_envinfo()
@@ -80,7 +84,7 @@ extension Environment {
         var (key, value) = unsafe (MDB_val(), MDB_val())
         guard unsafe mdb_cursor_get(cursor, &key, &value, MDB_FIRST) == MDB_SUCCESS, let data = unsafe value.mv_data
         else { return 0..<0 }
-        // unsafe: the page that holds the record is in the map, and begins where a multiple of its size does.
+        // unsafe: the page with the record is in the map, and begins at a multiple of its size.
         let place = UInt(bitPattern: data) / UInt(pageSize) * UInt(pageSize)
         let number = unsafe UnsafeRawPointer(bitPattern: place)?.loadUnaligned(as: UInt.self) ?? 0
         let (offset, overflows) = number.multipliedReportingOverflow(by: UInt(pageSize))

@@ -1,8 +1,8 @@
 import LMDBInC
 
-/// The records of a table, by raw bytes. The C calls copy keys and values, so nothing is kept after a call.
+/// Access to the records of a table as raw bytes. The C calls copy keys and values, so they need not outlive a call.
 extension WriteTransaction {
-    /// Stores `value` under `key`, in place of any earlier value.
+    /// Stores `value` under `key` and replaces any earlier value.
     @inlinable
     public mutating func put(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
         try environment.check(table, key: key, "mdb_put")
@@ -11,7 +11,8 @@ extension WriteTransaction {
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
     }
 
-    /// Stores a value of `byteCount` bytes that `fill` writes straight into the page, saving a copy. It must write all.
+    /// Stores a value of `byteCount` bytes. `fill` writes it directly into the page, which saves a copy, and must write
+    /// all bytes.
     @inlinable
     public mutating func put(
         _ table: Table, key: RawSpan, byteCount: Int, fill: (inout OutputRawSpan) -> Void
@@ -25,7 +26,7 @@ extension WriteTransaction {
             return unsafe mdb_put(raw, table.dbi, &key, &reserved, UInt32(MDB_RESERVE))
         }
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
-        // unsafe: the space is ours until the next change, which cannot come before `fill` returns: self is held.
+        // unsafe: the space is ours until the next change, which cannot happen before `fill` returns: self is borrowed.
         let buffer = unsafe UnsafeMutableRawBufferPointer(start: reserved.mv_data, count: reserved.mv_size)
         var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
         fill(&output)
@@ -33,7 +34,7 @@ extension WriteTransaction {
         precondition(count == byteCount, "fill must write all bytes that were asked for")
     }
 
-    /// Stores `value` under a new key; answers false, and changes nothing, when the key exists.
+    /// Stores `value` under a new key. If the key exists, returns `false` and changes nothing.
     @inlinable
     public mutating func insert(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) -> Bool {
         let code = try store(table, key: key, value: value, flags: UInt32(MDB_NOOVERWRITE))
@@ -42,15 +43,15 @@ extension WriteTransaction {
         return true
     }
 
-    /// Stores `value` under a key greater than all keys of the table, filling pages whole. Throws `.keyExists` when
-    /// the key is not the greatest.
+    /// Stores `value` under a key greater than all keys of the table, and fills pages completely. Throws `.keyExists`
+    /// if the key is not the greatest.
     @inlinable
     public mutating func append(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
         let code = try store(table, key: key, value: value, flags: UInt32(MDB_APPEND))
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
     }
 
-    /// Removes a key with its value; answers false when it was not there.
+    /// Removes a key with its value. Returns `false` if the key does not exist.
     @inlinable
     @discardableResult
     public mutating func delete(_ table: Table, key: RawSpan) throws(LMDBError) -> Bool {
@@ -66,7 +67,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// Removes all records of a table, which stays.
+    /// Removes all records of a table and keeps the table.
     public mutating func clear(_ table: Table) throws(LMDBError) {
         try environment.check(table, "mdb_drop")
         try checkLongValues(of: table, "mdb_drop")
@@ -90,7 +91,7 @@ extension WriteTransaction {
     }
 }
 
-/// The same with arrays, for keys and values that are built on the spot.
+/// The same operations with arrays, for keys and values that are built in place.
 extension WriteTransaction {
     @inlinable
     public mutating func put(_ table: Table, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {

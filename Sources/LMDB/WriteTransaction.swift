@@ -1,6 +1,6 @@
 import LMDBInC
 
-/// The one writing transaction of the environment: it commits when told, otherwise nothing of it happened.
+/// The single write transaction of the environment. Without a commit, none of its changes take effect.
 ///
 /// ```swift
 /// var transaction = try environment.beginWrite()
@@ -9,17 +9,17 @@ import LMDBInC
 /// try transaction.commit()
 /// ```
 ///
-/// LMDB's lock belongs to a thread: end it on the thread that began it.
+/// LMDB's lock belongs to a thread: end the transaction on the thread that began it.
 @safe
 public struct WriteTransaction: ~Copyable, Transaction {
-    // unsafe: `raw` is alive from begin until commit or deinit, and nothing outside this module sees it.
+    // unsafe: `raw` is alive from begin until commit or deinit, and code outside this module has no access to it.
     @usableFromInline let raw: OpaquePointer
     @usableFromInline let environment: Environment
-    /// The outermost transaction, which this one may be.
+    /// The outermost transaction; equal to `raw` if this transaction is not nested.
     let root: OpaquePointer
-    /// Where the file is mapped; empty where that is not known, because nothing is in it.
+    /// The address range of the map; empty if it is unknown because the file has no tables.
     let mapped: Range<UInt>
-    /// Tables opened here that no parent knows: given up with the transaction.
+    /// The tables that this transaction opened and no parent knows: they are discarded if it aborts.
     var openedTables: [Table] = []
     private var isEnded = false
     private var isNested: Bool { unsafe raw != root }
@@ -31,7 +31,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
         self.environment = environment
     }
 
-    /// The number that this transaction will have once committed.
+    /// The number of this transaction after its commit.
     public var id: Int { unsafe mdb_txn_id(raw) }
 
     public var view: View {
@@ -40,8 +40,8 @@ public struct WriteTransaction: ~Copyable, Transaction {
         get { unsafe View(raw: raw, environment: environment, owner: self) }
     }
 
-    /// Makes the changes durable. When it throws, none of them happened, except after `.panic` and errors of the disk,
-    /// where the outcome is known only by opening the environment again.
+    /// Makes the changes durable. If it throws, none of them took effect, except after `.panic` and disk errors: then
+    /// the outcome is unknown until the environment is opened again.
     public consuming func commit() throws(LMDBError) {
         isEnded = true
         if isNested {
@@ -55,8 +55,8 @@ public struct WriteTransaction: ~Copyable, Transaction {
         }
     }
 
-    /// Commits into the parent. LMDB marks the parent as failed when it refuses a failed child, so that one is given up
-    /// here. Opening a cursor is how a failed transaction is told from a sound one.
+    /// Commits into the parent. When LMDB refuses to commit a failed child, it marks the parent as failed too, so a
+    /// failed child is aborted here. Opening a cursor detects the failure.
     private func join() -> Int32 {
         var cursor: OpaquePointer?
         let code = unsafe mdb_cursor_open(raw, View.mainTable, &cursor)
@@ -68,9 +68,9 @@ public struct WriteTransaction: ~Copyable, Transaction {
         return unsafe mdb_txn_commit(raw)
     }
 
-    /// Runs `body` in a transaction of its own inside this one: its changes join this transaction when it returns, and
-    /// are undone when it throws. Errors of `body` pass through as they are; a failure to begin or to join is an
-    /// `LMDBError` whose operation is `mdb_txn_begin` or `mdb_txn_commit`.
+    /// Runs `body` in a transaction nested in this one. Its changes join this transaction when `body` returns, and are
+    /// undone when it throws. Errors of `body` pass through unchanged; a failure to begin or to join is an `LMDBError`
+    /// with the operation `mdb_txn_begin` or `mdb_txn_commit`.
     ///
     /// ```swift
     /// try transaction.nested { inner in
@@ -99,7 +99,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
             unsafe mdb_txn_abort(raw)
             environment.forget(openedTables)
         } else {
-            // Giving up cannot fail.
+            // An abort cannot fail.
             try? unsafe environment.endWrite(raw, commits: false)
         }
     }

@@ -8,8 +8,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// The one thread that writes to an environment. It starts with the first job and ends after a while without any, so
-/// that thousands of open stores cost no threads.
+/// The single thread that writes to an environment. It starts with the first job and ends after an idle period, so that
+/// thousands of open stores need no threads.
 ///
 /// ```swift
 /// let writer = WriterThread(name: "store writer")
@@ -19,18 +19,19 @@ import Synchronization
 public final class WriterThread: Sendable {
     public typealias Job = @Sendable () -> Void
 
-    /// What is left of idle work.
+    /// The remaining idle work.
     public enum IdleWork: Sendable {
         case none
-        /// More remains: call again at once.
+        /// There is more work: call again immediately.
         case more
-        /// More will be worth doing if no job comes meanwhile.
+        /// There will be more work after this time if no job arrives.
         case later(Duration)
     }
 
     private struct State {
         private var jobs: [Job] = []
-        /// Jobs before this place are taken. They go in one sweep, so that a long queue is not moved for each of them.
+        /// The jobs before this index are taken. They are removed in bulk, so that a long queue is not moved for each
+        /// of them.
         private var firstJob = 0
         var isRunning = false
         var isStopping = false
@@ -43,7 +44,7 @@ public final class WriterThread: Sendable {
 
         mutating func take(limit: Int) -> [Job] {
             if firstJob == 0, jobs.count <= limit {
-                // All of them as they lie: the copy of a whole array would share its memory with the queue.
+                // Hand over the whole array: a copy of it would share its memory with the queue.
                 defer { jobs = [] }
                 return jobs
             }
@@ -67,9 +68,9 @@ public final class WriterThread: Sendable {
     private let thread = Atomic<UInt>(0)
 
     /// - Parameters:
-    ///   - name: shown by debuggers, cut to 15 bytes on Linux.
-    ///   - idlePeriod: how long the thread waits for the next job before it ends.
-    ///   - idle: called on the thread whenever the queue has become empty, and again as it answers. Jobs go first.
+    ///   - name: shown by debuggers, truncated to 15 bytes on Linux.
+    ///   - idlePeriod: the time that the thread waits for the next job before it ends.
+    ///   - idle: called on the thread when the queue has become empty, and again as its result demands. Jobs go first.
     public init(
         name: String = "writer", idlePeriod: Duration = .seconds(2), idle: (@Sendable () -> IdleWork)? = nil
     ) {
@@ -78,11 +79,11 @@ public final class WriterThread: Sendable {
         self.idle = idle
     }
 
-    /// Whether the caller runs on this thread.
+    /// Whether the calling code runs on this thread.
     public var isCurrent: Bool { thread.load(ordering: .relaxed) == currentThread() }
 
-    /// Queues a job, which runs after those before it. Answers false, and drops the job, after `stop` and when the
-    /// system has no thread to give.
+    /// Queues a job, to run after the jobs queued before it. Returns `false`, and drops the job, after `stop` and if
+    /// the system cannot provide a thread.
     @discardableResult
     public func perform(_ job: @escaping Job) -> Bool {
         state.update { state in
@@ -96,20 +97,20 @@ public final class WriterThread: Sendable {
         }
     }
 
-    /// Takes queued jobs out of the queue, for a running job that does their work along with its own.
+    /// Removes queued jobs from the queue, for a running job that does their work together with its own.
     public func takeQueued(limit: Int = .max) -> [Job] {
         state.withLock { $0.take(limit: limit) }
     }
 
-    /// Lets the queued jobs finish and waits until the thread has ended; no job is taken from now on. On the thread
-    /// itself it does not wait.
+    /// Rejects new jobs, lets the queued jobs finish, and waits until the thread has ended. On the thread itself it
+    /// does not wait.
     public func stop() {
         state.update { $0.isStopping = true }
         guard !isCurrent else { return }
         state.wait { !$0.isRunning }
     }
 
-    /// The same for `period` at most. Answers false, and takes jobs again, when the thread has not ended by then.
+    /// Does the same for at most `period`. If the thread has not ended by then, accepts jobs again and returns `false`.
     public func stop(atMost period: Duration) -> Bool {
         state.update { $0.isStopping = true }
         return state.wait(atMost: period) { state in
@@ -120,8 +121,8 @@ public final class WriterThread: Sendable {
         }
     }
 
-    /// Does work on a thread of its own and waits for its end: there a write beyond the limit of the process on file sizes is an
-    /// error, and not the end of the process. Answers `nil` when the system has no thread to give.
+    /// Runs `work` on a separate thread and waits for its end: there a write beyond the process's file size limit is an
+    /// error and does not end the process. Returns `nil` if the system cannot provide a thread.
     public static func apart<Result: Sendable>(_ work: @escaping @Sendable () -> Result) -> Result? {
         let result = Monitor<Result?>(nil)
         let thread = WriterThread(name: "copy", idlePeriod: .zero)
@@ -139,7 +140,7 @@ public final class WriterThread: Sendable {
         defer { unsafe pthread_attr_destroy(&attributes) }
         unsafe pthread_attr_setstacksize(&attributes, Self.stackSize)
         unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        // unsafe: the thread takes over this reference, or it is released here when there is no thread.
+        // unsafe: the thread takes over this reference, or it is released here if there is no thread.
         let owner = unsafe Unmanaged.passRetained(self)
         #if canImport(Darwin)
             var created: pthread_t?
@@ -172,12 +173,13 @@ public final class WriterThread: Sendable {
         while runJobs() {}
     }
 
-    /// Runs jobs until the queue is empty, then idle work, then waits; answers false when the thread should end.
+    /// Runs jobs until the queue is empty, then idle work, then waits. Returns `false` if the thread should end.
     private func runJobs() -> Bool {
         while let job = takeQueued(limit: 1).first {
             job()
         }
-        // Idle work goes on at the next opening: whoever stops the thread waits only for what was asked for.
+        // Skip idle work while stopping: it can continue at the next opening, and a stop should wait only for requested
+        // jobs.
         if let idle, !state.withLock({ $0.isStopping }) {
             switch idle() {
             case .none: break
@@ -194,14 +196,15 @@ public final class WriterThread: Sendable {
             state.hasJobs || state.isStopping
         } then: { state in
             guard !state.hasJobs else { return true }
-            // The system gives the identity of an ended thread to another.
+            // The system may give the identity of an ended thread to a new thread.
             thread.store(0, ordering: .relaxed)
             state.isRunning = false
             return false
         }
     }
 
-    /// A write beyond the limit of the process on file sizes would end the process; without the signal it is an error.
+    /// Blocks the signal of a write beyond the process's file size limit, so that the write fails and the process
+    /// survives.
     private static func deferSizeSignal() {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
@@ -213,7 +216,8 @@ public final class WriterThread: Sendable {
         #if canImport(Darwin)
             unsafe pthread_setname_np(name)
         #else
-            // glibc shows pthread_setname_np only to GNU sources; the file does the same. A nameless thread is no harm.
+            // glibc declares pthread_setname_np only for GNU sources; this file has the same effect. A thread without a
+            // name is harmless.
             let file = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
             guard file >= 0 else { return }
             _ = unsafe write(file, name, min(name.utf8.count, 15))

@@ -1,5 +1,5 @@
-// The one place that chooses where LMDB's C functions come from. The Swift layer above imports this module and does not
-// know which it is; who imports that layer does not see C names.
+// Selects the library that provides LMDB's C functions. The Swift layer above imports this module and does not depend
+// on the choice; modules that import that layer do not see C names.
 #if BundledLMDB
     @_exported import CLMDB
 #else

@@ -1,5 +1,5 @@
-/// Little-endian numbers in bytes that nobody vouches for. Outside the array there are zeros, so that no offset, however
-/// wrong, can end the process; whoever needs to know checks the bounds.
+/// Little-endian numbers in untrusted bytes. Reads outside the array return zero, so that no offset, however wrong, can
+/// end the process. Callers that must distinguish this case check the bounds.
 extension [UInt8] {
     @inline(__always)
     func u16(_ offset: Int) -> UInt16 {
@@ -13,11 +13,11 @@ extension [UInt8] {
     @inline(__always)
     func u64(_ offset: Int) -> UInt64 { UInt64(u32(offset)) | UInt64(u32(offset + 4)) << 32 }
 
-    /// A copy of a part, cut to what is there.
+    /// Returns a copy of a part, clipped to the array.
     func part(_ range: Range<Int>) -> [UInt8] { Array(self[range.clamped(to: 0..<count)]) }
 }
 
-/// Compares two keys in LMDB's order of bytes: negative, zero or positive.
+/// Compares two keys in LMDB's byte order: negative, zero or positive.
 func compareKeys(
     _ left: [UInt8], _ leftRange: Range<Int>, _ right: [UInt8], _ rightRange: Range<Int>
 ) -> Int {
@@ -29,16 +29,17 @@ func compareKeys(
     return leftRange.count - rightRange.count
 }
 
-/// A set of page numbers. It takes memory for what is in it, not for the greatest of them: a sparse file may have any size.
+/// A set of page numbers. Its memory depends on its elements and not on the greatest of them: a sparse file may have
+/// any size.
 struct PageSet {
-    /// Pages that one block has bits for.
+    /// The number of pages per block of bits.
     private static let blockPages: UInt64 = 4_096
 
     private static let noPages = [UInt64](repeating: 0, count: Int(blockPages / 64))
 
     private var blocks: [UInt64: [UInt64]] = [:]
 
-    /// Adds a page; answers false when it was there.
+    /// Adds a page. Returns `false` if the set already contains it.
     mutating func insert(_ page: UInt64) -> Bool {
         let word = Int(page % PageSet.blockPages / 64)
         return PageSet.set(1 << (page % 64), in: &blocks[page / PageSet.blockPages, default: PageSet.noPages][word])

@@ -1,4 +1,4 @@
-/// A tree as its record says: of a table, of the tables' names, or of the free pages.
+/// The record of a tree: of a table, of the table names, or of the free list.
 ///
 /// ```
 ///  offset  size  field
@@ -14,7 +14,7 @@
 public struct TreeRecord: Sendable, Hashable {
     static let byteCount = 48
     static let noRoot = UInt64.max
-    /// Cursors of LMDB follow no deeper tree.
+    /// The maximum depth of a tree that LMDB's cursors support.
     static let depthLimit = 32
 
     public let flags: UInt16
@@ -37,7 +37,7 @@ public struct TreeRecord: Sendable, Hashable {
 
     public var isEmpty: Bool { root == TreeRecord.noRoot }
 
-    /// What is out of bounds, if anything.
+    /// The violated bound, or `nil`.
     func complaint(lastPage: UInt64) -> String? {
         if isEmpty {
             let isBare = depth == 0 && entries == 0 && branchPages == 0 && leafPages == 0 && overflowPages == 0
@@ -69,7 +69,7 @@ public struct Meta: Sendable, Hashable {
     static let mark: UInt32 = 0xBEEF_C0DE
     static let pageKind: UInt16 = 8
     static let pageSizes = [4_096, 8_192, 16_384, 32_768]
-    /// No address space is larger.
+    /// No address space is larger than this.
     private static let byteLimit = UInt64(1) << 47
 
     /// 0 or 1.
@@ -82,7 +82,7 @@ public struct Meta: Sendable, Hashable {
     public let free: TreeRecord
     public let main: TreeRecord
 
-    /// Reads a meta page; `nil` when the bytes are none.
+    /// Reads a meta page; `nil` if the bytes are not a meta page.
     init?(_ bytes: [UInt8], index: Int) {
         guard bytes.count >= Meta.byteCount, bytes.u64(0) == UInt64(index), bytes.u16(10) == Meta.pageKind,
             bytes.u32(16) == Meta.mark
@@ -97,15 +97,15 @@ public struct Meta: Sendable, Hashable {
         transaction = bytes.u64(144)
     }
 
-    /// What is out of bounds, if anything. The file may rightly be shorter than its last page: free pages at the end
-    /// need never be written.
+    /// The violated bound, or `nil`. A sound file may be shorter than its last page number implies: free pages at the
+    /// end are possibly never written.
     var complaint: String? {
         guard Meta.pageSizes.contains(pageSize) else { return "the page size is none that LMDB uses" }
         guard mapSize <= Meta.byteLimit else { return "the size of the map is out of range" }
         guard lastPage >= 1, lastPage < Meta.byteLimit / UInt64(pageSize) else {
             return "the last page is out of range"
         }
-        // LMDB finds the meta page of a transaction by its lowest bit.
+        // LMDB selects the meta page of a transaction by the transaction's lowest bit.
         guard transaction == 0 || transaction & 1 == UInt64(index), transaction < 1 << 62 else {
             return "the transaction does not belong on this page"
         }
@@ -115,23 +115,24 @@ public struct Meta: Sendable, Hashable {
         return treeComplaint
     }
 
-    /// What is out of bounds in the records of its trees, if anything.
+    /// The violated bound in the records of the trees, or `nil`.
     private var treeComplaint: String? {
         free.complaint(lastPage: lastPage) ?? main.complaint(lastPage: lastPage)
     }
 
-    /// Whether LMDB left the page like this when writing it failed: it takes back the transaction and the last page, so
-    /// that nobody follows the new roots, which may lie behind that last page. The next commit overwrites the page.
+    /// Returns `true` if LMDB left the page in this state after a failed write: it reverts the transaction and the last
+    /// page number, so that no reader follows the new roots, which may lie behind that last page. The next commit
+    /// overwrites the page.
     func isTakenBack(before other: Meta) -> Bool {
         treeComplaint != nil && complaint == treeComplaint && other.complaint == nil && other.version == version
             && transaction + 1 == other.transaction
     }
 }
 
-/// Numbers of LMDB's format.
+/// Constants of LMDB's format.
 enum Tree {
     static let integerKeys: UInt16 = 0x08
-    /// MDB_FIXEDMAP and MDB_NOSUBDIR, which LMDB keeps beside the flags of the free pages' tree.
+    /// MDB_FIXEDMAP and MDB_NOSUBDIR, which LMDB stores with the flags of the free list's tree.
     static let environmentFlags: UInt16 = 0x4001
     static let freeName = "<free>"
     static let mainName = "<main>"

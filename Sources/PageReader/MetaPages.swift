@@ -1,13 +1,13 @@
-/// Both meta pages of a file, as far as they can be read, and what is wrong with them.
+/// Both meta pages of a file, as far as they are readable, and their errors.
 public struct MetaPages: Sendable {
-    /// In their places; `nil` where there is none.
+    /// The meta pages by index; `nil` for a page that is missing or not a meta page.
     public private(set) var pages: [Meta?] = [nil, nil]
     public private(set) var findings: [PageFinding] = []
     public private(set) var pageSize: Int?
-    /// Why the system could not read a page. The finding that stands for it says nothing of the file then.
+    /// Why the system could not read a page. In this case the finding for that page says nothing about the file.
     public private(set) var failure: PageFileError?
 
-    /// Reads and checks both.
+    /// Reads and checks both meta pages.
     public init(_ file: PageFile) {
         var first = [UInt8](repeating: 0, count: Meta.byteCount)
         do {
@@ -23,18 +23,18 @@ public struct MetaPages: Sendable {
         checkOrder()
     }
 
-    /// The meta page of the newest transaction among the sound ones.
+    /// The sound meta page with the newest transaction.
     public var newest: Meta? {
         pages.compactMap { $0 }.filter { $0.version == 1 && $0.complaint == nil }
             .max { $0.transaction < $1.transaction }
     }
 
-    /// The meta page of a transaction.
+    /// Returns the meta page of a transaction.
     public func page(of transaction: UInt64) -> Meta? {
         pages.compactMap { $0 }.first { $0.transaction == transaction }
     }
 
-    /// Where the second page begins is told by the first; when that is ruined, each page size is tried.
+    /// Reads the second page. Its offset is the page size in the first page; if that is damaged, tries every page size.
     private mutating func readSecond(_ file: PageFile) {
         var sizes = Meta.pageSizes
         if let size = pages[0]?.pageSize, sizes.contains(size) { sizes = [size] }
@@ -75,7 +75,7 @@ public struct MetaPages: Sendable {
         }
     }
 
-    /// Each commit writes the other page, so their transactions follow each other; a new file has twice zero.
+    /// Each commit writes the other page, so the transactions of both are consecutive; a new file has zero in both.
     private mutating func checkOrder() {
         guard findings.isEmpty, let first = pages[0], let second = pages[1] else { return }
         let distance = max(first.transaction, second.transaction) - min(first.transaction, second.transaction)
@@ -92,14 +92,15 @@ public struct MetaPages: Sendable {
 }
 
 extension PageFile {
-    /// How many pages are looked at for a number of their own.
+    /// The number of pages that are searched for a valid page number.
     private static let pagesToLookAt: UInt64 = 256
     private static let otherBeginnings: [[UInt8]] = [
         Array("SQLite format 3\u{0}".utf8), Array("PK\u{3}\u{4}".utf8), Array("bplist00".utf8), [0x1F, 0x8B],
     ]
 
-    /// Whether the file is surely none of LMDB's: it begins as a text, an archive or another database, and none of its pages has its own
-    /// number. A store whose meta pages are both overwritten has such pages still, and a cut one begins as LMDB begins.
+    /// Whether the file is certainly not LMDB's: it begins like a text, an archive or another database, and none of its
+    /// pages contains its own number. A store with two overwritten meta pages still has such pages, and a truncated
+    /// store begins like LMDB.
     public var isOfOtherKind: Bool {
         guard let length = try? size(), length > 0 else { return false }
         var start = [UInt8](repeating: 0, count: Int(min(length, 4_096)))
@@ -120,7 +121,7 @@ extension PageFile {
         return false
     }
 
-    /// Whether bytes are letters, blanks and ends of lines. A letter may be cut at the end.
+    /// Returns `true` if bytes are printable UTF-8 text with blanks and line ends. The last character may be cut off.
     private static func isText(_ bytes: [UInt8]) -> Bool {
         let hasControls = bytes.contains { $0 < 32 && $0 != 9 && $0 != 10 && $0 != 13 || $0 == 127 }
         return !hasControls && (0...3).contains { String(validating: bytes.dropLast($0), as: UTF8.self) != nil }

@@ -1,6 +1,6 @@
-/// An entry of a leaf page. Offsets are into the page and lie within it.
+/// An entry of a leaf page. Its offsets are relative to the page and lie within it.
 public struct LeafEntry: Sendable {
-    /// Where the bytes of the value are.
+    /// The location of the value's bytes.
     enum Place: Sendable {
         case inline(Int)
         case overflow(UInt64)
@@ -14,7 +14,7 @@ public struct LeafEntry: Sendable {
     public var isInline: Bool { if case .inline = place { true } else { false } }
 }
 
-/// A branch or leaf page whose every offset has been found to lie within it.
+/// A branch or leaf page. All its offsets are verified to lie within it.
 ///
 /// ```
 ///  offset  size  field
@@ -26,8 +26,9 @@ public struct LeafEntry: Sendable {
 ///      16   2*n  offset of each entry
 /// ```
 ///
-/// An entry of a leaf: size of the value (4), flags (2): 1 the value has pages of its own, 2 it is a tree's record; size of
-/// the key (2), key, value or number of the first page (8). Of a branch: page number (6), size of the key (2), key.
+/// An entry of a leaf is: size of the value (4), flags (2), size of the key (2), key, and the value or the number of
+/// its first page (8). Flag 1 means that the value has pages of its own, flag 2 that it is a tree's record. An entry of
+/// a branch is: page number (6), size of the key (2), key.
 struct NodePage {
     static let header = 16
     static let nodeHeader = 8
@@ -46,7 +47,7 @@ struct NodePage {
         let detail: String
     }
 
-    /// - Parameter scratch: memory that is used again for the places of the entries.
+    /// - Parameter scratch: reused memory for the positions of the entries.
     init(_ bytes: [UInt8], number: UInt64, scratch: inout [UInt32]) throws(Refusal) {
         guard bytes.u64(0) == number else { throw Refusal(kind: .pageKind, detail: "the page has another number") }
         let kind = bytes.u16(10)
@@ -63,7 +64,8 @@ struct NodePage {
         try checkEntries(from: upper, &scratch)
     }
 
-    /// Each entry lies whole between `upper` and the end, and together they fill that stretch without overlapping.
+    /// Checks that each entry lies completely between `upper` and the end, and that the entries fill that range without
+    /// overlap.
     private func checkEntries(from upper: Int, _ scratch: inout [UInt32]) throws(Refusal) {
         scratch.removeAll(keepingCapacity: true)
         var total = 0
@@ -111,7 +113,7 @@ struct NodePage {
         return offset + NodePage.nodeHeader..<offset + NodePage.nodeHeader + Int(bytes.u16(offset + 6))
     }
 
-    /// The page that an entry of a branch leads to.
+    /// Returns the page to which an entry of a branch points.
     func child(_ index: Int) -> UInt64 {
         let offset = offset(index)
         return UInt64(bytes.u32(offset)) | UInt64(bytes.u16(offset + 4)) << 32

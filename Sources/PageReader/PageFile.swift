@@ -6,8 +6,8 @@
     import Darwin
 #endif
 
-/// A file that is read in bounded pieces by ordinary reads, never through a map: whatever it holds or becomes meanwhile,
-/// a read gives bytes or an error, and no signal.
+/// A file that is read in bounded pieces with ordinary reads, never through a map. Whatever the file contains, and
+/// however it changes meanwhile, a read returns bytes or an error and never raises a signal.
 ///
 /// ```swift
 /// let file = try PageFile(path: "store/data.mdb")
@@ -21,9 +21,9 @@ public final class PageFile: Sendable {
 
     private let storage: Storage
 
-    /// Opens a file for reading; throws ``PageFileError/noFile`` for a folder, a pipe or a device.
+    /// Opens a file for reading. Throws ``PageFileError/noFile`` for a folder, a pipe or a device.
     public init(path: String) throws(PageFileError) {
-        // A pipe would let the call wait for whoever writes to it. unsafe: C reads the path during the call only.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer. unsafe: C reads the path during the call only.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .system(errno) }
         guard let status = try? PageFile.status(descriptor), status.st_mode & S_IFMT == S_IFREG else {
@@ -33,12 +33,12 @@ public final class PageFile: Sendable {
         storage = .descriptor(descriptor)
     }
 
-    /// A file that is bytes in memory.
+    /// Creates a file from bytes in memory.
     public init(bytes: [UInt8]) { storage = .memory(bytes) }
 
     deinit { if case .descriptor(let descriptor) = storage { close(descriptor) } }
 
-    /// How many bytes the file has now.
+    /// Returns the current size of the file in bytes.
     public func size() throws(PageFileError) -> UInt64 {
         switch storage {
         case .memory(let bytes): return UInt64(bytes.count)
@@ -46,14 +46,16 @@ public final class PageFile: Sendable {
         }
     }
 
-    /// Device and inode: what tells this file from another one under the same name. `nil` for bytes in memory.
+    /// Returns device and inode, which distinguish this file from another file with the same name. `nil` for bytes in
+    /// memory.
     public func identity() throws(PageFileError) -> (device: UInt64, inode: UInt64)? {
         guard case .descriptor(let descriptor) = storage else { return nil }
         let status = try PageFile.status(descriptor)
         return (UInt64(truncatingIfNeeded: status.st_dev), UInt64(status.st_ino))
     }
 
-    /// Fills the buffer with the bytes from `offset` on; throws ``PageFileError/ended`` when the file has not as many.
+    /// Fills the buffer with the bytes from `offset` on. Throws ``PageFileError/ended`` if the file ends before the
+    /// buffer is full.
     public func read(at offset: UInt64, into buffer: inout [UInt8]) throws(PageFileError) {
         guard let start = Int(exactly: offset), start <= Int.max - buffer.count else { throw .ended }
         switch storage {
@@ -68,7 +70,7 @@ public final class PageFile: Sendable {
         }
     }
 
-    /// Says which bytes will be read soon, so that a disk may fetch them together. Nothing depends on it.
+    /// Announces bytes that will be read soon, so that the disk can read them together. This is only a hint.
     func prefetch(_ range: Range<UInt64>) {
         guard case .descriptor(let descriptor) = storage, let start = Int(exactly: range.lowerBound),
             let end = Int(exactly: range.upperBound)
@@ -82,7 +84,7 @@ public final class PageFile: Sendable {
         #endif
     }
 
-    // unsafe: each call writes at most what is left of the buffer, behind what was read before.
+    // unsafe: each call writes at most the rest of the buffer, after the bytes read before.
     private static func fill(
         _ bytes: UnsafeMutableRawBufferPointer, from descriptor: Int32, at start: Int
     ) -> PageFileError? {
@@ -106,19 +108,19 @@ public final class PageFile: Sendable {
 
 /// Why bytes could not be read.
 public enum PageFileError: Error, Hashable, Sendable {
-    /// The file ends before them.
+    /// The file ends before the requested bytes.
     case ended
     /// The system refused, with this `errno`.
     case system(Int32)
-    /// What was to be opened is a folder, a pipe or a device.
+    /// The path refers to a folder, a pipe or a device.
     case noFile
 
     public static let noSuchFile = PageFileError.system(ENOENT)
 
-    /// Whether a permission is wanting.
+    /// Whether a permission is missing.
     public var isOfPermission: Bool { self == .system(EACCES) || self == .system(EPERM) }
 
-    /// Whether the system refused: that says nothing of what the file holds.
+    /// Whether the system failed, which says nothing about the content of the file.
     public var isOfSystem: Bool { if case .system = self { true } else { false } }
 }
 
@@ -127,7 +129,7 @@ extension PageFileError: CustomStringConvertible {
         switch self {
         case .ended: "the file ends before it"
         case .noFile: "it is no file"
-        // unsafe: C answers a string that lives on, and it is copied at once.
+        // unsafe: C returns a string that stays valid until it is copied here.
         case .system(let code): unsafe "it cannot be read: \(String(cString: strerror(code))) (errno \(code))"
         }
     }

@@ -1,23 +1,23 @@
-/// The list of free pages: a tree whose keys are transactions and whose values are lists of pages, the length first, then
-/// the pages from the greatest to the least.
+/// The free list: a tree with transactions as keys and lists of pages as values. A list begins with its length; the
+/// page numbers follow in descending order.
 extension SnapshotWalk {
-    /// A list of free pages, which is read piece by piece: its length is the file's own word.
+    /// A list of free pages. It is read in pieces, because its length comes from the untrusted file.
     private struct FreeList {
-        /// Numbers read at a time.
+        /// The number of page numbers per read.
         static let pieceNumbers = 8_192
 
-        /// The page that leads to it.
+        /// The page that refers to the list.
         let page: UInt64
         let byteCount: Int
-        /// The list itself where it stands on that page.
+        /// The list itself if it is stored on that page.
         let inline: [UInt8]?
-        /// Where it begins in the file otherwise.
+        /// Otherwise the offset of the list in the file.
         let offset: UInt64
 
-        /// How many numbers it has room for.
+        /// The number of page numbers for which the list has room.
         var capacity: Int { byteCount / 8 }
 
-        /// So many numbers from an index on.
+        /// Reads a range of page numbers.
         func numbers(_ range: Range<Int>, in file: PageFile) throws(PageFileError) -> [UInt8] {
             let bytes = range.lowerBound * 8..<range.upperBound * 8
             if let inline { return inline.part(bytes) }
@@ -41,7 +41,7 @@ extension SnapshotWalk {
             }
             lists.append(walk.freeList(entry, page))
         }
-        // Only now is it known which pages are in use.
+        // Only now are all pages in use known.
         var behind: Set<UInt64> = []
         for list in lists {
             if isStopped { return }
@@ -65,10 +65,10 @@ extension SnapshotWalk {
         }
     }
 
-    /// - Parameter behind: free pages behind the end of the file, which were never written.
+    /// - Parameter behind: the free pages after the end of the file, which were never written.
     private mutating func check(_ list: FreeList, _ behind: inout Set<UInt64>) throws(PageFileError) {
         let count = list.capacity > 0 ? try list.numbers(0..<1, in: file).u64(0) : .max
-        // The record may be longer than its list, never shorter.
+        // The record may be longer than its list, but not shorter.
         guard list.capacity > 0, count < UInt64(list.capacity) else {
             add(.freeList, list.page, Tree.freeName, "a list is longer than its record")
             return
@@ -83,7 +83,7 @@ extension SnapshotWalk {
         }
     }
 
-    /// Takes the next page of a list; answers false when the rest of the list means nothing.
+    /// Checks the next page of a list. Returns `false` if the rest of the list is meaningless.
     private mutating func check(
         _ free: UInt64, after last: inout UInt64, of list: FreeList, _ behind: inout Set<UInt64>
     ) -> Bool {

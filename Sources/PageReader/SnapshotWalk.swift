@@ -1,28 +1,29 @@
-/// A walk over all pages of one snapshot: the shape of each tree, the order of its keys, the places of long values, and
-/// the list of free pages. Every number is bounded before it is used, no page is read twice as part of a tree, and no
-/// tree is followed deeper than it says; so the walk ends, whatever the file holds.
+/// A walk over all pages of one snapshot. It checks the shape of each tree, the order of its keys, the positions of
+/// long values, and the free list. Every number is bounded before use, no page is read twice as part of a tree, and no
+/// tree is followed deeper than its record says. So the walk always terminates.
 ///
-/// Branch and leaf pages are read, long values are not: their pages must lie in the file and belong to nobody else.
+/// The walk reads branch and leaf pages but not long values: it only checks that their pages lie in the file and have
+/// no other owner.
 public struct SnapshotWalk {
-    /// What a walk does beside looking at the trees.
+    /// The options of a walk.
     public struct Options: Sendable {
-        /// Ends at the first finding.
+        /// Stop at the first finding.
         public var stopsAtFirst = false
-        /// Reads the first bytes of each long value's pages too.
+        /// Also read the page headers of long values.
         public var readsOverflowHeaders = false
-        /// The most findings to list; the rest is counted.
+        /// The maximum number of findings to list; further findings are only counted.
         public var limit = 1_000
 
         public init() {}
     }
 
-    /// A table that the file names.
+    /// A table in the file.
     public struct Table: Sendable {
         public let name: String
         public let record: TreeRecord
     }
 
-    /// A value on a leaf page, and how to read it.
+    /// A value on a leaf page, with access to its bytes.
     public struct Entry {
         public let table: String
         public let key: [UInt8]
@@ -31,10 +32,11 @@ public struct SnapshotWalk {
         fileprivate let file: PageFile
         fileprivate let pageSize: Int
 
-        /// The bytes of the value, from the leaf or from pages of its own, which the walk has found within the file.
+        /// Returns the bytes of the value, from the leaf or from its own pages, which the walk has verified to lie
+        /// within the file.
         public func value() throws(PageFileError) -> [UInt8] { try head(leaf.valueSize) }
 
-        /// The first bytes of the value, or all of a shorter one.
+        /// Returns the first bytes of the value, or all bytes of a shorter value.
         public func head(_ count: Int) throws(PageFileError) -> [UInt8] {
             let count = max(0, min(count, leaf.valueSize))
             switch leaf.place {
@@ -49,20 +51,21 @@ public struct SnapshotWalk {
 
     public let meta: Meta
     public internal(set) var findings: [PageFinding] = []
-    /// Findings beyond the limit.
+    /// The number of findings beyond the limit.
     public internal(set) var omitted = 0
-    /// Pages of trees whose entries could not be looked at.
+    /// The number of tree pages whose entries could not be checked.
     public internal(set) var unreadPages = 0
-    /// Why the system could not read a page, at which the walk ended. The finding that stands for it says nothing of the file.
+    /// Why the system could not read a page, which ended the walk. The finding for that page says nothing about the
+    /// file.
     public private(set) var failure: PageFileError?
     public private(set) var tables: [Table] = []
-    /// Pages of trees and long values.
+    /// The number of pages of trees and long values.
     public private(set) var pagesInUse: UInt64 = 2
-    /// Pages that belong to long values without being needed, as the trees' records count them.
+    /// The number of pages that long values own but do not need, according to the trees' records.
     public private(set) var sparePages: UInt64 = 0
     public internal(set) var freePages: UInt64 = 0
 
-    /// So many pages between two that are wanted are fetched along rather than asked around.
+    /// Wanted pages with a gap smaller than this are fetched together, with the pages between them.
     private static let gap: UInt64 = 4
 
     let file: PageFile
@@ -72,7 +75,7 @@ public struct SnapshotWalk {
     private var buffers: [[UInt8]] = []
     private var scratch: [UInt32] = []
 
-    /// Walks the snapshot of a meta page. `visit` is called with each entry of the tables whose names `visits` picks.
+    /// Walks the snapshot of a meta page. Calls `visit` with each entry of the tables that `visits` selects by name.
     public init(
         _ file: PageFile, _ meta: Meta, options: Options = Options(), visits: (String) -> Bool,
         visit: (Entry) throws -> Void
@@ -83,7 +86,7 @@ public struct SnapshotWalk {
         var size: UInt64 = 0
         do { size = try file.size() } catch { failure = error }
         filePages = size / UInt64(max(1, meta.pageSize))
-        // A meta page that is out of bounds is no base to walk from.
+        // A meta page with violated bounds is no basis for a walk.
         if meta.version != 1 || meta.complaint != nil {
             add(.metaInvalid, UInt64(meta.index), nil, meta.complaint ?? "the version is unknown")
             return
@@ -93,7 +96,7 @@ public struct SnapshotWalk {
         walkFree()
     }
 
-    /// Walks the snapshot of a meta page and looks at no value.
+    /// Walks the snapshot of a meta page without visiting values.
     public init(_ file: PageFile, _ meta: Meta, options: Options = Options()) {
         self.init(file, meta, options: options, visits: { _ in false }, visit: { _ in })
     }
@@ -135,7 +138,7 @@ public struct SnapshotWalk {
         }
     }
 
-    /// A page that could not be read.
+    /// Adds a finding for an unreadable page.
     mutating func add(_ error: PageFileError, _ page: UInt64, _ table: String) {
         if error.isOfSystem { failure = failure ?? error }
         add(.pageUnreadable, page, table, "\(error)")
@@ -150,7 +153,7 @@ public struct SnapshotWalk {
     }
 }
 
-/// What was counted in a tree, to be compared with what its record says.
+/// The counts of a tree, for comparison with its record.
 private struct TreeCount {
     var branchPages: UInt64 = 0
     var leafPages: UInt64 = 0
@@ -158,7 +161,7 @@ private struct TreeCount {
     var entries: UInt64 = 0
 }
 
-/// A place in a tree whose page is to be read, and the bounds of its keys: from `lower` on, below `upper`.
+/// A page of a tree to read, and the bounds of its keys: at least `lower`, less than `upper`.
 private struct TreePlace {
     let number: UInt64
     let level: Int
@@ -167,7 +170,7 @@ private struct TreePlace {
 }
 
 extension SnapshotWalk {
-    /// The caller sees each entry of each sound leaf page, in the order of keys.
+    /// Walks a tree and calls `body` with each entry of each sound leaf page, in key order.
     mutating func walk(
         _ name: String, _ record: TreeRecord, _ body: (inout SnapshotWalk, NodePage, LeafEntry) throws -> Void
     ) rethrows {
@@ -178,7 +181,7 @@ extension SnapshotWalk {
         try descend(root, name, record, &count, body)
         guard findings.count + omitted == before else { return }
         let pagesAgree = count.branchPages == record.branchPages && count.leafPages == record.leafPages
-        // A value that became shorter may keep more pages than it needs; only the pages themselves tell.
+        // A value that became shorter may keep more pages than it needs; only the page headers show this.
         let longAgree =
             readsHeaders(of: name)
             ? count.overflowPages == record.overflowPages : count.overflowPages <= record.overflowPages
@@ -224,7 +227,7 @@ extension SnapshotWalk {
         }
     }
 
-    /// Reads a page of a tree into the buffer of its level; adds a finding and answers nil when it is none.
+    /// Reads a page of a tree into the buffer of its level. For an invalid page, adds a finding and returns `nil`.
     private mutating func read(_ place: TreePlace, _ name: String) -> NodePage? {
         guard claim(place.number, count: 1, name) else {
             unreadPages += 1
@@ -247,8 +250,8 @@ extension SnapshotWalk {
         }
     }
 
-    /// Lets the leaves below a branch be fetched together, since on a cold disk one after the other takes long: neighbours, or
-    /// nearly so, by one call.
+    /// Prefetches the leaf pages below a branch: on a cold disk, reading them one by one takes long. One call covers
+    /// adjacent or nearly adjacent pages.
     private func prefetchChildren(of branch: NodePage) {
         let pages = (0..<branch.count).map(branch.child).filter { $0 < filePages }.sorted()
         guard var run = pages.first.map({ $0..<$0 + 1 }) else { return }
@@ -267,7 +270,8 @@ extension SnapshotWalk {
         file.prefetch(run.lowerBound * size..<run.upperBound * size)
     }
 
-    /// Takes pages for a tree or value; answers false, with a finding, when they are not there or taken.
+    /// Claims pages for a tree or value. If they are out of range or already claimed, adds a finding and returns
+    /// `false`.
     private mutating func claim(_ first: UInt64, count: UInt64, _ name: String) -> Bool {
         guard first >= 2, first <= meta.lastPage, count <= meta.lastPage - first + 1 else {
             add(.pageOutOfRange, first, name, "the page is outside the range in use")
@@ -286,13 +290,13 @@ extension SnapshotWalk {
     }
 
     private mutating func checkKeys(_ page: NodePage, _ place: TreePlace, _ name: String, isFree: Bool) -> Bool {
-        // LMDB lets a branch of the free pages' tree shrink to one child; elsewhere it counts on two.
+        // LMDB lets a branch of the free list's tree shrink to one child; other branches have at least two.
         guard page.isLeaf || page.count >= (isFree ? 1 : 2) else {
             unreadPages += 1
             add(.treeShape, place.number, name, "a branch has one child only")
             return false
         }
-        // The first key of a branch stands for everything below the second and is never compared.
+        // The first key of a branch covers everything below the second key and is never compared.
         let first = page.isLeaf ? 0 : 1
         var isInOrder = true
         for index in first..<max(first, page.count) {
@@ -325,7 +329,7 @@ extension SnapshotWalk {
         return one < other ? -1 : one == other ? 0 : 1
     }
 
-    /// Takes the pages of a long value.
+    /// Claims the pages of a long value.
     private mutating func claimValue(
         of entry: LeafEntry, _ place: TreePlace, _ name: String, _ count: inout TreeCount
     ) -> Bool {
@@ -354,7 +358,7 @@ extension SnapshotWalk {
         UInt64((NodePage.header + max(1, valueSize) - 1) / meta.pageSize + 1)
     }
 
-    /// How many pages the first one says belong to it.
+    /// Returns the page count in the header of a long value's first page.
     private mutating func overflowRun(at first: UInt64, _ name: String) -> UInt64? {
         var header = [UInt8](repeating: 0, count: NodePage.header)
         do {

@@ -1,8 +1,9 @@
 import HealthModel
 
-// One row straight from the directories of both values: to open all columns for it would take most of the time.
+// Reads one row directly through the directories of both values: opening all columns for it would take most of the
+// time.
 extension ChunkDecoder {
-    /// One of the rows that were found in this chunk, with no more decoded than it needs.
+    /// Returns one of the rows that were found in this chunk. Decodes only the parts that the row needs.
     public func row(
         at index: Int, of found: FoundRows, _ resolver: some DerivedIDResolver
     ) throws(FormatError) -> StoredRow {
@@ -97,7 +98,8 @@ extension RareFields.Content? {
     }
 }
 
-/// Fields from the integers of their columns. What does not fit was never written, and damage is found by checksums.
+/// Sets fields from the integers of their columns. Encoders never write an integer that does not fit, and checksums
+/// detect damage.
 extension StoredRow {
     mutating func setUnit(_ number: Int64) { unit = UInt32(truncatingIfNeeded: number) }
     mutating func setRevision(_ number: Int64) { revision = UInt32(truncatingIfNeeded: number) }
@@ -113,9 +115,9 @@ extension StoredRow {
         guard Flags.known.isSuperset(of: flags) else { throw FormatError(.unknown, "flags") }
     }
 
-    /// Sets the end from the start, which must be set, and how long the row is; -1 stands for an open end.
+    /// Sets the end from the start, which must be set, and the duration; -1 means an open end.
     mutating func setEnd(duration: Int64) throws(FormatError) {
-        // A duration of over 292 years wraps, and its end is right all the same.
+        // A duration of over 292 years wraps around, but the end is still correct.
         end = duration == -1 ? Int64.max : start &+ duration
         guard end >= start, Instant(nanoseconds: start).isRepresentable,
             duration == -1 || Instant(nanoseconds: end).isRepresentable
@@ -128,7 +130,7 @@ extension StoredRow {
         }
     }
 
-    /// Sets the id that is stored, or computes it from the other fields, which must be set.
+    /// Sets the id: the stored id, or an id computed from the other fields, which must be set.
     mutating func setID(_ stored: SampleID?, _ type: UInt32, _ resolver: some DerivedIDResolver) throws(FormatError) {
         if let stored {
             id = stored

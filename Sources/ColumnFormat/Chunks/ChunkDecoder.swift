@@ -1,12 +1,12 @@
 import HealthModel
 
-/// The two values of a chunk back to rows.
+/// Decodes the two values of a chunk into rows.
 public struct ChunkDecoder: ~Escapable {
     let hot: HotChunk
     let details: DetailsChunk
 
-    /// Joins the two values. They must own the same span, hold the same number of rows and come from one commit: both are
-    /// always written together, so one that lags behind is a page that never reached the disk.
+    /// Joins the two values. They must own the same span, hold the same number of rows and come from one commit: both
+    /// are always written together, so a value with an older commit is a page that never reached the disk.
     @_lifetime(copy hot, copy details)
     public init(hot: HotChunk, details: DetailsChunk) throws(FormatError) {
         guard hot.key == details.key, hot.upper == details.upper else { throw FormatError(.misplaced, "details") }
@@ -16,13 +16,13 @@ public struct ChunkDecoder: ~Escapable {
         self.details = details
     }
 
-    /// All rows, everything verified: checksums, order, bounds, and that each row lies in the owned span.
+    /// Returns all rows. Verifies checksums, order, bounds, and that each row lies in the owned span.
     public func rows(_ resolver: some DerivedIDResolver) throws(FormatError) -> [StoredRow] {
         try details.verify()
         return try rows(0..<hot.rows, resolver)
     }
 
-    /// Some rows, as thoroughly verified, with no more of the details read than they need.
+    /// Returns some rows, verified equally. Reads only the details that these rows need.
     public func rows(_ range: Range<Int>, _ resolver: some DerivedIDResolver) throws(FormatError) -> [StoredRow] {
         try hot.verify()
         guard range.lowerBound >= 0, range.upperBound <= hot.rows else { throw FormatError(.invalid, "row") }
@@ -44,19 +44,19 @@ public struct ChunkDecoder: ~Escapable {
     }
 }
 
-/// The opened columns of one chunk, read row by row. What all rows share is read once, into `common`.
+/// The opened columns of one chunk, read row by row. The fields that all rows share are read once, into `common`.
 private struct RowColumns {
     private var common: StoredRow
     private var starts, durations: Integers
     private let values: Values
     private let ids: IDColumn
-    // These are nil where all rows share one value.
+    // Each of these is `nil` if all rows share one value.
     private var units, revisions, flags, versions, clockTimes, clockReplicas, commits, ordinals, devices: Integers?
     private var counts, multiplicities: Integers?
     private let metadata, groups, syncIdentifiers, locals, timeZones, payloads, originals, reversions: Texts?
     private let hasTexts: Bool
 
-    /// Opens the columns for reading `range`; the ids of these rows are verified, and every other column of the details.
+    /// Opens the columns for reading `range`. Verifies the ids of these rows and all other columns of the details.
     init(_ hot: borrowing HotChunk, _ details: borrowing DetailsChunk, _ range: Range<Int>) throws(FormatError) {
         try details.verifyBesideIDs()
         let (span, cold) = (hot.value.span, details.value.span)
@@ -147,14 +147,14 @@ private struct RowColumns {
     }
 }
 
-/// A column of strings: all of them at once where many rows are read, one by one where few are.
+/// A column of strings. Decodes all strings at once for many rows, one by one for a few.
 enum Texts {
     case all([[UInt8]?])
     case single(TextColumn.Reader)
 
     static let few = 4
 
-    /// `nil` when no row has a string.
+    /// `nil` if no row has a string.
     init?(_ tag: ColumnTag, _ details: borrowing DetailsChunk, _ rows: Range<Int>) throws(FormatError) {
         guard let range = try details.value.column(tag.rawValue) else { return nil }
         self =
@@ -171,11 +171,12 @@ enum Texts {
     }
 }
 
-/// A column of integers: all of them at once where a good part of the rows is read, else one by one.
+/// A column of integers. Decodes all integers at once if more than a quarter of the rows are read, otherwise one by
+/// one.
 private struct Integers {
     private let column: IntColumn
     private let all: [Int64]
-    // Differences are summed from the row that was read last, not from the first.
+    // Sum differences from the last row read, not from the first row.
     private var position = -1
     private var latest: Int64 = 0
 
@@ -184,7 +185,7 @@ private struct Integers {
         all = Integers.isWorthDecoding(rows, of: column) ? column.decoded(span) : []
     }
 
-    /// Decoding a row with all others takes a fraction of what it takes alone.
+    /// Decoding a row together with all others takes a fraction of the time of decoding it alone.
     static func isWorthDecoding(_ rows: Range<Int>, of column: IntColumn) -> Bool { rows.count > column.rows / 4 }
 
     @inline(__always)
@@ -198,7 +199,7 @@ private struct Integers {
     }
 }
 
-/// The column of values, likewise.
+/// The column of values, decoded by the same rule.
 private struct Values {
     private let column: ValueColumn
     private let all: [Double]

@@ -1,7 +1,7 @@
 import HealthModel
 
 extension ChunkEncoder {
-    /// The cold value of the same rows.
+    /// Encodes the cold value of the same rows.
     public func encodeDetails(
         _ rows: ArraySlice<StoredRow>, key: ChunkKey, upper: Point, commit: UInt64
     ) -> [UInt8] {
@@ -31,11 +31,11 @@ extension ChunkEncoder {
         return builder.finish(commit: commit, blockShift: ChunkEncoder.detailsBlockShift)
     }
 
-    /// A chunk's texts (metadata, payloads and whatever else samples rarely have) take no more bytes than this, unless one
-    /// sample alone has more: so what an edit rewrites stays bounded however much samples carry.
+    /// The limit for a chunk's texts (metadata, payloads and other rare fields), in bytes. Only a single sample with
+    /// larger texts exceeds it. The limit bounds the bytes that an edit rewrites, however much data samples carry.
     public static let textBudget = 64 << 10
 
-    /// How many of the first of some rows may share a chunk by the bytes of their texts; equal texts are stored once.
+    /// Returns how many of the first rows may share a chunk under the text limit; equal texts are stored once.
     public static func rowsWithinTextBudget(_ rows: ArraySlice<StoredRow>) -> Int {
         var upperBound = 0
         for row in rows { if let rare = row.rare { upperBound += rare.byteCount } }
@@ -74,7 +74,8 @@ extension ChunkEncoder {
     }
 }
 
-/// The column of ids: sixteen bytes each in the order of a UUID's text, or nothing where they are derived from content.
+/// The column of ids: sixteen bytes each in the order of a UUID's text, or no bytes if all ids are derived from
+/// content.
 ///
 /// ```
 ///  offset  size  field
@@ -89,7 +90,7 @@ struct IDColumn {
     let encoding: Encoding
     private let bits: Int
     private let stored: Int
-    /// Where the last stored id ends.
+    /// The end of the last stored id.
     private let end: Int
     let rows: Int
 
@@ -113,7 +114,7 @@ struct IDColumn {
         guard end <= range.upperBound else { throw FormatError(.truncated, "column of ids") }
     }
 
-    /// The stored id of a row; `nil` where it is derived.
+    /// Returns the stored id of a row; `nil` if the id is derived.
     @inline(__always)
     func id(_ span: RawSpan, at row: Int) -> SampleID? {
         switch encoding {
@@ -124,7 +125,7 @@ struct IDColumn {
         }
     }
 
-    /// Where the bytes of a row's stored id lie, for the verification of their block.
+    /// Returns the range of bytes that holds the stored ids of some rows, so that their blocks can be verified.
     func storedRange(rows range: Range<Int>) -> Range<Int> {
         switch encoding {
         case .stored: stored + 16 * range.lowerBound..<stored + 16 * range.upperBound
@@ -140,7 +141,7 @@ struct IDColumn {
             low: span.loadBigEndian(stored + 16 * index + 8, as: UInt64.self))
     }
 
-    /// How many rows before `row` are derived. The loads may reach past the bits, but not past the value's slack.
+    /// Counts the derived ids before `row`. The loads may read past the bits, but not past the slack of the value.
     private func derivedRows(_ span: RawSpan, before row: Int) -> Int {
         var count = 0
         for word in 0..<row / 64 { count += span.load(bits + 8 * word, as: UInt64.self).nonzeroBitCount }

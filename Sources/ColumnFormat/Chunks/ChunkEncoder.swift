@@ -1,14 +1,14 @@
 import HealthModel
 
-/// Rows to the two values of a chunk.
+/// Encodes rows into the two values of a chunk.
 public struct ChunkEncoder: Sendable {
-    /// How many bytes the hot value of a full chunk takes: one page less LMDB's header of an overflow page.
+    /// The size of a full chunk's hot value in bytes: one page without LMDB's overflow page header.
     public let hotBudget: Int
 
-    /// More rows than this never share a chunk: it bounds what an edit rewrites.
+    /// The maximum number of rows in a chunk: it bounds the bytes that an edit rewrites.
     public static let rowLimit = 2_048
 
-    /// More than the header and the fixed parts of columns take in a hot value.
+    /// An upper bound for the header and the fixed parts of columns in a hot value, in bytes.
     public static let hotOverhead = 320
 
     static let hotBlockShift = 12
@@ -18,13 +18,13 @@ public struct ChunkEncoder: Sendable {
 
     public init(hotBudget: Int) { self.hotBudget = hotBudget }
 
-    /// The hot columns of some rows, planned but not written, so that the number of rows can be chosen by size.
+    /// The planned but unwritten hot columns of some rows, so that the number of rows can be chosen by size.
     public struct HotPlan {
         public let rows: Int
         let shadowed: Int
         var starts, durations, units, revisions, flags: IntColumn.Plan
         var values: ValueColumn.Plan
-        /// How many bytes the hot value will take.
+        /// The size of the hot value in bytes.
         public let byteCount: Int
     }
 
@@ -58,7 +58,7 @@ public struct ChunkEncoder: Sendable {
                     blockShift: ChunkEncoder.hotBlockShift))
     }
 
-    /// Plans the column of one field. Most fields are the same in all rows; these are seen without being copied.
+    /// Plans the column of one field. Most fields are the same in all rows; detects them without a copy.
     @inline(__always)
     static func plan(
         _ rows: Span<StoredRow>, _ hints: IntColumn.Hints, _ scratch: inout [Int64],
@@ -73,7 +73,7 @@ public struct ChunkEncoder: Sendable {
         return IntColumn.plan(scratch.span, hints)
     }
 
-    /// The hot value.
+    /// Encodes the hot value.
     public func encodeHot(_ plan: HotPlan, key: ChunkKey, upper: Point, commit: UInt64) -> [UInt8] {
         var builder = StoredValueBuilder(
             table: .chunks, key: key.stored(commit: commit), upper: upper.bytes, reserving: plan.byteCount)
@@ -90,7 +90,8 @@ public struct ChunkEncoder: Sendable {
         return builder.finish(commit: commit, blockShift: ChunkEncoder.hotBlockShift)
     }
 
-    /// The two values of a chunk without rows: it owns its span, so that older copies of what was there cannot win.
+    /// Encodes the two values of a chunk without rows. The empty chunk owns its span, so that a raw scan of a damaged
+    /// file never prefers older copies of its rows.
     public func encodeEmpty(key: ChunkKey, upper: Point, commit: UInt64) -> (hot: [UInt8], details: [UInt8]) {
         let hot = StoredValueBuilder(table: .chunks, key: key.stored(commit: commit), upper: upper.bytes)
         let details = StoredValueBuilder(table: .details, key: key.bytes, upper: upper.bytes)

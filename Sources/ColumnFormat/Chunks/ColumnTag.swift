@@ -1,14 +1,14 @@
-/// What a column of a chunk holds. Embedded on disk: never change or reuse a number. An unknown tag is refused, so what
-/// comes later is an addition that older releases do not misread.
+/// The content of a chunk's column. Files contain the numbers: never change or reuse one. A decoder refuses an unknown
+/// tag, so later releases can add tags and older releases do not misread them.
 enum ColumnTag: UInt8 {
-    // Hot: what range reads and statistics need.
+    // Hot: for range reads and statistics.
     case start = 1
     case duration = 2
     case value = 3
     case unit = 4
     case revision = 5
     case flags = 6
-    // Cold: what identity, sync and whole samples need.
+    // Cold: for identity, sync and whole samples.
     case id = 16
     case version = 17
     case clockTime = 18
@@ -40,7 +40,7 @@ enum ColumnTag: UInt8 {
         @inline(__always)
         func isSuperset(of other: Mask) -> Bool { other.bits & ~bits == 0 }
 
-        /// Answers false for a tag that was in already, and for one that cannot be.
+        /// Returns `false` for a tag that is already in the set, and for an impossible tag.
         @inline(__always)
         mutating func insert(_ tag: UInt8) -> Bool {
             guard tag < 64, !contains(tag) else { return false }
@@ -51,7 +51,7 @@ enum ColumnTag: UInt8 {
 
     static let hot = Mask(1...6)
     static let details = Mask(16...32)
-    /// What no chunk with rows lacks of the hot ones.
+    /// The hot tags that every chunk with rows has.
     static let required = Mask(1...5)
     /// Columns of strings.
     static let texts = Mask(23...25, 28...32)

@@ -1,12 +1,12 @@
 import HealthModel
 
-/// The cold value of a chunk, its header verified.
+/// The cold value of a chunk with a verified header.
 public struct DetailsChunk: ~Escapable {
     public let value: StoredValue
     public let key: ChunkKey
     public let upper: Point
 
-    /// Reads the header and demands that the value belongs to `key`.
+    /// Reads the header and requires that the value belongs to `key`.
     @_lifetime(copy span)
     public init(_ span: RawSpan, key: RawSpan, verified: VerifiedBlocks? = nil) throws(FormatError) {
         value = try StoredValue(span, table: .details, verified: verified)
@@ -23,7 +23,7 @@ public struct DetailsChunk: ~Escapable {
         return try IntColumn(value.span, range, rows: rows)
     }
 
-    /// Verifies all columns but the ids, once for the columns that ``unverifiedIntegers(_:)`` opens.
+    /// Verifies all columns except the ids, once for all columns that ``unverifiedIntegers(_:)`` opens.
     func verifyBesideIDs() throws(FormatError) {
         guard let ids = try value.column(ColumnTag.id.rawValue) else { throw FormatError(.invalid, "directory") }
         try value.verifyAll(from: ids.upperBound)
@@ -40,14 +40,14 @@ public struct DetailsChunk: ~Escapable {
         return try IDColumn(value.span, range, rows: rows)
     }
 
-    /// The distinct metadata of the rows, encoded.
+    /// Returns the distinct encoded metadata of the rows.
     public func distinctMetadata() throws(FormatError) -> [[UInt8]] {
         guard let range = try value.column(ColumnTag.metadata.rawValue) else { return [] }
         try value.verify(range)
         return try TextColumn.dictionary(value.span, range, rows: rows).strings
     }
 
-    /// The first row in `range` with this id; only stored ids are looked at.
+    /// Returns the first row in `range` with this id; searches only stored ids.
     public func row(of id: SampleID, in range: Range<Int>) throws(FormatError) -> Int? {
         guard !range.isEmpty else { return nil }
         guard range.upperBound <= rows else { throw FormatError(.invalid, "row count") }
@@ -58,8 +58,8 @@ public struct DetailsChunk: ~Escapable {
         return nil
     }
 
-    /// Reads the header of a chunk's details and demands that both were written together: what stands on another page
-    /// may be of an older commit, and whole.
+    /// Reads the header of a chunk's details and requires that the same commit wrote both values: the details are on
+    /// another page, which may be intact but from an older commit.
     @_lifetime(copy span)
     public init(_ span: RawSpan, of chunk: HotChunk, verified: VerifiedBlocks? = nil) throws(FormatError) {
         let key = chunk.key.bytes
@@ -67,7 +67,7 @@ public struct DetailsChunk: ~Escapable {
         guard value.commit == chunk.value.commit, rows == chunk.rows else { throw FormatError(.misplaced, "commit") }
     }
 
-    /// The stored ids of the rows in `range`; those that follow from content are left out.
+    /// Returns the stored ids of the rows in `range`, without derived ids.
     public func storedIDs(in range: Range<Int>) throws(FormatError) -> [SampleID] {
         guard !range.isEmpty else { return [] }
         guard range.upperBound <= rows else { throw FormatError(.invalid, "row count") }
@@ -77,10 +77,10 @@ public struct DetailsChunk: ~Escapable {
         return range.compactMap { ids.id(value.span, at: $0) }
     }
 
-    /// Strings by which rows are looked up.
+    /// The kinds of strings by which rows are looked up.
     public enum Text: Sendable { case syncIdentifier, group }
 
-    /// The rows in `range` with exactly this string.
+    /// Returns the rows in `range` with exactly this string.
     public func rows(with text: [UInt8], _ kind: Text, in range: Range<Int>) throws(FormatError) -> [Int] {
         guard range.upperBound <= rows else { throw FormatError(.invalid, "row count") }
         let tag = kind == .group ? ColumnTag.group : ColumnTag.syncIdentifier
@@ -89,7 +89,7 @@ public struct DetailsChunk: ~Escapable {
         return try TextColumn.Reader(value.span, column, rows: rows).rows(value.span, with: text, in: range)
     }
 
-    /// The commit of all rows, if they share one: an import leaves most chunks so.
+    /// Returns the commit of all rows if they share one, as in most chunks after an import.
     public func commonCommit() throws(FormatError) -> UInt64? {
         guard rows > 0, let column = try integers(.commit) else { return 0 }
         return column.isConstant ? UInt64(bitPattern: column.base) : nil
@@ -97,7 +97,7 @@ public struct DetailsChunk: ~Escapable {
 }
 
 extension DetailsChunk {
-    /// The rows that some commits changed last: the commit of each, and its ordinal there.
+    /// Returns commit and ordinal of each row whose last change was in one of the wanted commits.
     public func places(
         of wanted: ClosedRange<UInt64>
     ) throws(FormatError) -> [(commit: UInt64, ordinal: UInt32)] {

@@ -1,18 +1,18 @@
 import HealthModel
 
-/// The hot value of a chunk, its header verified. Columns are bounded when they are opened.
+/// The hot value of a chunk with a verified header. Column bounds are checked when a column is opened.
 public struct HotChunk: ~Escapable {
     public let value: StoredValue
     public let key: ChunkKey
-    /// Exclusive upper bound of the owned span.
+    /// The exclusive upper bound of the owned span.
     public let upper: Point
 
-    /// Reads the header and demands that the value belongs to `key`.
+    /// Reads the header and requires that the value belongs to `key`.
     @_lifetime(copy span)
     public init(_ span: RawSpan, key: RawSpan, verified: VerifiedBlocks? = nil) throws(FormatError) {
         value = try StoredValue(span, table: .chunks, verified: verified)
         (self.key, upper) = try HotChunk.bounds(value, key, tags: ColumnTag.hot)
-        // A page may hold what it held at an older commit, whole and under the same chunk's key.
+        // A page may hold an intact older version of this chunk, under the same chunk key.
         if let commit = ChunkKey.commit(key), commit != value.commit { throw FormatError(.misplaced, "commit") }
     }
 
@@ -29,12 +29,11 @@ public struct HotChunk: ~Escapable {
     }
 
     public var rows: Int { value.rows }
-    /// How many rows are shadowed.
+    /// The number of shadowed rows.
     public var shadowed: Int { value.marked }
 
-    /// Verifies the checksums of the whole body, and that its times are such as arithmetic holds for: every row starts
-    /// within the instants that samples may have, and ends at its start or behind it. Reading columns before this is
-    /// reading what nobody vouches for.
+    /// Verifies the checksums of the whole body, and that its times are safe for arithmetic: every row starts within
+    /// the range of valid instants and does not end before its start. Columns read before this call are untrusted.
     public func verify() throws(FormatError) {
         try value.verify()
         try value.once { () throws(FormatError) in try verifyTimes() }
@@ -46,11 +45,12 @@ public struct HotChunk: ~Escapable {
         let instants = Instant.earliest.nanoseconds...Instant.latest.nanoseconds - 1
         guard starts.staysWithin(instants, span) else { throw FormatError(.invalid, "start") }
         if key.lane.duration != .long {
-            // More than the longest of the class, so that the width of the column decides; no end overflows with it.
+            // A bound above the longest duration of the class, so that the column's width decides without a scan. No
+            // end overflows with this bound.
             guard durations.staysWithin(-1...1 << 56, span) else { throw FormatError(.invalid, "duration") }
             return
         }
-        // A duration of over 292 years wraps, and its end is right all the same.
+        // A duration of over 292 years wraps around, but the end is still correct.
         var ends: [Int64] = []
         ends.reserveCapacity(rows)
         durations.forEachValue(span) { _, duration in ends.append(duration) }
@@ -83,25 +83,25 @@ public struct HotChunk: ~Escapable {
         try required(.start).decode(value.span, into: &column)
     }
 
-    /// Decodes the duration of each row; -1 stands for an open end.
+    /// Decodes the duration of each row; -1 means an open end.
     public func decodeDurations(into column: inout OutputColumn<Int64>) throws(FormatError) {
         guard rows > 0 else { return }
         try required(.duration).decode(value.span, into: &column)
     }
 
-    /// Decodes the value of each row as entered.
+    /// Decodes the value of each row, as entered.
     public func decodeValues(into column: inout OutputColumn<Double>) throws(FormatError) {
         guard rows > 0 else { return }
         try values().decode(value.span, into: &column)
     }
 
-    /// Decodes the number of the source revision of each row.
+    /// Decodes the source revision's number of each row.
     public func decodeRevisions(into column: inout OutputColumn<Int64>) throws(FormatError) {
         guard rows > 0 else { return }
         try required(.revision).decode(value.span, into: &column)
     }
 
-    /// Decodes the number of the unit of each row.
+    /// Decodes the unit's number of each row.
     public func decodeUnits(into column: inout OutputColumn<Int64>) throws(FormatError) {
         guard rows > 0 else { return }
         try required(.unit).decode(value.span, into: &column)
@@ -117,51 +117,52 @@ public struct HotChunk: ~Escapable {
         }
     }
 
-    /// The unit of all rows, if they share one.
+    /// Returns the unit of all rows if they share one.
     public func commonUnit() throws(FormatError) -> UInt32? {
         guard rows > 0 else { return nil }
         let units = try required(.unit)
         return units.isConstant ? UInt32(truncatingIfNeeded: units.base) : nil
     }
 
-    /// The revision of all rows, if they share one.
+    /// Returns the revision of all rows if they share one.
     public func commonRevision() throws(FormatError) -> UInt32? {
         guard rows > 0 else { return nil }
         let revisions = try required(.revision)
         return revisions.isConstant ? UInt32(truncatingIfNeeded: revisions.base) : nil
     }
 
-    /// The numbers of all revisions that rows name.
+    /// Returns the numbers of all revisions in the rows.
     public func distinctRevisions() throws(FormatError) -> [UInt32] {
         try required(.revision).distinctValues(value.span).map { UInt32(truncatingIfNeeded: $0) }
     }
 
-    /// The numbers of all units that rows name.
+    /// Returns the numbers of all units in the rows.
     public func distinctUnits() throws(FormatError) -> [UInt32] {
         try required(.unit).distinctValues(value.span).map { UInt32(truncatingIfNeeded: $0) }
     }
 
-    /// The number of the unit of one row. The body must have been verified.
+    /// Returns the unit's number of one row. The body must be verified already.
     public func unit(at row: Int) throws(FormatError) -> UInt32 {
         guard row >= 0, row < rows else { throw FormatError(.invalid, "row") }
         return UInt32(truncatingIfNeeded: try required(.unit).value(value.span, at: row))
     }
 
-    /// The number of the revision of one row. The body must have been verified.
+    /// Returns the revision's number of one row. The body must be verified already.
     public func revision(at row: Int) throws(FormatError) -> UInt32 {
         guard row >= 0, row < rows else { throw FormatError(.invalid, "row") }
         return UInt32(truncatingIfNeeded: try required(.revision).value(value.span, at: row))
     }
 }
 
-/// Neighbouring rows of a chunk, and the start of the first: others are told from it by what lies between.
+/// A range of consecutive rows of a chunk, with the start of the first row: the starts of the others are computed from
+/// it.
 public struct FoundRows: Sendable {
     public let rows: Range<Int>
     let start: Int64
 }
 
 extension HotChunk {
-    /// The rows that start within a stretch of time. Only the column of starts is read; the body is verified.
+    /// Returns the rows that start within a range of time. Verifies the body; decodes only the column of starts.
     public func find(startingIn starts: ClosedRange<Int64>) throws(FormatError) -> FoundRows {
         try verify()
         guard rows > 0 else { return FoundRows(rows: 0..<0, start: 0) }
@@ -169,7 +170,7 @@ extension HotChunk {
         return FoundRows(rows: found.range, start: found.first)
     }
 
-    /// The same without the first ones that end before an instant.
+    /// Returns the same rows, without the leading rows that end before an instant.
     public func find(
         startingIn starts: ClosedRange<Int64>, endingFrom instant: Int64
     ) throws(FormatError) -> Range<Int> {
@@ -180,7 +181,7 @@ extension HotChunk {
         var (row, start) = (found.rows.lowerBound, found.start)
         while true {
             let duration = durations.value(value.span, at: row)
-            // A negative duration stands for an open end.
+            // A negative duration means an open end.
             if duration < 0 || start &+ duration >= instant { break }
             row += 1
             guard row < found.rows.upperBound else { break }
@@ -190,7 +191,7 @@ extension HotChunk {
     }
 }
 
-/// The columns of a chunk that statistics need, opened to be read row by row.
+/// The columns of a chunk that statistics need, opened for reading row by row.
 public struct HotRows: Sendable {
     fileprivate let durations, revisions, units: IntColumn
     fileprivate let flags: IntColumn?
@@ -198,7 +199,8 @@ public struct HotRows: Sendable {
 }
 
 extension HotChunk {
-    /// Opens columns to read a few rows; `nil` when one has to be summed from the first row. The body must have been verified.
+    /// Opens columns for reading a few rows. Returns `nil` if a column would have to be summed from the first row. The
+    /// body must be verified already.
     public func openRows() throws(FormatError) -> HotRows? {
         let rows = HotRows(
             durations: try required(.duration), revisions: try required(.revision), units: try required(.unit),
@@ -207,7 +209,7 @@ extension HotChunk {
         return columns.contains { $0.encoding == .differences } ? nil : rows
     }
 
-    /// One row of opened columns: how long it is, -1 for an open end, and what it holds.
+    /// Returns one row of opened columns; the duration is -1 for an open end.
     public func row(_ columns: HotRows, at row: Int) -> (
         duration: Int64, value: Double, revision: UInt32, unit: UInt32, flags: UInt16
     ) {

@@ -1,6 +1,6 @@
 import HealthModel
 
-/// A place in the total order of samples: start, then end, then id. Chunks own spans between two points.
+/// A position in the total order of samples: start, then end, then id. Each chunk owns a span between two points.
 public struct Point: Hashable, Sendable, Comparable {
     public var start: Int64
     public var end: Int64
@@ -15,7 +15,7 @@ public struct Point: Hashable, Sendable, Comparable {
     public static let least = Point(start: .min, end: .min, id: .zero)
     public static let greatest = Point(start: .max, end: .max, id: .max)
 
-    /// The first point of an instant.
+    /// Returns the first point of an instant.
     public static func at(_ start: Int64) -> Point { Point(start: start, end: .min, id: .zero) }
 
     @inline(__always)
@@ -27,7 +27,7 @@ public struct Point: Hashable, Sendable, Comparable {
 
     static let byteCount = 32
 
-    /// Big-endian with the sign turned, so that bytes compare as points do.
+    /// Appends big-endian integers with inverted sign bits, so that bytes sort as points do.
     func append(to writer: inout ByteWriter) {
         writer.appendBigEndian(UInt64(bitPattern: start) ^ 1 << 63)
         writer.appendBigEndian(UInt64(bitPattern: end) ^ 1 << 63)
@@ -44,9 +44,10 @@ public struct Point: Hashable, Sendable, Comparable {
     }
 }
 
-/// How long a sample lasts, in four classes: one sample of a year must not make every range read look back a year.
+/// The class of a sample's duration. With four classes, one sample of a year does not make every range read look back a
+/// year.
 public enum DurationClass: UInt8, Sendable, CaseIterable, Comparable {
-    // The raw values are embedded on disk: do not change.
+    // Files contain the raw values: do not change them.
     case hour = 0
     case day = 1
     case month = 2
@@ -65,7 +66,7 @@ public enum DurationClass: UInt8, Sendable, CaseIterable, Comparable {
         }
     }
 
-    /// The longest duration of the class in nanoseconds: how far a range read looks back.
+    /// The longest duration of the class in nanoseconds: a range read looks back this far.
     public var longest: Int64 {
         switch self {
         case .hour: 3_600_000_000_000
@@ -78,7 +79,7 @@ public enum DurationClass: UInt8, Sendable, CaseIterable, Comparable {
     public static func < (left: DurationClass, right: DurationClass) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The axis that chunks tile: one type and duration class.
+/// The partition that chunks tile: one type and duration class.
 public struct Lane: Hashable, Sendable, Comparable {
     public var type: UInt32
     public var duration: DurationClass
@@ -93,7 +94,7 @@ public struct Lane: Hashable, Sendable, Comparable {
     }
 }
 
-/// The key of a chunk and of its details: the lane, and the lower bound of the span that it owns.
+/// The key of a chunk and of its details: the lane, and the lower bound of the owned span.
 public struct ChunkKey: Hashable, Sendable, Comparable {
     public var lane: Lane
     public var lower: Point
@@ -117,8 +118,8 @@ public struct ChunkKey: Hashable, Sendable, Comparable {
         lower.append(to: &writer)
     }
 
-    /// The key under which the chunk's hot value stands: behind it the commit that wrote the value. The tree above says
-    /// so of which commit the value is, on a page of its own.
+    /// Returns the key of the chunk's hot value: the chunk key, followed by the commit that wrote the value. The tree
+    /// thereby records the value's commit on a different page than the value itself.
     public func stored(commit: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: ChunkKey.storedByteCount)
         append(to: &writer)
@@ -126,17 +127,17 @@ public struct ChunkKey: Hashable, Sendable, Comparable {
         return writer.bytes
     }
 
-    /// Behind each key under which the chunk may stand, and before those of the next chunk.
+    /// A key that sorts after every stored key of the chunk and before those of the next chunk.
     public var behindStored: [UInt8] { stored(commit: .max) }
 
-    /// The commit in the key of a hot value; `nil` in one that has none.
+    /// Returns the commit in the key of a hot value; `nil` for a key without a commit.
     public static func commit(_ stored: RawSpan) -> UInt64? {
         stored.byteCount == storedByteCount ? stored.loadBigEndian(byteCount, as: UInt64.self) : nil
     }
 
     static let storedByteCount = byteCount + 8
 
-    /// Reads a key, if its length and class are right; a hot value's may have a commit.
+    /// Reads a key and checks its length and duration class. The key of a hot value may contain a commit.
     public init(_ span: RawSpan) throws(FormatError) {
         guard span.byteCount == ChunkKey.byteCount || span.byteCount == ChunkKey.storedByteCount else {
             throw FormatError(.invalid, "chunk key")
@@ -160,7 +161,7 @@ extension Point {
         return writer.bytes
     }
 
-    /// Reads a bound as headers hold it.
+    /// Reads a bound from a header.
     public init(bound span: RawSpan) throws(FormatError) {
         guard span.byteCount == Point.byteCount else { throw FormatError(.invalid, "bound") }
         self.init(span, 0)

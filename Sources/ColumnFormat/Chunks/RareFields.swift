@@ -1,20 +1,20 @@
 /// The fields that few samples have.
 public final class RareFields: Sendable, Hashable {
-    /// What is in them.
+    /// The rare fields of a row.
     public struct Content: Sendable, Hashable {
         /// A sync identifier that is not the text form of the id.
         public var syncIdentifier: String?
         public var group: String?
         /// Encoded metadata; see ``MetadataCoding``.
         public var metadata: [UInt8]?
-        /// What stays in this store and its peers, encoded as metadata.
+        /// The data that stays in this store and its peers, encoded as metadata.
         public var local: [UInt8]?
         public var timeZone: String?
-        /// What kinds of samples have beside a value; see ``PayloadCoding``.
+        /// The details of samples that are more than a value; see ``PayloadCoding``.
         public var payload: [UInt8]?
-        /// What an edit lies over; see ``OriginalCoding``.
+        /// The imported state under an edit; see ``OriginalCoding``.
         public var original: [UInt8]?
-        /// That an edit was taken off; see ``ReversionCoding``.
+        /// The record of a reverted edit; see ``ReversionCoding``.
         public var reversion: [UInt8]?
 
         public init() {}
@@ -22,13 +22,13 @@ public final class RareFields: Sendable, Hashable {
 
     public let content: Content
 
-    /// `nil` when there is nothing to hold.
+    /// `nil` if all fields are absent.
     public init?(_ content: Content) {
         if content == Content() { return nil }
         self.content = content
     }
 
-    /// `nil` when there is nothing to hold.
+    /// `nil` if all fields are absent.
     public convenience init?(syncIdentifier: String?, group: String?, metadata: [UInt8]?) {
         var content = Content()
         content.syncIdentifier = syncIdentifier
@@ -41,13 +41,13 @@ public final class RareFields: Sendable, Hashable {
     public var group: String? { content.group }
     public var metadata: [UInt8]? { content.metadata }
 
-    /// The bytes of all texts.
+    /// The total size of all texts in bytes.
     var byteCount: Int {
         [content.syncIdentifier, content.group, content.timeZone].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
             + encoded.reduce(0) { $0 + $1.count }
     }
 
-    /// What its columns of strings hold.
+    /// The content of its string columns.
     var texts: [[UInt8]] {
         [content.syncIdentifier, content.group, content.timeZone].compactMap { $0.map { Array($0.utf8) } }
             + encoded
@@ -57,7 +57,7 @@ public final class RareFields: Sendable, Hashable {
         [content.metadata, content.local, content.payload, content.original, content.reversion].compactMap(\.self)
     }
 
-    /// Whether there is more than a sync identifier.
+    /// Whether there are fields other than a sync identifier.
     public var saysMore: Bool {
         var bare = Content()
         bare.syncIdentifier = content.syncIdentifier

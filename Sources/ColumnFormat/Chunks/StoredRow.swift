@@ -1,23 +1,23 @@
 import HealthModel
 
-/// One sample as a chunk holds it: names are numbers, what is rare hangs off one reference.
+/// One sample as a chunk stores it: names are numbers, and rare fields are behind one reference.
 public struct StoredRow: Sendable {
     public var start: Int64
     public var end: Int64
     public var id: SampleID
     public var value: Double
-    /// Number of the unit as entered.
+    /// The number of the unit as entered.
     public var unit: UInt32
-    /// Number of the source revision.
+    /// The number of the source revision.
     public var revision: UInt32
     public var flags: Flags
     public var version: Int64
     public var clockTime: Int64
     public var clockReplica: UInt32
-    /// The commit of the last change, and the place in it.
+    /// The commit of the last change, and the change's position in it.
     public var commit: UInt64
     public var ordinal: UInt32
-    /// Number of the device, or 0.
+    /// The number of the device, or 0.
     public var device: UInt32
     public var count: Int32
     public var multiplicity: Int32
@@ -27,20 +27,21 @@ public struct StoredRow: Sendable {
         public let rawValue: UInt16
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        // The low byte is embedded on disk: do not change.
+        // Files contain the low byte: do not change it.
         public static let userEntered = Flags(rawValue: 1)
         public static let shadowed = Flags(rawValue: 2)
         /// The sync identifier is the text form of the id.
         public static let syncIsID = Flags(rawValue: 4)
         public static let imported = Flags(rawValue: 8)
-        /// The id is derived from content and not stored. Known from the column of ids, not from the flags on disk.
+        /// The id is derived from content and not stored. This flag comes from the column of ids, not from the flags on
+        /// disk.
         public static let derivedID = Flags(rawValue: 0x100)
 
         static let stored = Flags(rawValue: 0xFF)
         static let known = Flags(rawValue: 0x0F)
     }
 
-    // Inlined: in a call the row would be copied once more.
+    // Inlined, because a call would copy the row once more.
     @inlinable
     public init(
         start: Int64, end: Int64, id: SampleID, value: Double, unit: UInt32, revision: UInt32, flags: Flags,
@@ -69,10 +70,10 @@ public struct StoredRow: Sendable {
     public var durationClass: DurationClass { DurationClass(start: start, end: end) }
 }
 
-/// What the format needs to know of names to recompute a derived id.
+/// The information about names that the format needs to recompute a derived id.
 public protocol DerivedIDResolver: AnyObject {
-    /// The hashes of a type and of the source of a revision; `nil` for names that are not known.
+    /// Returns the hashes of a type and of a revision's source; `nil` for unknown names.
     func derivedPrefix(type: UInt32, revision: UInt32) -> DerivedID.Prefix?
-    /// The value that enters the id.
+    /// Returns the value from which the id is derived.
     func canonicalValue(_ value: Double, unit: UInt32, type: UInt32) -> Double
 }

@@ -1,6 +1,6 @@
-/// Bytes under construction, little-endian except where the name says otherwise.
+/// A buffer for bytes under construction, little-endian unless a name says otherwise.
 ///
-/// Inlinable, since keys are built with it at every lookup.
+/// Inlinable, because every lookup builds keys with it.
 public struct ByteWriter: Sendable {
     public var bytes: [UInt8] = []
 
@@ -19,7 +19,7 @@ public struct ByteWriter: Sendable {
         bytes.append(bytesOf: word.bigEndian)
     }
 
-    /// Writes `word` over the bytes at `offset`.
+    /// Overwrites the bytes at `offset` with `word`.
     public mutating func overwrite<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _ word: Word) {
         bytes.overwrite(offset, bytesOf: word.littleEndian)
     }

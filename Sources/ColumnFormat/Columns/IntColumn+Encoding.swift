@@ -1,14 +1,14 @@
 extension IntColumn {
-    /// What the encoder may assume and try.
+    /// The encodings that the planner tries.
     struct Hints: OptionSet {
         let rawValue: Int
-        /// Try differences from row to row.
+        /// Try differences between consecutive rows.
         static let differences = Hints(rawValue: 1)
-        /// Look for a common factor of time.
+        /// Try a common factor of time.
         static let scaled = Hints(rawValue: 2)
     }
 
-    /// How a column will be written, and how many bytes that takes.
+    /// The encoding of a column and its size.
     struct Plan {
         var encoding: Encoding
         var width = 0
@@ -17,7 +17,8 @@ extension IntColumn {
         var leastDifference: Int64 = 0
         var exceptions = 0
         var byteCount = 16
-        /// What is packed, in units of the scale: distances from the least value, or steps above the least one.
+        /// The words to pack, in units of the scale: offsets from the smallest value, or differences minus the smallest
+        /// difference.
         var words: [UInt64] = []
     }
 
@@ -40,9 +41,10 @@ extension IntColumn {
         return best
     }
 
-    /// The greatest scale that divides every distance from the least value, and so every difference between two.
+    /// Returns the greatest scale that divides every offset from the smallest value, and therefore every difference
+    /// between two values.
     private static func commonScale(_ values: Span<Int64>, least: Int64) -> Int {
-        // Literal divisors: a division by a constant is a multiplication.
+        // Literal divisors: the compiler turns a division by a constant into a multiplication.
         if isDivisible(values, least, by: 60_000_000_000) { return 4 }
         if isDivisible(values, least, by: 1_000_000_000) { return 3 }
         if isDivisible(values, least, by: 1_000_000) { return 2 }
@@ -76,7 +78,7 @@ extension IntColumn {
         return words
     }
 
-    /// Steps from row to row, from the distances of all rows; these are small enough for signed differences.
+    /// Plans differences between consecutive rows, from the offsets of all rows, which fit into signed differences.
     private static func planDifferences(_ distances: [UInt64], base: Int64, scale: Int) -> Plan? {
         var words: [UInt64] = []
         words.reserveCapacity(distances.count)
@@ -98,7 +100,7 @@ extension IntColumn {
             fixed + 10 * plan.exceptions + BitPacking.byteCount(words: plan.words.count, width: plan.width)
     }
 
-    /// Appends the column as planned.
+    /// Writes the planned column.
     static func write(_ plan: Plan, into writer: inout ByteWriter) {
         writer.append(plan.encoding.rawValue)
         writer.append(UInt8(plan.width))
@@ -126,7 +128,7 @@ extension IntColumn {
     }
 }
 
-/// How many words need each width, so that a few wide ones can be set aside as exceptions.
+/// The number of words by width, so that a few wide words can become exceptions.
 struct WidthHistogram {
     private var counts = [Int](repeating: 0, count: 65)
 
@@ -134,7 +136,7 @@ struct WidthHistogram {
         for index in 0..<words.count { counts[64 - words[index].leadingZeroBitCount] += 1 }
     }
 
-    /// The width with the fewest bytes in all, an exception at ten bytes, and how many exceptions it leaves.
+    /// Returns the width with the smallest total size, at ten bytes per exception, and its number of exceptions.
     func cheapest(rows: Int) -> (width: Int, exceptions: Int) {
         var best = (width: 64, exceptions: 0)
         var bestBytes = BitPacking.byteCount(words: rows, width: 64)

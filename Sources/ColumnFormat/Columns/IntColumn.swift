@@ -1,4 +1,4 @@
-/// A column of 64-bit integers: a base, a common scale, and what is left in as few bits as most rows need.
+/// A column of 64-bit integers: a base, a common scale, and the rest of each row in as few bits as most rows need.
 ///
 /// ```
 ///  offset  size  field
@@ -21,7 +21,7 @@ public struct IntColumn: Sendable {
         case differences = 2
     }
 
-    /// Common factors of times: a nanosecond to a minute. Embedded on disk: append only.
+    /// The common factors of times, from a nanosecond to a minute. Files contain the positions: append only.
     static let scales: [Int64] = [1, 1_000, 1_000_000, 1_000_000_000, 60_000_000_000]
 
     let encoding: Encoding
@@ -31,12 +31,12 @@ public struct IntColumn: Sendable {
     let leastDifference: Int64
     let rows: Int
     let exceptions: Int
-    /// Where the exceptions' rows, their words and the packed words begin, in the whole value.
+    /// The offsets, in the whole value, of the exceptions' rows, of their words, and of the packed words.
     let exceptionRows: Int
     let exceptionWords: Int
     let packed: Int
 
-    /// Reads and bounds the column that lies at `range` of a value; the value has slack behind its last column.
+    /// Reads the column at `range` of a value and checks its bounds. The value has slack after its last column.
     init(_ span: RawSpan, _ range: Range<Int>, rows: Int) throws(FormatError) {
         guard range.count >= 16 else { throw FormatError(.truncated, "integer column") }
         let start = range.lowerBound
@@ -71,20 +71,20 @@ public struct IntColumn: Sendable {
         }
     }
 
-    /// Whether every row holds `base`.
+    /// Whether every row's value is `base`.
     public var isConstant: Bool {
         encoding == .constant
             || exceptions == 0 && width == 0 && (encoding == .offsets || leastDifference == 0)
     }
 
-    /// The word that is left of row `row`, for differences of the step that leads to it.
+    /// Returns the stored word of row `row`: with differences, the word of the step from the previous row.
     @inline(__always)
     private func word(_ span: RawSpan, _ row: Int) -> UInt64 {
         if exceptions > 0, let exception = exception(span, row) { return exception }
         return BitPacking.word(at: encoding == .differences ? row - 1 : row, width: width, span, packed)
     }
 
-    /// The value of row `row`, given that row `known` before it holds `value`.
+    /// Returns the value of row `row`, given the value `value` of the earlier row `known`.
     @inline(__always)
     func step(_ span: RawSpan, from known: Int, _ value: Int64, to row: Int) -> Int64 {
         guard encoding == .differences else { return self.value(span, at: row) }
@@ -107,7 +107,8 @@ public struct IntColumn: Sendable {
         return nil
     }
 
-    /// One row's value. Constant time, except for differences that vary: these are summed from the first row.
+    /// Returns one row's value in constant time. Varying differences are the exception: they are summed from the first
+    /// row.
     func value(_ span: RawSpan, at row: Int) -> Int64 {
         precondition(row >= 0 && row < rows)
         switch encoding {

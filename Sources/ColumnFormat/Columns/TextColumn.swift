@@ -1,4 +1,5 @@
-/// A column of byte strings that most rows lack: a dictionary of the distinct ones, and an integer column of positions.
+/// A column of byte strings that most rows lack: a dictionary of the distinct strings, and an integer column of
+/// positions.
 ///
 /// ```
 ///  offset  size  field
@@ -11,7 +12,7 @@
 ///       -     -  integer column: for each row 0, or the position of its string counted from one
 /// ```
 public enum TextColumn {
-    /// Decodes all rows; `nil` where a row has no string.
+    /// Decodes all rows; `nil` for a row without a string.
     static func decode(_ span: RawSpan, _ range: Range<Int>, rows: Int) throws(FormatError) -> [[UInt8]?] {
         let (dictionary, rest) = try dictionary(span, range, rows: rows)
         let distinct = dictionary.count
@@ -26,7 +27,7 @@ public enum TextColumn {
         return decoded
     }
 
-    /// A column that is read string by string: what one row needs, without the strings of the others.
+    /// A column that is read string by string. It reads the string of one row without decoding the others.
     struct Reader {
         private let lengths: IntColumn?
         private let positions: IntColumn
@@ -40,13 +41,13 @@ public enum TextColumn {
             positions = try IntColumn(span, texts.upperBound..<range.upperBound, rows: rows)
         }
 
-        /// The string of a row; `nil` where it has none.
+        /// Returns the string of a row; `nil` if the row has none.
         func text(_ span: RawSpan, at row: Int) throws(FormatError) -> [UInt8]? {
             let position = positions.value(span, at: row)
             return position == 0 ? nil : span.extracting(try place(span, position)).copied()
         }
 
-        /// Where the string at a position, counted from one, lies.
+        /// Returns the range of the string at a one-based position.
         private func place(_ span: RawSpan, _ position: Int64) throws(FormatError) -> Range<Int> {
             guard position > 0, position <= distinct, let lengths else { throw FormatError(.invalid, "text position") }
             let index = Int(position) - 1
@@ -58,7 +59,7 @@ public enum TextColumn {
             return start..<start + Int(length)
         }
 
-        /// The rows of a range that have exactly this string.
+        /// Returns the rows in a range with exactly this string.
         func rows(_ span: RawSpan, with text: [UInt8], in range: Range<Int>) throws(FormatError) -> [Int] {
             guard let lengths else { return [] }
             if range.count <= Texts.few {
@@ -90,7 +91,7 @@ public enum TextColumn {
         }
     }
 
-    /// Where the parts of a column lie.
+    /// The offsets of a column's parts.
     private struct Bounds {
         let distinct: Int
         let lengths: Range<Int>
@@ -108,7 +109,7 @@ public enum TextColumn {
         }
     }
 
-    /// The distinct strings, and where the column of positions begins.
+    /// Returns the distinct strings and the offset of the column of positions.
     static func dictionary(
         _ span: RawSpan, _ range: Range<Int>, rows: Int
     ) throws(FormatError) -> (strings: [[UInt8]], end: Int) {
@@ -130,7 +131,7 @@ public enum TextColumn {
         return (dictionary, texts.upperBound)
     }
 
-    /// Appends a column of `texts`, one a row.
+    /// Appends a column of `texts`, one per row.
     static func write(_ texts: [[UInt8]?], into writer: inout ByteWriter) {
         var numbers: [[UInt8]: Int64] = [:]
         var lengths: [Int64] = []

@@ -1,4 +1,5 @@
-/// A column of doubles that survive bit for bit: whole numbers over a power of ten where that is exact, raw bits otherwise.
+/// A column of doubles, stored without loss: as whole numbers over a power of ten if that is exact, otherwise as raw
+/// bits.
 ///
 /// ```
 ///  offset  size  field
@@ -43,7 +44,7 @@ public struct ValueColumn: Sendable {
         }
     }
 
-    /// One row's value.
+    /// Returns one row's value.
     func value(_ span: RawSpan, at row: Int) -> Double {
         if exceptions > 0, let bits = exception(span, row) { return Double(bitPattern: bits) }
         let integer = integers.value(span, at: row)
@@ -63,22 +64,22 @@ public struct ValueColumn: Sendable {
 }
 
 extension ValueColumn {
-    /// How a column of values will be written.
+    /// The encoding of a column of values.
     struct Plan {
         var isDecimal: Bool
         var exponent = 0
-        /// Rows that no whole number stands for, and their raw bits.
+        /// The rows whose values no whole number can represent, and their raw bits.
         var exceptions: [Int] = []
         var exceptionBits: [UInt64] = []
         var integers: IntColumn.Plan
         var byteCount: Int { 8 + 10 * exceptions.count + integers.byteCount }
     }
 
-    /// The integer that stands for `value` at this power of ten, if dividing it again gives the same bits.
+    /// Returns the integer for `value` at this power of ten, if dividing it by the power restores the same bits.
     @inline(__always)
     static func scaled(_ value: Double, _ power: Double) -> Int64? {
         let product = value * power
-        // 2^53: every whole number below it is exact. NaN fails the comparison.
+        // 2^53: every whole number below it is exact. The comparison fails for NaN.
         guard abs(product) < 9_007_199_254_740_992 else { return nil }
         let integer = Int64(product + (product < 0 ? -0.5 : 0.5))
         return (Double(integer) / power).bitPattern == value.bitPattern ? integer : nil
@@ -93,7 +94,8 @@ extension ValueColumn {
         return Plan(isDecimal: false, integers: IntColumn.plan(bits.span, []))
     }
 
-    /// The least exponent that is exact for most of a few rows spread over the column.
+    /// Samples about 16 rows spread over the column. Returns the greatest of the exponents that they need, if more than
+    /// 7/8 of them have one.
     private static func likelyExponent(_ values: Span<Double>) -> Int? {
         let step = max(1, values.count / 16)
         var needed = [Int](repeating: 0, count: powers.count)
@@ -117,7 +119,7 @@ extension ValueColumn {
             if let integer = scaled(values[row], power) {
                 integers.append(integer)
             } else {
-                // Too many rows of more digits: raw bits are smaller.
+                // There are too many rows with more digits: raw bits are smaller.
                 if exceptions.count * 8 > values.count { return nil }
                 exceptions.append(row)
                 integers.append(integers.last ?? 0)
@@ -128,7 +130,7 @@ extension ValueColumn {
             exceptionBits: exceptions.map { values[$0].bitPattern }, integers: IntColumn.plan(integers.span, []))
     }
 
-    /// Appends the column as planned.
+    /// Writes the planned column.
     static func write(_ plan: Plan, into writer: inout ByteWriter) {
         writer.append(plan.isDecimal ? 1 : 0 as UInt8)
         writer.append(UInt8(plan.exponent))

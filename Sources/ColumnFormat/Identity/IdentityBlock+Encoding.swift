@@ -1,25 +1,25 @@
 import HealthModel
 
-/// Sorted identity entries to blocks that each fill a page.
+/// Encodes sorted identity entries into blocks that each fill a page.
 public struct IdentityBlockEncoder: Sendable {
-    /// Bytes of a block's whole value.
+    /// The size of a block's whole value in bytes.
     public let budget: Int
     private var guess = 700
 
     public init(pageSize: Int) { budget = pageSize - 16 }
 
-    /// Writes one block from the front of `entries`, and returns how many of them it took.
+    /// Writes one block from the front of `entries`, and returns the number of entries in it.
     ///
-    /// - Parameter key: makes the block's key from its first hash.
+    /// - Parameter key: returns the block's key for its first hash.
     public mutating func block(
         _ entries: ArraySlice<IdentityEntry>, commit: UInt64, key: (UInt64) -> [UInt8]
     ) -> (key: [UInt8], value: [UInt8], count: Int) {
         let ownKey = key(entries.first!.hash)
-        // The number of entries has two bytes, which entries all alike would outgrow on large pages.
+        // The entry count has two bytes. Many equal entries on a large page would exceed it.
         let limit = min(entries.count, Int(UInt16.max))
         var count = min(limit, guess)
         var plan = Plan(entries.prefix(count), key: ownKey.count)
-        // Two corrections suffice: entries are hashes, so the size is nearly linear in their number.
+        // Two corrections usually suffice: entries are hashes, so the size is nearly linear in their number.
         for _ in 0..<4 {
             if plan.byteCount > budget {
                 count = max(1, min(count - 1, count * budget / plan.byteCount))
@@ -122,10 +122,11 @@ public struct IdentityBlockEncoder: Sendable {
     }
 }
 
-/// The kinds of a block's entries, numbered as they are met.
+/// The kinds of a block's entries, numbered in order of first occurrence.
 private struct KindNumbers {
     private(set) var list: [IdentityEntry.Kind] = []
-    /// Where a kind may stand, by some of its bits: there are a few, as many as lanes in one import.
+    /// The probable number of a kind, by a hash of its bits. There are only a few kinds: as many as lanes in one
+    /// import.
     private var places = [Int](repeating: 0, count: 64)
 
     var count: Int { list.count }
@@ -142,16 +143,17 @@ private struct KindNumbers {
     }
 }
 
-/// Merges sorted entries so that each removal cancels one entry of the same hash and place.
+/// Merges sorted entries: each removal cancels one entry with the same hash and place.
 public enum IdentityMerge {
-    /// Entries that are left of a sorted list; removals that found nothing to cancel stay only if `keepingRemovals`.
+    /// Returns the remaining entries of a sorted list. Removals without an entry to cancel stay only if
+    /// `keepingRemovals`.
     public static func settle(_ entries: [IdentityEntry], keepingRemovals: Bool) -> [IdentityEntry] {
         guard entries.contains(where: { $0.kind.isRemoval }) else { return entries }
         var settled: [IdentityEntry] = []
         settled.reserveCapacity(entries.count)
         var index = 0
         while index < entries.count {
-            // All entries of one hash and place; an addition and its removal need not be neighbours.
+            // Take all entries of one hash and place: an addition and its removal need not be adjacent.
             var end = index + 1
             while end < entries.count, entries[end].key == entries[index].key { end += 1 }
             var balance: [IdentityEntry.Kind: Int] = [:]
@@ -169,7 +171,7 @@ public enum IdentityMerge {
 }
 
 extension IdentityMerge {
-    /// Two sorted lists as one.
+    /// Merges two sorted lists.
     public static func union(_ left: [IdentityEntry], _ right: [IdentityEntry]) -> [IdentityEntry] {
         if left.isEmpty { return right }
         if right.isEmpty { return left }
@@ -178,7 +180,7 @@ extension IdentityMerge {
         var (i, j) = (0, 0)
         while i < left.count, j < right.count {
             let (first, second) = (left[i], right[j])
-            // Which comes next cannot be foreseen, so nothing branches on it.
+            // The next source is unpredictable, so avoid branches on it.
             let takesRight = first.key == second.key ? second.kind < first.kind : second.key < first.key
             merged.append(takesRight ? second : first)
             i &+= takesRight ? 0 : 1

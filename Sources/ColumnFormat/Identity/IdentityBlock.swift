@@ -1,8 +1,8 @@
 import HealthModel
 
-/// A page of identity entries in order: hashes in Elias and Fano's coding, places and kinds in fixed bits.
+/// A page of sorted identity entries: hashes in Elias-Fano coding, places and kinds in fixed-width bits.
 ///
-/// About five bytes an entry, and one entry is found without decoding the others.
+/// An entry takes about five bytes, and is found without decoding the others.
 ///
 /// ```
 ///  offset  size  field
@@ -80,7 +80,7 @@ public struct IdentityBlock: ~Escapable {
         return IdentityEntry(key: hash << IdentityEntry.quantumBits | place & 0xFF_FFFF, kind: try kind(index))
     }
 
-    /// Appends every entry, in order.
+    /// Appends all entries in order.
     public func appendAll(to entries: inout [IdentityEntry]) throws(FormatError) {
         var index = 0
         for word in 0..<words {
@@ -105,7 +105,7 @@ public struct IdentityBlock: ~Escapable {
                 | BitPacking.word(at: index, width: lowWidth, span, low))
     }
 
-    /// Appends the entries of one 40-bit hash.
+    /// Appends the entries with one 40-bit hash.
     public func find(_ hash: UInt64, into entries: inout [IdentityEntry]) throws(FormatError) {
         guard hash >= firstHash else { return }
         let target = hash - firstHash
@@ -125,13 +125,13 @@ public struct IdentityBlock: ~Escapable {
         span.load(upper + (position >> 6) * 8, as: UInt64.self) >> UInt64(position & 63) & 1 == 1
     }
 
-    /// Where the entries of a bucket begin: just behind as many zero bits as there are buckets before it.
+    /// Returns the position of a bucket's first entry: directly after as many zero bits as there are earlier buckets.
     private func zeroBit(_ bucket: Int) -> Int? {
         var probe = Probe()
         return zeroBit(bucket, &probe)
     }
 
-    /// How far lookups of ascending hashes have come: words, and zero bits in them.
+    /// The progress of lookups of ascending hashes: words passed, and zero bits in them.
     public struct Probe {
         fileprivate var word = 0
         fileprivate var zeros = 0
@@ -163,7 +163,7 @@ extension IdentityBlock {
         return hash(word * 64 + 63 - min(63, bits.leadingZeroBitCount), count - 1)
     }
 
-    /// Whether any entry has a 40-bit hash. Hashes that are looked up with one probe must ascend.
+    /// Returns `true` if an entry has a 40-bit hash. Lookups with the same probe must use ascending hashes.
     public func contains(_ hash: UInt64, _ probe: inout Probe) throws(FormatError) -> Bool {
         guard hash >= firstHash else { return false }
         let target = hash - firstHash

@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// Appends the bytes of `word` as they lie in memory.
+    /// Appends the bytes of `word` in memory order.
     @inlinable
     @inline(__always)
     mutating func append<Word: FixedWidthInteger & BitwiseCopyable>(bytesOf word: Word) {
@@ -7,15 +7,15 @@ extension [UInt8] {
         unsafe Swift.withUnsafeBytes(of: word) { unsafe append(contentsOf: $0) }
     }
 
-    /// Writes the bytes of `word` over those at `offset`.
+    /// Overwrites the bytes at `offset` with the bytes of `word`.
     @inline(__always)
     mutating func overwrite<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, bytesOf word: Word) {
         precondition(offset >= 0 && offset + Word.bitWidth / 8 <= count)
-        // Safe: the precondition covers all bytes of the word.
+        // Safe: the precondition bounds all bytes of the word.
         unsafe withUnsafeMutableBytes { unsafe $0.storeBytes(of: word, toByteOffset: offset, as: Word.self) }
     }
 
-    /// Appends `count` pairs of big-endian words, as ids are stored.
+    /// Appends `pairs` pairs of big-endian words, the stored form of ids.
     @inline(__always)
     mutating func appendBigEndian(pairs: Int, _ pair: (Int) -> (high: UInt64, low: UInt64)) {
         let start = count

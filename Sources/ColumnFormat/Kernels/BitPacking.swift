@@ -1,17 +1,17 @@
-/// Packs unsigned words of a common width into bits, lowest bit first, and back.
+/// Packs unsigned words of a common width into bits, lowest bit first, and unpacks them.
 ///
-/// A width is 0 to 57, or 64: then one unaligned 64-bit load, a shift and a mask read any word. A load may reach up to
-/// seven bytes past the last word, so every packed stretch is followed by at least eight readable bytes.
+/// A width is 0 to 57, or 64. With these widths, one unaligned 64-bit load, a shift and a mask read any word. A load
+/// may read up to seven bytes past the last word, so at least eight readable bytes follow every packed range.
 enum BitPacking {
-    /// The widest packed word; anything wider is stored in 64 bits.
+    /// The widest packed word; wider words take 64 bits.
     static let widest = 57
 
-    /// How many readable bytes must follow a packed stretch.
+    /// The number of readable bytes that must follow a packed range.
     static let slack = 8
 
     static func isValid(width: Int) -> Bool { width >= 0 && (width <= widest || width == 64) }
 
-    /// The width that holds `word`.
+    /// Returns the width for `word`.
     @inline(__always)
     static func width(of word: UInt64) -> Int {
         let bits = 64 - word.leadingZeroBitCount
@@ -23,7 +23,7 @@ enum BitPacking {
     @inline(__always)
     private static func mask(_ width: Int) -> UInt64 { width == 64 ? .max : (1 << UInt64(width)) - 1 }
 
-    /// Appends `words`, each cut to `width` bits.
+    /// Appends `words`, each truncated to `width` bits.
     static func pack(_ words: Span<UInt64>, width: Int, into bytes: inout [UInt8]) {
         precondition(isValid(width: width))
         guard width > 0 else { return }
@@ -40,7 +40,8 @@ enum BitPacking {
                 }
                 return
             }
-            // Bits wait here until there are 64: to load what was just stored elsewhere would stall.
+            // Collect 64 bits in a register before each store: loading a just-stored word from another address would
+            // stall.
             var (held, bits, offset) = (UInt64(0), 0, 0)
             for index in 0..<words.count {
                 let word = words[index] & mask
@@ -58,7 +59,7 @@ enum BitPacking {
         bytes.removeLast(slack)
     }
 
-    /// The word at `index` of the packed stretch that begins at `offset`.
+    /// Returns the word at `index` of the packed range that begins at `offset`.
     @inline(__always)
     static func word(at index: Int, width: Int, _ span: RawSpan, _ offset: Int) -> UInt64 {
         guard width > 0 else { return 0 }
@@ -67,14 +68,17 @@ enum BitPacking {
         return span.load(offset + bit >> 3, as: UInt64.self) >> UInt64(bit & 7) & mask(width)
     }
 
-    /// Where the set bit with number `index`, counted from zero, stands in `word`, which has that many.
+    /// Returns the position of the set bit with the zero-based number `index` in `word`, which must have more than
+    /// `index` set bits.
     @inline(__always)
     static func position(ofSetBit index: Int, in word: UInt64) -> Int {
-        // How many bits are set in each byte and all bytes below it; no loop over bits, whose length cannot be foreseen.
+        // For each byte, the number of set bits in it and in all lower bytes. A loop over bits would have an
+        // unpredictable length.
         var sums = word &- (word >> 1 & 0x5555_5555_5555_5555)
         sums = (sums & 0x3333_3333_3333_3333) &+ (sums >> 2 & 0x3333_3333_3333_3333)
         sums = ((sums &+ (sums >> 4)) & 0x0F0F_0F0F_0F0F_0F0F) &* 0x0101_0101_0101_0101
-        // A byte's high bit stays set where its sum is not above the index: so many bytes lie before the bit.
+        // The high bit of a byte stays set if its sum is not above the index. The number of such bytes is the number of
+        // bytes before the bit.
         let isBefore =
             ((UInt64(index) &* 0x0101_0101_0101_0101 | 0x8080_8080_8080_8080) &- sums) & 0x8080_8080_8080_8080
         let byte = ((isBefore >> 7) &* 0x0101_0101_0101_0101) >> 56 &* 8
@@ -87,7 +91,7 @@ enum BitPacking {
         return Int(truncatingIfNeeded: byte) + rest.trailingZeroBitCount
     }
 
-    /// Calls `body` with each word of `range` in turn. The bounds are checked once for all.
+    /// Calls `body` with each word of `range` in order. Checks the bounds once for all words.
     @inline(__always)
     static func forEach(
         _ span: RawSpan, offset: Int, width: Int, _ range: Range<Int>, _ body: (Int, UInt64) -> Void
@@ -97,7 +101,7 @@ enum BitPacking {
             return
         }
         check(span, offset: offset, width: width, range)
-        // Safe: the check above covers every load, the slack included.
+        // Safe: the check above covers every load, including the slack.
         unsafe span.withUnsafeBytes { buffer in
             let base = unsafe buffer.baseAddress! + offset
             if width == 64 {
@@ -116,12 +120,12 @@ enum BitPacking {
         }
     }
 
-    /// The sum of the words of `range`; what does not fit is cut off. A load shifted by up to seven bits holds 57 bits: where
-    /// four words or two fit in, one load serves them all.
+    /// Returns the sum of the words of `range`, truncated to 64 bits. A load shifted by up to seven bits holds 57 bits:
+    /// one load serves two or four words if they fit.
     static func sum(_ span: RawSpan, offset: Int, width: Int, _ range: Range<Int>) -> UInt64 {
         guard width > 0 else { return 0 }
         check(span, offset: offset, width: width, range)
-        // Safe: the check covers every load, the slack included.
+        // Safe: the check covers every load, including the slack.
         return unsafe span.withUnsafeBytes { buffer in
             let base = unsafe buffer.baseAddress! + offset
             let (mask, step) = (mask(width), UInt64(truncatingIfNeeded: width))
@@ -158,7 +162,7 @@ enum BitPacking {
         }
     }
 
-    /// At least 57 bits from a bit on.
+    /// Returns at least 57 bits from a bit position.
     @inline(__always)
     private static func load(_ base: UnsafeRawPointer, _ bit: Int) -> UInt64 {
         UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: bit >> 3, as: UInt64.self))

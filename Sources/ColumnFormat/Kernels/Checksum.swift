@@ -1,6 +1,6 @@
-/// The 64-bit hash that guards stored bytes: multiply and fold, four lanes wide, over little-endian words.
+/// The 64-bit hash that protects stored bytes: multiply and fold, in four lanes, over little-endian words.
 ///
-/// It finds damage, not malice. It is part of the format: never change it.
+/// It detects damage, not malice. It is part of the format: never change it.
 public enum Checksum {
     private static let seeds: (UInt64, UInt64, UInt64, UInt64) = (
         0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3
@@ -12,13 +12,13 @@ public enum Checksum {
         return product.high ^ product.low
     }
 
-    /// The checksum of all bytes of `span`.
+    /// Returns the checksum of all bytes of `span`.
     public static func hash(_ span: RawSpan) -> UInt64 {
         // Safe: every load below stays within `count` bytes.
         unsafe span.withUnsafeBytes { unsafe hash($0) }
     }
 
-    /// The checksum of a part of an array.
+    /// Returns the checksum of a part of an array.
     public static func hash(_ bytes: [UInt8], _ range: Range<Int>) -> UInt64 {
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count)
         // Safe: the range lies within the array.
@@ -56,7 +56,7 @@ public enum Checksum {
         UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// The 32 bits that guard one block of a value.
+    /// Returns the 32-bit checksum of one block of a value.
     public static func block(_ span: RawSpan) -> UInt32 {
         let hash = hash(span)
         return UInt32(truncatingIfNeeded: hash ^ hash >> 32)

@@ -4,18 +4,18 @@
     import Musl
 #endif
 
-/// Fresh memory in large pieces: mapping it page by page takes several times as long as decoding into it.
+/// Prepares large pieces of fresh memory: mapping them page by page takes several times as long as decoding into them.
 enum HugePages {
-    /// The sizes are hints only: a system with others loses nothing.
+    /// The sizes are only hints: a system with other sizes loses nothing.
     private static let hugeSize = 2 << 20
     private static let pageSize = 4 << 10
     #if os(Linux)
-        /// MADV_POPULATE_WRITE of Linux 5.14, which not every header knows.
+        /// MADV_POPULATE_WRITE of Linux 5.14, which some headers lack.
         private static let populate: Int32 = 23
     #endif
 
-    /// Asks the system to back `buffer`, which will be written whole, by huge pages, and to map what lies before and behind
-    /// these in one go. Where it cannot, the memory works as ever.
+    /// Asks the system to back `buffer`, which will be written completely, with huge pages, and to map the parts before
+    /// and after the huge pages in one call each. Memory works as usual where the system refuses.
     static func prepare(_ buffer: UnsafeRawBufferPointer) {
         #if os(Linux)
             guard let base = buffer.baseAddress, buffer.count >= hugeSize else { return }
@@ -32,14 +32,14 @@ enum HugePages {
     #if os(Linux)
         private static func advise(_ start: Int, _ end: Int, _ advice: Int32) {
             guard start < end else { return }
-            // Safe: the range lies inside the buffer, and neither advice changes contents.
+            // Safe: the range lies inside the buffer, and neither advice changes the contents.
             _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: start), end - start, advice)
         }
     #endif
 }
 
 extension Int {
-    /// Down to a multiple of a power of two.
+    /// Rounds down to a multiple of a power of two.
     fileprivate func roundedDown(to size: Int) -> Int { self & ~(size - 1) }
     fileprivate func roundedUp(to size: Int) -> Int { (self + size - 1).roundedDown(to: size) }
 }

@@ -1,7 +1,7 @@
 extension IntColumn {
     /// Decodes all rows into `column`.
     func decode(_ span: RawSpan, into column: inout OutputColumn<Int64>) {
-        // Safe: `extend` makes room for `rows` elements, and every store below is at an index under `rows`.
+        // Safe: `extend` makes room for `rows` elements, and every store below has an index less than `rows`.
         let out = unsafe column.extend(by: rows)
         if encoding == .constant {
             unsafe out.update(repeating: base, count: rows)
@@ -10,9 +10,9 @@ extension IntColumn {
         }
     }
 
-    /// The values of all rows.
+    /// Returns the values of all rows.
     func decoded(_ span: RawSpan) -> [Int64] {
-        // Safe: the memory has room for all rows, and every one of them is set.
+        // Safe: the memory has room for all rows, and each of them is set.
         unsafe [Int64](unsafeUninitializedCapacity: rows) { buffer, count in
             forEachValue(span) { row, value in unsafe buffer[row] = value }
             count = rows
@@ -30,7 +30,7 @@ extension IntColumn {
         case .offsets:
             forEachWord(span, 0..<rows) { row, word in body(row, base &+ scale &* Int64(bitPattern: word)) }
         case .differences:
-            // The running sum stays in a register: this is the path of nearly every column of starts.
+            // The running sum stays in a register: nearly every column of starts takes this path.
             var value = base
             body(0, value)
             forEachWord(span, 1..<rows) { row, word in
@@ -40,8 +40,8 @@ extension IntColumn {
         }
     }
 
-    /// Whether every value lies within limits. What the widths of the column allow decides nearly always; where that is
-    /// more than the limits, each value is looked at.
+    /// Returns `true` if every value lies within limits. The bounds that the column's widths imply nearly always
+    /// suffice; if they exceed the limits, scans all values.
     func staysWithin(_ limits: ClosedRange<Int64>, _ span: RawSpan) -> Bool {
         if encoding == .constant { return limits.contains(base) }
         if let reach = reach(span), limits.contains(reach.lowerBound), limits.contains(reach.upperBound) { return true }
@@ -50,7 +50,7 @@ extension IntColumn {
         return stays
     }
 
-    /// Limits that no value can exceed; `nil` where they cannot be told by a glance.
+    /// Returns bounds that no value exceeds; `nil` if they need more than a simple computation.
     private func reach(_ span: RawSpan) -> ClosedRange<Int64>? {
         guard width < 57 else { return nil }
         var (most, least) = (Int64(1) << Int64(width) - 1, Int64(0))
@@ -60,7 +60,7 @@ extension IntColumn {
             return result.partialValue
         }
         if encoding == .differences {
-            // All steps one way, and all steps the other way.
+            // The bound with all steps in one direction, and with all steps in the other.
             let steps = Int64(max(0, rows - 1))
             most = apply(
                 steps.multipliedReportingOverflow(by: max(0, apply(most.addingReportingOverflow(leastDifference)))))
@@ -81,7 +81,7 @@ extension IntColumn {
         return overflows ? nil : lower...upper
     }
 
-    /// Calls `body` with the word of each row in `range`, exceptions in their places. Differences have none for row 0.
+    /// Calls `body` with the word of each row in `range`, including exceptions. Differences have no word for row 0.
     @inline(__always)
     private func forEachWord(_ span: RawSpan, _ range: Range<Int>, _ body: (Int, UInt64) -> Void) {
         let first = encoding == .differences ? 1 : 0
@@ -110,7 +110,7 @@ extension IntColumn {
         span.load(exceptionWords + 8 * index, as: UInt64.self)
     }
 
-    /// The number of the first exception at `row` or behind it.
+    /// Returns the index of the first exception at or after `row`.
     private func firstException(_ span: RawSpan, from row: Int) -> Int {
         var (low, high) = (0, exceptions)
         while low < high {
@@ -120,9 +120,9 @@ extension IntColumn {
         return low
     }
 
-    /// The sum of the steps that lead from one row to a later one, in units of the scale. For differences only.
+    /// Returns the sum of the steps from one row to a later row, in units of the scale. For differences only.
     func sumOfSteps(_ span: RawSpan, from row: Int, to later: Int) -> Int64 {
-        // Exceptions are zero among the packed words.
+        // The packed words of exceptions are zero.
         var sum = BitPacking.sum(span, offset: packed, width: width, row..<later)
         var index = exceptions == 0 ? 0 : firstException(span, from: row + 1)
         while index < exceptions, exceptionRow(span, index) <= later {
@@ -132,14 +132,14 @@ extension IntColumn {
         return leastDifference &* Int64(later - row) &+ Int64(bitPattern: sum)
     }
 
-    /// The sum of the values before a row; what does not fit is cut off.
+    /// Returns the sum of the values before a row, truncated to 64 bits.
     func sum(_ span: RawSpan, before row: Int) -> Int64 {
         precondition(row >= 0 && row <= rows)
         var sum: Int64 = 0
         switch encoding {
         case .constant: sum = base &* Int64(row)
         case .offsets:
-            // Exceptions are zero among the packed words.
+            // The packed words of exceptions are zero.
             var words = BitPacking.sum(span, offset: packed, width: width, 0..<row)
             for index in 0..<exceptions where exceptionRow(span, index) < row { words &+= exceptionWord(span, index) }
             sum = base &* Int64(row) &+ scale &* Int64(bitPattern: words)
@@ -148,7 +148,7 @@ extension IntColumn {
         return sum
     }
 
-    /// The rows of an ascending column whose values lie in `values`, and what the first of them holds.
+    /// Returns the rows of an ascending column whose values lie in `values`, and the value of the first such row.
     func rows(_ span: RawSpan, in values: ClosedRange<Int64>) -> (range: Range<Int>, first: Int64) {
         guard rows > 0 else { return (0..<0, 0) }
         let first = place(span, notBefore: values.lowerBound, from: (0, value(span, at: 0)))
@@ -159,7 +159,8 @@ extension IntColumn {
 
     private typealias Place = (row: Int, value: Int64)
 
-    /// The first place from `place` on whose value is not below `bound`; behind the last row where there is none.
+    /// Returns the first place at or after `place` with a value of at least `bound`; the place after the last row if
+    /// there is none.
     private func place(_ span: RawSpan, notBefore bound: Int64, from place: Place) -> Place {
         guard place.row < rows, place.value < bound else { return place }
         guard encoding == .differences else {
@@ -171,7 +172,7 @@ extension IntColumn {
             return (low, low < rows ? value(span, at: low) : bound)
         }
         var (row, value) = place
-        // Most rows are passed over in strides, whose sum takes less than looking at each row.
+        // Skip most rows in strides: summing a stride takes less time than testing each row.
         let stride = 32
         while row + stride < rows {
             let next = value &+ scale &* sumOfSteps(span, from: row, to: row + stride)
@@ -185,7 +186,7 @@ extension IntColumn {
         return value < bound ? (rows, value) : (row, value)
     }
 
-    /// The different values of all rows, in no order.
+    /// Returns the distinct values of all rows, unordered.
     func distinctValues(_ span: RawSpan) -> [Int64] {
         if encoding == .offsets, width <= 6, exceptions == 0 {
             var seen: UInt64 = 0

@@ -1,9 +1,9 @@
-/// Memory that decoders fill: part of an array under construction, or a buffer that is used again and again.
+/// Memory that decoders fill: a part of an array under construction, or a reused buffer.
 ///
-/// It owns nothing unless ``ScratchColumn`` lends it; it knows how much room there is and never writes past it.
+/// It owns no memory: the array or the ``ScratchColumn`` does. It knows the remaining room and never writes past it.
 @safe
 public struct OutputColumn<Element: BitwiseCopyable>: ~Copyable {
-    // Valid for `capacity` elements as long as the closure that lends this column runs; it cannot be copied out of it.
+    // Valid for `capacity` elements while the closure that borrows this column runs; the closure cannot copy it out.
     let base: UnsafeMutablePointer<Element>
     let capacity: Int
     public internal(set) var count: Int
@@ -14,7 +14,8 @@ public struct OutputColumn<Element: BitwiseCopyable>: ~Copyable {
         count = 0
     }
 
-    /// Makes room for `more` elements and returns where they begin, or traps: decoders count before they write.
+    /// Makes room for `more` elements and returns the address of the first. Traps without room: decoders count before
+    /// they write.
     @inline(__always)
     mutating func extend(by more: Int) -> UnsafeMutablePointer<Element> {
         precondition(more >= 0 && more <= capacity - count, "a column is longer than its count says")
@@ -23,7 +24,7 @@ public struct OutputColumn<Element: BitwiseCopyable>: ~Copyable {
         return unsafe start
     }
 
-    /// How many more elements fit.
+    /// The number of further elements that fit.
     public var room: Int { capacity - count }
 
     /// Appends the elements of `range` of a decoded column.
@@ -60,7 +61,7 @@ public struct ScratchColumn<Element: BitwiseCopyable>: ~Copyable {
 
     deinit { unsafe storage.base.deallocate() }
 
-    /// Lets `body` fill the buffer anew.
+    /// Clears the buffer and lets `body` fill it.
     public mutating func refill<Failure: Error>(
         _ body: (inout OutputColumn<Element>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -68,7 +69,7 @@ public struct ScratchColumn<Element: BitwiseCopyable>: ~Copyable {
         try body(&storage)
     }
 
-    /// What the last refill wrote.
+    /// The elements that the last refill wrote.
     public var span: Span<Element> {
         @_lifetime(borrow self)
         get {
@@ -79,16 +80,16 @@ public struct ScratchColumn<Element: BitwiseCopyable>: ~Copyable {
     }
 }
 
-/// Builds the two arrays of a series in place, so that the decoder writes where the caller reads.
+/// Builds the two arrays of a series in place: the decoder writes directly into the arrays that the caller reads.
 public func makeColumns<Failure: Error>(
     capacity: Int,
     _ body: (inout OutputColumn<Int64>, inout OutputColumn<Double>) throws(Failure) -> Void
 ) throws(Failure) -> (times: [Int64], values: [Double]) {
     var values: [Double] = []
     var failure: Failure?
-    // An array with room for nothing is the one that all empty arrays of the process share, whose count would be written.
+    // An array of zero capacity is the empty array that the whole process shares, and its count would be written.
     let room = max(1, capacity)
-    // Safe: each column counts what it wrote, and only that much becomes part of its array.
+    // Safe: each column counts its writes, and only the written elements become part of its array.
     let times = unsafe [Int64](unsafeUninitializedCapacity: room) { timeBuffer, timeCount in
         values = unsafe [Double](unsafeUninitializedCapacity: room) { valueBuffer, valueCount in
             guard let timeBase = timeBuffer.baseAddress, let valueBase = valueBuffer.baseAddress else { return }

@@ -1,32 +1,32 @@
 extension RawSpan {
-    /// The little-endian word at `offset`. The caller has checked the bounds; the span checks them again.
+    /// Returns the little-endian word at `offset`. The caller has checked the bounds; the span checks them again.
     @inline(__always)
     func load<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Word.Type) -> Word {
         // Safe: the span checks the bounds, and every bit pattern is a valid integer.
         Word(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
 
-    /// The big-endian word at `offset`, as keys and ids hold it.
+    /// Returns the big-endian word at `offset`, the form in keys and ids.
     @inline(__always)
     func loadBigEndian<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Word.Type) -> Word {
         // Safe: as above.
         Word(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
 
-    /// Where the bytes lie; it tells values of one snapshot apart and is never dereferenced.
+    /// The address of the bytes. It distinguishes values of one snapshot and is never dereferenced.
     var address: UInt {
         // Safe: only the number leaves the closure.
         unsafe withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
     }
 
-    /// Whether the bytes equal `other`'s.
+    /// Returns `true` if the bytes equal those of `other`.
     public func isEqual(to other: [UInt8]) -> Bool {
         guard byteCount == other.count else { return false }
         for index in 0..<byteCount where load(index, as: UInt8.self) != other[index] { return false }
         return true
     }
 
-    /// Whether the bytes equal `other`'s.
+    /// Returns `true` if the bytes equal those of `other`.
     public func isEqual(to other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
         for index in 0..<byteCount where load(index, as: UInt8.self) != other.load(index, as: UInt8.self) {
@@ -35,7 +35,7 @@ extension RawSpan {
         return true
     }
 
-    /// A copy of the bytes.
+    /// Returns a copy of the bytes.
     public func copied() -> [UInt8] {
         // Safe: the buffer does not leave the closure.
         unsafe withUnsafeBytes { unsafe [UInt8]($0) }
@@ -43,7 +43,7 @@ extension RawSpan {
 }
 
 extension [UInt8] {
-    /// The array's bytes as a span, for readers of fields.
+    /// The array's bytes as a span, for field readers.
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
         get {
@@ -55,14 +55,14 @@ extension [UInt8] {
 }
 
 extension RawSpan {
-    /// Whether the first `count` bytes equal `other`'s.
+    /// Returns `true` if the first `count` bytes equal those of `other`.
     public func hasPrefix(_ other: [UInt8], count: Int) -> Bool {
         guard byteCount >= count, other.count >= count else { return false }
         for index in 0..<count where load(index, as: UInt8.self) != other[index] { return false }
         return true
     }
 
-    /// The big-endian word at `offset`, as keys hold hashes; zero where there is none.
+    /// Returns the big-endian word at `offset`, the form of hashes in keys; zero if the bytes end before it.
     public func loadHash(_ offset: Int) -> UInt64 {
         offset + 8 <= byteCount ? loadBigEndian(offset, as: UInt64.self) : 0
     }

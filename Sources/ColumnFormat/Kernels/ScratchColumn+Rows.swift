@@ -1,8 +1,8 @@
-// What stretches of a decoded column come to. The bounds are checked once for all rows.
+// Aggregates over row ranges of a decoded column. The bounds are checked once for all rows.
 extension ScratchColumn where Element == Int64 {
-    /// The sum of some rows; what does not fit is cut off.
+    /// Returns the sum of some rows, truncated to 64 bits.
     public func sum(_ rows: Range<Int>) -> Int64 {
-        // Safe: the span that is extracted holds just these rows.
+        // Safe: the extracted span holds exactly these rows.
         unsafe span.extracting(rows).withUnsafeBufferPointer { rows in
             var sum: Int64 = 0
             for index in 0..<rows.count { unsafe sum &+= rows[index] }
@@ -12,11 +12,11 @@ extension ScratchColumn where Element == Int64 {
 }
 
 extension ScratchColumn where Element == Double {
-    /// The sum of some rows, added up in no particular order.
+    /// Returns the sum of some rows, in an unspecified order of additions.
     public func sum(_ rows: Range<Int>) -> Double {
-        // Safe: the span that is extracted holds just these rows.
+        // Safe: the extracted span holds exactly these rows.
         unsafe span.extracting(rows).withUnsafeBufferPointer { rows in
-            // An addition waits for the one before it, so four run side by side.
+            // Each addition waits for the previous one, so use four independent sums.
             var (a, b, c, d) = (0.0, 0.0, 0.0, 0.0)
             var index = 0
             while index &+ 4 <= rows.count {
@@ -34,9 +34,9 @@ extension ScratchColumn where Element == Double {
         }
     }
 
-    /// The least of some rows, of those for which `counts` holds more than zero; infinite where there is none.
+    /// Returns the smallest value of those rows for which `counts` is positive; infinity if there is none.
     public func least(_ rows: Range<Int>, where counts: borrowing ScratchColumn<Int64>) -> Double {
-        // Safe: both spans that are extracted hold just these rows.
+        // Safe: both extracted spans hold exactly these rows.
         unsafe span.extracting(rows).withUnsafeBufferPointer { values in
             unsafe counts.span.extracting(rows).withUnsafeBufferPointer { counts in
                 var least = Double.infinity
@@ -49,9 +49,9 @@ extension ScratchColumn where Element == Double {
         }
     }
 
-    /// The greatest of some rows, of those for which `counts` holds more than zero; minus infinity where there is none.
+    /// Returns the largest value of those rows for which `counts` is positive; minus infinity if there is none.
     public func greatest(_ rows: Range<Int>, where counts: borrowing ScratchColumn<Int64>) -> Double {
-        // Safe: both spans that are extracted hold just these rows.
+        // Safe: both extracted spans hold exactly these rows.
         unsafe span.extracting(rows).withUnsafeBufferPointer { values in
             unsafe counts.span.extracting(rows).withUnsafeBufferPointer { counts in
                 var greatest = -Double.infinity

@@ -2,8 +2,8 @@ extension ValueColumn {
     /// Decodes all rows into `column`.
     func decode(_ span: RawSpan, into column: inout OutputColumn<Double>) {
         let rows = integers.rows
-        // Safe: `extend` makes room for `rows` elements; the integers are decoded into the same memory (both are eight
-        // bytes wide and trivial) and turned into doubles in place.
+        // Safe: `extend` makes room for `rows` elements. The integers are decoded into the same memory (both types are
+        // eight bytes wide and trivial) and converted to doubles in place.
         let out = unsafe column.extend(by: rows)
         unsafe out.withMemoryRebound(to: Int64.self, capacity: max(1, rows)) { words in
             var integerColumn = unsafe OutputColumn(words, capacity: rows)
@@ -17,9 +17,9 @@ extension ValueColumn {
         }
     }
 
-    /// The values of all rows.
+    /// Returns the values of all rows.
     func decoded(_ span: RawSpan) -> [Double] {
-        // Safe: the memory has room for all rows, and `decode` sets every one of them.
+        // Safe: the memory has room for all rows, and `decode` sets each of them.
         unsafe [Double](unsafeUninitializedCapacity: integers.rows) { buffer, count in
             guard let base = buffer.baseAddress else { return }
             var column = unsafe OutputColumn(base, capacity: integers.rows)
@@ -28,7 +28,7 @@ extension ValueColumn {
         }
     }
 
-    /// Turns the integers in `out` into doubles over `power`, in place.
+    /// Converts the integers in `out` to doubles over `power`, in place.
     private static func divide(_ out: UnsafeMutablePointer<Double>, _ rows: Int, by power: Double) {
         if power == 1 {
             for row in 0..<rows { unsafe out[row] = Double(Int64(bitPattern: out[row].bitPattern)) }

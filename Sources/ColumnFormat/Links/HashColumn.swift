@@ -1,4 +1,4 @@
-/// Ascending hashes in Elias and Fano's coding: a hash of a range is found without decoding those before it.
+/// Ascending hashes in Elias-Fano coding: a reader finds the hashes of a range without decoding those before it.
 ///
 /// ```
 ///  offset  size  field
@@ -18,14 +18,14 @@ struct HashColumn: ~Escapable {
     private let upper: Int
     private let low: Int
     let first: UInt64
-    /// Where the column ends.
+    /// The end of the column.
     let end: Int
 
     static let fixed = 16
-    /// Hashes have no more bits than those of the identity index.
+    /// Hashes have at most as many bits as in the identity index.
     static let bits = 40
 
-    /// Reads and bounds the column of `count` hashes that begins at `offset` and ends no later than `limit`.
+    /// Reads the column of `count` hashes that begins at `offset`, and checks that it ends no later than `limit`.
     @_lifetime(copy span)
     init(_ span: RawSpan, _ offset: Int, count: Int, limit: Int) throws(FormatError) {
         guard offset + HashColumn.fixed <= limit else { throw FormatError(.truncated, "column of hashes") }
@@ -41,19 +41,19 @@ struct HashColumn: ~Escapable {
         guard end <= limit else { throw FormatError(.truncated, "column of hashes") }
     }
 
-    /// The hashes of a range in order, which stand beside each other, and the place of the first.
+    /// The hashes of a range, consecutive and in order, and the index of the first.
     struct Found {
         var place = 0
         var hashes: [UInt64] = []
     }
 
-    /// The hashes of a range.
+    /// Returns the hashes in a range.
     func hashes(in range: ClosedRange<UInt64>) throws(FormatError) -> Found {
         let least = range.lowerBound
         let bucket = least <= first ? 0 : Int(truncatingIfNeeded: (least - first) >> UInt64(lowWidth))
         var found = Found()
         let start = position(behindZeros: bucket)
-        // As many bits are set before that place as hashes stand there.
+        // The number of set bits before that position is the number of hashes before it.
         var index = start - bucket
         var last = first
         for word in start >> 6..<max(start >> 6, words) {
@@ -80,14 +80,14 @@ struct HashColumn: ~Escapable {
         return found
     }
 
-    /// All hashes in order.
+    /// Returns all hashes in order.
     func all() throws(FormatError) -> [UInt64] {
         let hashes = try hashes(in: 0 ... .max).hashes
         guard hashes.count == count, hashes.first == first else { throw FormatError(.invalid, "column of hashes") }
         return hashes
     }
 
-    /// The first place behind as many zero bits, or that behind all bits where there are not so many.
+    /// Returns the first position after `zeros` zero bits, or the position after all bits if there are fewer zero bits.
     private func position(behindZeros zeros: Int) -> Int {
         guard zeros != 0 else { return 0 }
         guard zeros > 0 else { return words * 64 }
@@ -101,7 +101,7 @@ struct HashColumn: ~Escapable {
         return words * 64
     }
 
-    /// Appends the column of some hashes in order.
+    /// Appends a column of sorted hashes.
     static func write(_ hashes: [UInt64], into writer: inout ByteWriter) {
         let (first, last) = (hashes.first!, hashes.last!)
         let lowWidth = lowWidth(of: hashes)

@@ -1,9 +1,9 @@
 import HealthModel
 
-/// Where the link of a peer's id may stand: some bits of the id's hash, and some of that of the sample. A hint is
-/// verified in the chunk of links, which holds the id in full.
+/// A hint to the chunk that may hold the link of a peer's id: some bits of the id's hash, and some bits of the sample's
+/// hash. Readers verify a hint in the chunk of links, which holds the full id.
 public struct LinkHint: Hashable, Sendable, Comparable {
-    /// 40 bits of the keyed hash of the peer's id, then the upper 24 of the sample's.
+    /// 40 bits of the keyed hash of the peer's id, then the upper 24 bits of the sample's hash.
     public var packed: UInt64
 
     static let placeBits = 24
@@ -12,7 +12,7 @@ public struct LinkHint: Hashable, Sendable, Comparable {
         packed = peerID << UInt64(LinkHint.placeBits) | sample >> UInt64(HashColumn.bits - LinkHint.placeBits)
     }
 
-    /// How many bits a block keeps, so that a look-up among `links` finds its chunk with hardly a miss.
+    /// The number of bits that a block keeps: enough that a lookup among `links` rarely searches a wrong chunk.
     public struct Precision: Hashable, Sendable {
         public var hashBits: Int
         public var placeBits: Int
@@ -22,15 +22,15 @@ public struct LinkHint: Hashable, Sendable, Comparable {
             self.placeBits = placeBits
         }
 
-        /// One of some six ids that are not known is looked for in vain, and a place is that of some fifty links: a
-        /// bit more of either costs a bit for each link.
+        /// Chooses the number of bits for a number of links. About one in six lookups of an unknown id searches a chunk
+        /// in vain, and one place covers about fifty links. One more bit of either costs one bit for each link.
         public init(links: Int) {
             let bits = Int.bitWidth - max(1, links).leadingZeroBitCount
             hashBits = min(HashColumn.bits, bits + 2)
             placeBits = max(1, min(LinkHint.placeBits, bits - 6))
         }
 
-        /// Whether blocks can keep so many bits.
+        /// Whether blocks can keep this many bits.
         public var isValid: Bool {
             (1...HashColumn.bits).contains(hashBits) && (1...LinkHint.placeBits).contains(placeBits)
         }
@@ -38,7 +38,7 @@ public struct LinkHint: Hashable, Sendable, Comparable {
 
     public static func < (left: LinkHint, right: LinkHint) -> Bool { left.packed < right.packed }
 
-    /// The bits that a block keeps, the hash before the place.
+    /// Returns the bits that a block keeps: of the hash, and of the place.
     public func kept(_ precision: Precision) -> (hash: UInt64, place: UInt64) {
         let place = packed & (1 << UInt64(LinkHint.placeBits) - 1)
         return (
@@ -47,7 +47,7 @@ public struct LinkHint: Hashable, Sendable, Comparable {
     }
 }
 
-/// A page of hints in order.
+/// A page of sorted hints.
 ///
 /// ```
 ///  offset  size  field
@@ -91,14 +91,14 @@ public struct LinkHintBlock: ~Escapable {
         }
     }
 
-    /// The first hash as a key holds it, in 40 bits.
+    /// The first hash in 40 bits, as in the key.
     public var firstHash: UInt64 { hashes.first << UInt64(HashColumn.bits - precision.hashBits) }
 
     private func place(_ index: Int) -> UInt64 {
         BitPacking.word(at: index, width: precision.placeBits, span, places)
     }
 
-    /// Appends what the block keeps of every hint, in order.
+    /// Appends the kept bits of every hint, in order.
     public func appendAll(to hints: inout [(hash: UInt64, place: UInt64)]) throws(FormatError) {
         for (index, hash) in try hashes.all().enumerated() {
             guard hash >> UInt64(precision.hashBits) == 0 else { throw FormatError(.invalid, "block of hints") }
@@ -106,7 +106,7 @@ public struct LinkHintBlock: ~Escapable {
         }
     }
 
-    /// Appends the ranges of samples' hashes to which the 40-bit hash of a peer's id leads.
+    /// Appends the ranges of sample hashes to which the 40-bit hash of a peer's id points.
     public func find(_ hash: UInt64, into ranges: inout [ClosedRange<UInt64>]) throws(FormatError) {
         let kept = hash >> UInt64(HashColumn.bits - precision.hashBits)
         let shift = UInt64(HashColumn.bits - precision.placeBits)
@@ -118,7 +118,7 @@ public struct LinkHintBlock: ~Escapable {
     }
 }
 
-/// Sorted hints to blocks that each fill a page.
+/// Encodes sorted hints into blocks that each fill a page.
 public struct LinkHintEncoder: Sendable {
     public let precision: LinkHint.Precision
     private var pages: PageFilling
@@ -128,15 +128,15 @@ public struct LinkHintEncoder: Sendable {
         pages = PageFilling(budget: pageSize - 16, guess: 1_400)
     }
 
-    /// Whether two hints have one hash, so that no block parts them.
+    /// Returns `true` if two hints have the same hash, so that no block separates them.
     public func areTogether(_ one: LinkHint, _ other: LinkHint) -> Bool {
         one.kept(precision).hash == other.kept(precision).hash
     }
 
-    /// Writes one block from the front of `hints`, and returns how many of them it took. Hints of one hash stay
+    /// Writes one block from the front of `hints`, and returns the number of hints in it. Hints with the same hash stay
     /// together.
     ///
-    /// - Parameter key: makes the block's key from its first hash.
+    /// - Parameter key: returns the block's key for its first hash.
     public mutating func block(
         _ hints: ArraySlice<LinkHint>, commit: UInt64, key: (UInt64) -> [UInt8]
     ) -> (key: [UInt8], value: [UInt8], count: Int) {

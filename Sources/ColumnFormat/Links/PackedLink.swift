@@ -1,23 +1,23 @@
 import HealthModel
 
-/// A link between a sample and what a peer calls it, as a chunk of links holds it.
+/// A link between a sample and its id at a peer, as a chunk of links stores it.
 public struct PackedLink: Hashable, Sendable {
-    /// How the sample is named. The raw values are embedded on disk.
+    /// The way the link identifies its sample. Files contain the raw values.
     public enum Form: UInt8, Sendable {
-        /// By its hash alone: the live sample with a stored id of this hash, of which there is one.
+        /// By its hash alone: the only live sample that has a stored id with this hash.
         case byRow = 0
-        /// The peer calls it by its own id.
+        /// By the peer's id, which is also the sample's own id.
         case byPeerID = 1
-        /// By its id in full.
+        /// By its full id.
         case byID = 2
-        /// Not at all: links with this id of the peer in older levels hold no longer.
+        /// Without a sample: invalidates the links with this peer id in older levels.
         case gone = 3
     }
 
     /// The upper 40 bits of the keyed hash of the sample's id.
     public var hash: UInt64
     public var form: Form
-    /// The sample's id where it is given in full.
+    /// The sample's id if the form contains it in full.
     public var sample: SampleID?
     public var peerID: SampleID
     public var version: Int64
@@ -36,13 +36,13 @@ public struct PackedLink: Hashable, Sendable {
 
     var kind: UInt64 { UInt64(form.rawValue) << 1 | (isProvisional ? 1 : 0) }
 
-    /// The order of chunks: by hash, and for links of one hash by the peer's ids, of which no two are the same.
+    /// The order in chunks: by hash, then by the peer's id, which is unique.
     public static func isBefore(_ left: PackedLink, _ right: PackedLink) -> Bool {
         left.hash != right.hash ? left.hash < right.hash : left.peerID < right.peerID
     }
 }
 
-/// A page of a peer's links in the order of their samples' hashes, about twenty bytes each.
+/// A page of a peer's links, sorted by the hashes of their samples. A link takes about twenty bytes.
 ///
 /// ```
 ///  offset  size  field
@@ -57,8 +57,8 @@ public struct PackedLink: Hashable, Sendable {
 ///       -  16*f  ids of the samples of form 2, in order
 /// ```
 ///
-/// The second column holds the versions as integers, bit 52 and the sign turned: the numbers of own samples, which
-/// have that bit, are the least then, and whatever differs from them is an exception.
+/// The second column holds the versions as integers with bit 52 and the sign bit flipped. The version numbers of own
+/// samples have bit 52 set, so they become the smallest integers, and all other versions become exceptions.
 public struct LinkChunk: ~Escapable {
     private let span: RawSpan
     private let hashes: HashColumn
@@ -78,7 +78,7 @@ public struct LinkChunk: ~Escapable {
     static let blockShift = 12
     static let turned = Int64.min ^ 1 << 52
 
-    /// Reads a value that belongs to `key`.
+    /// Reads a value and requires that it belongs to `key`.
     @_lifetime(copy span)
     public init(_ span: RawSpan, key: RawSpan, verified: VerifiedBlocks? = nil) throws(FormatError) {
         let value = try StoredValue(span, table: .links, verified: verified)
@@ -127,9 +127,9 @@ public struct LinkChunk: ~Escapable {
         areRandom ? RandomIDs.id(at: index, of: count, span, ids) : id(ids + 16 * index)
     }
 
-    /// The link at a place.
+    /// Returns the link at an index.
     ///
-    /// - Parameter named: how many before it have their samples in full.
+    /// - Parameter named: the number of earlier links that contain their sample's full id.
     private func link(
         _ index: Int, _ hash: UInt64, _ form: PackedLink.Form, named: Int
     ) throws(FormatError) -> PackedLink {
@@ -143,12 +143,12 @@ public struct LinkChunk: ~Escapable {
         return link
     }
 
-    /// Appends every link, in order.
+    /// Appends all links in order.
     public func appendAll(to links: inout [PackedLink]) throws(FormatError) {
         try append(hashes.all(), from: 0, named: 0, peerID: nil, to: &links)
     }
 
-    /// Appends the links whose hashes lie in a range, and those only that have an id of the peer if it is given.
+    /// Appends the links with hashes in a range; if `peerID` is given, only those with this peer id.
     public func find(
         _ range: ClosedRange<UInt64>, peerID: SampleID? = nil, into links: inout [PackedLink]
     ) throws(FormatError) {
@@ -176,7 +176,7 @@ public struct LinkChunk: ~Escapable {
     }
 }
 
-/// Random UUIDs (version 4) without the six bits that all have in common.
+/// Random UUIDs (version 4) without the six bits that they all share.
 private enum RandomIDs {
     private static let widths = [41, 41, 40]
 
@@ -192,7 +192,7 @@ private enum RandomIDs {
         let low = BitPacking.word(at: index, width: 41, span, offset)
         let middle = BitPacking.word(at: index, width: 41, span, second)
         let high = BitPacking.word(at: index, width: 40, span, third)
-        // 62 bits of the lower word, then 60 of the upper one.
+        // 62 bits of the lower word, then 60 of the upper word.
         let upper = middle >> 21 | high << 20
         return SampleID(
             high: (upper >> 12) << 16 | 0x4000 | upper & 0xFFF, low: 2 << 62 | low | (middle & 0x1F_FFFF) << 41)
@@ -212,16 +212,16 @@ private enum RandomIDs {
     }
 }
 
-/// Sorted links to chunks that each fill a page.
+/// Encodes sorted links into chunks that each fill a page.
 public struct LinkChunkEncoder: Sendable {
     private var pages: PageFilling
 
     public init(pageSize: Int) { pages = PageFilling(budget: pageSize - 16, guess: 190) }
 
-    /// Writes one chunk from the front of `links`, and returns how many of them it took. Links of one hash stay
+    /// Writes one chunk from the front of `links`, and returns the number of links in it. Links with the same hash stay
     /// together.
     ///
-    /// - Parameter key: makes the chunk's key from its first hash.
+    /// - Parameter key: returns the chunk's key for its first hash.
     public mutating func chunk(
         _ links: ArraySlice<PackedLink>, commit: UInt64, key: (UInt64) -> [UInt8]
     ) -> (key: [UInt8], value: [UInt8], count: Int) {
@@ -268,14 +268,15 @@ extension ByteWriter {
     }
 }
 
-/// Finds how many entries fill a page.
+/// Finds the number of entries that fill a page.
 struct PageFilling: Sendable {
     let budget: Int
     private(set) var guess: Int
 
     init(budget: Int, guess: Int) { (self.budget, self.guess) = (budget, guess) }
 
-    /// The longest value that fits, from the front of `entries`, or that of the fewest entries that stay together.
+    /// Returns the longest value that fits, from the front of `entries`, or the value of the smallest inseparable group
+    /// of entries.
     mutating func fill<Entry>(
         _ entries: ArraySlice<Entry>, areTogether: (Entry, Entry) -> Bool, _ encode: (ArraySlice<Entry>) -> [UInt8]
     ) -> (value: [UInt8], count: Int) {
@@ -286,25 +287,25 @@ struct PageFilling: Sendable {
             let value = encode(entries.prefix(count))
             if value.count <= budget {
                 if count > fitting?.count ?? 0 { fitting = (value, count) }
-                // Less than one entry takes is left.
+                // Less room is left than one entry takes.
                 if (budget - value.count) * count < value.count { break }
             } else {
                 tooMany = min(tooMany, count)
             }
-            // Size is nearly linear in the number: a few steps lead to the last one that fits.
+            // The size is nearly linear in the number of entries: a few steps lead to the last number that fits.
             let next = max((fitting?.count ?? 0) + 1, min(tooMany - 1, count * budget / value.count))
             if next >= tooMany { break }
             count = next
         }
         let found = fitting?.count ?? 1
         guess = found
-        // More than a value can count are parted all the same: the caller refuses them.
+        // Separates a group that has more entries than a value can count; the caller refuses such entries.
         let apart = min(limit, PageFilling.border(entries.prefix(limit + 1), found, areTogether))
         if apart == fitting?.count { return fitting! }
         return (encode(entries.prefix(apart)), apart)
     }
 
-    /// The last border between entries that may be parted, not behind `count`; the first one behind it where there is
+    /// Returns the last border between separable entries at or before `count`, or the first border after it if there is
     /// none.
     private static func border<Entry>(
         _ entries: ArraySlice<Entry>, _ count: Int, _ areTogether: (Entry, Entry) -> Bool

@@ -1,8 +1,8 @@
 import HealthModel
 
-/// Metadata as bytes, in the order of its keys, so that equal sets are equal bytes.
+/// Encodes metadata into bytes in the order of its keys, so that equal metadata has equal bytes.
 public enum MetadataCoding {
-    /// `nil` where there is nothing to keep.
+    /// Returns `nil` for empty metadata.
     public static func encode(_ metadata: [String: MetadataValue]) -> [UInt8]? {
         if metadata.isEmpty { return nil }
         var writer = RecordWriter()

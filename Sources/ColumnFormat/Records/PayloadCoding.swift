@@ -1,13 +1,15 @@
 import HealthModel
 
-/// What kinds of samples have beside a value, as bytes; equal payloads are equal bytes.
+/// Encodes the details of samples that are more than a value; equal payloads have equal bytes.
 ///
 /// ```
 /// payload    = kind (1): 1 workout
 /// workout    = activity type (4), energy, distance, strokes, flights (each optional quantity),
 ///              statistics, events, number of activities (4), activities
-/// activity   = id (16), activity type (4), start (8), end (8), duration (optional quantity), metadata, statistics, events
-/// statistics = number (4), for each: type (text), start (8), end (8), sum, average, minimum, maximum (each optional quantity)
+/// activity   = id (16), activity type (4), start (8), end (8), duration (optional quantity), metadata,
+///              statistics, events
+/// statistics = number (4), for each: type (text), start (8), end (8),
+///              sum, average, minimum, maximum (each optional quantity)
 /// events     = number (4), for each: kind (4), start (8), end (8), metadata
 /// optional quantity = 0, or 1, double (8), unit (text)
 /// ```
@@ -131,8 +133,8 @@ public enum PayloadCoding {
     }
 }
 
-/// What an edit lies over, as bytes: start (8), end (8), quantity (1, double, unit), user entered (1), metadata, version (8), and a clock
-/// where there is one; a clock is time (8), replica (4).
+/// Encodes the imported state under an edit: start (8), end (8), quantity (1, double, unit), user entered (1),
+/// metadata, version (8), and the clock if there is one. A clock is time (8), replica (4).
 public enum OriginalCoding {
     public static func encode(_ original: Sample.Original?) -> [UInt8]? {
         guard let original else { return nil }
@@ -155,7 +157,7 @@ public enum OriginalCoding {
         let isUserEntered = try reader.read(UInt8.self) != 0
         let metadata = try MetadataCoding.read(&reader)
         let version = try reader.read(Int64.self)
-        // Those that were written before there were clocks have none.
+        // Originals from before the introduction of clocks have none.
         let clock = reader.isAtEnd ? nil : try ReversionCoding.clock(&reader)
         guard reader.isAtEnd else { throw FormatError(.invalid, "original") }
         return Sample.Original(
@@ -164,7 +166,7 @@ public enum OriginalCoding {
     }
 }
 
-/// That an edit was taken off an import, as bytes: version (8), time (8), replica (4).
+/// Encodes the record of a reverted edit: version (8), time (8), replica (4).
 public enum ReversionCoding {
     public static func encode(_ reversion: Sample.Reversion?) -> [UInt8]? {
         guard let reversion else { return nil }

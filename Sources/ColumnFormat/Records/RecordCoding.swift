@@ -1,6 +1,6 @@
 import HealthModel
 
-/// Fields of a record, in order.
+/// Writes the fields of a record, in order.
 public struct RecordWriter: Sendable {
     var writer = ByteWriter(reserving: 64)
 
@@ -25,10 +25,10 @@ public struct RecordWriter: Sendable {
         if let text { append(text) }
     }
 
-    /// The fields alone, for records inside of others.
+    /// The fields alone, for records inside other records.
     public var bytes: [UInt8] { writer.bytes }
 
-    /// The whole value, with the header that every primary value carries.
+    /// Returns the whole value, with the header that every primary value has.
     public func value(table: TableCode, key: [UInt8], commit: UInt64) -> [UInt8] {
         var builder = StoredValueBuilder(table: table, key: key, reserving: writer.count + 16)
         builder.column(RecordReader.tag) { $0.bytes.append(contentsOf: writer.bytes) }
@@ -36,7 +36,7 @@ public struct RecordWriter: Sendable {
     }
 }
 
-/// Reads the fields of a record in the order they were written, each bounded before use.
+/// Reads the fields of a record in the order of writing. Checks the bounds of each field before use.
 public struct RecordReader: ~Escapable {
     private let span: RawSpan
     private var offset: Int
@@ -45,7 +45,7 @@ public struct RecordReader: ~Escapable {
     static let tag: UInt8 = 1
     static let blockShift = 12
 
-    /// Verifies the header, that the value belongs to `key`, and the body.
+    /// Verifies the header, the key that the value must belong to, and the body.
     @_lifetime(copy span)
     public init(_ span: RawSpan, table: TableCode, key: [UInt8]) throws(FormatError) {
         let value = try StoredValue(span, table: table)

@@ -1,6 +1,7 @@
-/// The header of every value: which table, key and span it belongs to, which commit wrote it, and checksums of its blocks.
+/// The header of every value: its table, key and span, the commit that wrote it, and checksums of its blocks.
 ///
-/// With it a raw scan of a ruined file can tell what a value was and whether it is the newest owner of its span.
+/// With this header, a raw scan of a damaged file can identify a value and decide whether it is the newest owner of its
+/// span.
 ///
 /// ```
 ///  offset  size  field
@@ -41,18 +42,18 @@ public struct StoredValue: ~Escapable {
     private let verified: VerifiedBlocks?
 
     static let fixed = 28
-    /// Where a value repeats its key, and where the key's length stands.
+    /// The offset of the key that a value repeats, and the offset of the key's length.
     public static let keyOffset = fixed
     public static let keyLengthOffset = 24
-    /// The commit that a value says wrote it, unverified; 0 where the bytes are too few.
+    /// Returns the commit in a header, unverified; 0 for too few bytes.
     public static func commit(head: RawSpan) -> UInt64 { head.byteCount < 16 ? 0 : head.load(8, as: UInt64.self) }
 
-    /// The most rows that one value may hold: bounds every count before it is used.
+    /// The maximum number of rows in one value: bounds every count before use.
     public static let rowLimit = 65_536
 
-    /// Reads and verifies the header. The body is verified by ``verify()`` or, where columns are read, by ``column(_:)``.
+    /// Reads and verifies the header. ``verify()`` verifies the body; ``verify(_:)`` verifies the blocks of a column.
     ///
-    /// - Parameter verified: what the transaction has verified; `nil` where the bytes may change under their address.
+    /// - Parameter verified: the blocks that the transaction has verified; `nil` if the bytes at an address may change.
     @_lifetime(copy span)
     public init(_ span: RawSpan, table: TableCode, verified: VerifiedBlocks? = nil) throws(FormatError) {
         let header = StoredValue.fixed
@@ -65,7 +66,7 @@ public struct StoredValue: ~Escapable {
         guard end <= span.byteCount, shift >= 8, shift <= 16 else { throw FormatError(.truncated, "value") }
         let directory = header + keyLength + upperLength
         let blockSums = directory + 8 * columns
-        // The number of blocks follows from the body's length, which follows from theirs.
+        // The number of blocks follows from the length of the checksums and the body together.
         let rest = end - blockSums - 4
         guard rest >= 0 else { throw FormatError(.truncated, "directory") }
         let blocks = (rest + (1 << shift) + 3) / ((1 << shift) + 4)
@@ -96,7 +97,7 @@ public struct StoredValue: ~Escapable {
         marked = Int(span.load(20, as: UInt32.self))
     }
 
-    /// The key that the value says it belongs to.
+    /// The key in the value's header.
     public var key: RawSpan {
         @_lifetime(copy self)
         get { span.extracting(StoredValue.fixed..<StoredValue.fixed + keyLength) }
@@ -121,9 +122,9 @@ public struct StoredValue: ~Escapable {
     /// Verifies the checksums of all blocks.
     public func verify() throws(FormatError) { try verify(body..<end) }
 
-    /// Makes a check that holds for as long as the bytes do, once where what is verified is remembered.
+    /// Runs a check whose result stays valid as long as the bytes; with `verified`, runs it only once.
     func once(_ check: () throws(FormatError) -> Void) throws(FormatError) {
-        // No block begins within the header.
+        // No block begins within the header, so this address is free as a mark.
         if verified?.contains(address + 1) == true { return }
         try check()
         verified?.insert(address + 1)
@@ -132,7 +133,7 @@ public struct StoredValue: ~Escapable {
     /// Verifies the blocks from `offset` to the end.
     func verifyAll(from offset: Int) throws(FormatError) { try verify(offset..<end) }
 
-    /// Verifies the blocks that hold `range`.
+    /// Verifies the blocks that contain `range`.
     public func verify(_ range: Range<Int>) throws(FormatError) {
         if range.isEmpty { return }
         guard range.lowerBound >= body, range.upperBound <= end else { throw FormatError(.truncated, "column") }
@@ -147,7 +148,7 @@ public struct StoredValue: ~Escapable {
         }
     }
 
-    /// Where the column with this tag lies in the whole value; `nil` when the value has none.
+    /// Returns the range of the column with this tag in the whole value; `nil` if the value has none.
     public func column(_ tag: UInt8) throws(FormatError) -> Range<Int>? {
         for index in 0..<columns where span.load(directory + 8 * index, as: UInt8.self) == tag {
             return try columnRange(index)
@@ -155,10 +156,10 @@ public struct StoredValue: ~Escapable {
         return nil
     }
 
-    /// The tag at a position of the directory.
+    /// Returns the tag at an index of the directory.
     public func tag(_ index: Int) -> UInt8 { span.load(directory + 8 * index, as: UInt8.self) }
 
-    /// Where the column at a position of the directory lies in the whole value.
+    /// Returns the range, in the whole value, of the column at an index of the directory.
     func columnRange(_ index: Int) throws(FormatError) -> Range<Int> {
         let from = body + Int(span.load(directory + 8 * index + 4, as: UInt32.self))
         let last = end - BitPacking.slack
@@ -185,19 +186,19 @@ public struct StoredValueBuilder: Sendable {
         body = ByteWriter(reserving: capacity)
     }
 
-    /// Adds a column that `write` appends.
+    /// Adds a column; `write` appends its bytes.
     public mutating func column(_ tag: UInt8, _ write: (inout ByteWriter) -> Void) {
         directory.append((tag, body.count))
         write(&body)
     }
 
-    /// The bytes a value takes beside its columns.
+    /// Returns the size of a value without its columns.
     static func overhead(key: Int, upper: Int, columns: Int, body: Int, blockShift: Int) -> Int {
         let blocks = (body + BitPacking.slack + (1 << blockShift) - 1) >> blockShift
         return StoredValue.fixed + key + upper + 8 * columns + 4 * blocks + 4 + BitPacking.slack
     }
 
-    /// The whole value, written by commit number `commit`.
+    /// Returns the whole value, as written by commit number `commit`.
     public consuming func finish(commit: UInt64, blockShift: Int) -> [UInt8] {
         body.append(0 as UInt64)
         let blocks = (body.count + (1 << blockShift) - 1) >> blockShift

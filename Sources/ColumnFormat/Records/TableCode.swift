@@ -1,4 +1,4 @@
-/// The tables of a store. The raw values stand in every value's header on disk: never change or reuse one.
+/// The tables of a store. The raw values are in every value's header on disk: never change or reuse one.
 public enum TableCode: UInt8, Sendable, CaseIterable {
     case meta = 1
     case names = 2
@@ -20,17 +20,17 @@ public enum TableCode: UInt8, Sendable, CaseIterable {
     /// The name of the LMDB database.
     public var name: String { TableCode.allNames[Int(rawValue)] }
 
-    /// The table of a name.
+    /// Creates the table with a name.
     public init?(name: String) {
         guard let code = TableCode.codes[name] else { return nil }
         self = code
     }
 
-    // Made once: what a case is called is found slowly, and a walk asks for each of its entries.
+    // Computed once: looking up the name of a case is slow, and a walk does it for each entry.
     private static let allNames = [""] + allCases.map { $0 == .namesReverse ? "names-reverse" : "\($0)" }
     private static let codes = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
-    /// Whether the table can be made again from others.
+    /// Whether the table can be rebuilt from others.
     public var isDerived: Bool { self == .identity || self == .summaries }
 }
 

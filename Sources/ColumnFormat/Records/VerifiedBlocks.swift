@@ -1,7 +1,7 @@
-/// The stretches of memory whose checksums a reading transaction has found right, so that it verifies each once.
+/// The addresses of blocks whose checksums a read transaction has verified, so that it verifies each block once.
 ///
-/// It is only for values that stay as they are where they are: those of a snapshot that nobody can write to. It forgets
-/// rather than grows: a stretch that is met again is then verified again.
+/// Use it only for values that do not change in place: those of a snapshot that nobody can write to. The set has a
+/// limited size: it forgets old blocks and verifies them again on their next use.
 public final class VerifiedBlocks {
     private var addresses: [UInt] = []
     private var count = 0
@@ -15,7 +15,7 @@ public final class VerifiedBlocks {
     @inline(__always)
     private func slot(_ address: UInt) -> Int { Int(truncatingIfNeeded: (address &* 0x9E37_79B9_7F4A_7C15) >> shift) }
 
-    /// Addresses are never zero, which marks an empty slot.
+    /// An address is never zero; zero marks an empty slot.
     func contains(_ address: UInt) -> Bool { !addresses.isEmpty && addresses[slot(address)] == address }
 
     func insert(_ address: UInt) {

@@ -1,19 +1,20 @@
-/// The resolution of summaries: cells that tile a block of sixteen days. Embedded on disk as the upper bits of tags.
+/// The resolution of summaries: cells that tile a block of sixteen days. Files contain the raw values as the upper bits
+/// of tags.
 public enum SummaryLevel: UInt8, Sendable, CaseIterable {
     case hours = 0
-    /// Quarters of an hour, where a block has many samples.
+    /// Quarters of an hour, for blocks with many samples.
     case quarters = 16
 
     public static let daysPerBlock = 16
 
-    /// How many cells a block has.
+    /// The number of cells in a block.
     public var cells: Int { self == .hours ? 24 * SummaryLevel.daysPerBlock : 96 * SummaryLevel.daysPerBlock }
 
     var bitmapTag: UInt8 { rawValue + 1 }
     var bitmapWords: Int { (cells + 63) / 64 }
 }
 
-/// What a summary knows of a cell. Embedded on disk as the lower bits of tags: never change or reuse one.
+/// The fields of a cell. Files contain the raw values as the lower bits of tags: never change or reuse one.
 public enum SummaryColumn: UInt8, Sendable, CaseIterable {
     case count = 2
     case sum = 3
@@ -29,7 +30,8 @@ public enum SummaryColumn: UInt8, Sendable, CaseIterable {
     func tag(_ level: SummaryLevel) -> UInt8 { level.rawValue + rawValue }
 }
 
-/// A summary of one block, its header verified: for each level a bitmap of the cells that hold anything, and columns over these.
+/// The summary of one block with a verified header: for each level, a bitmap of the nonempty cells and columns over
+/// these cells.
 public struct SummaryBlock: ~Escapable {
     private let value: StoredValue
 
@@ -48,9 +50,10 @@ public struct SummaryBlock: ~Escapable {
         }
     }
 
-    /// The cells of a level, their columns verified; `nil` when the block has none.
+    /// Returns the cells of a level, with verified columns; `nil` if the block does not have the level.
     ///
-    /// - Parameter allColumns: without it columns behind the sums are not verified, and must not be read.
+    /// - Parameter allColumns: if `false`, the columns after ``SummaryColumn/last`` are not verified, and must not be
+    ///   read.
     @_lifetime(copy self)
     public func cells(_ level: SummaryLevel, allColumns: Bool = true) throws(FormatError) -> SummaryCells? {
         guard let bitmap = try value.column(level.bitmapTag) else { return nil }
@@ -64,12 +67,12 @@ public struct SummaryBlock: ~Escapable {
     }
 }
 
-/// The cells of one level of a block. Rows are those that hold anything, in the order of time.
+/// The cells of one level of a block. The rows are the nonempty cells in the order of time.
 public struct SummaryCells: ~Escapable {
     private let value: StoredValue
     private let level: SummaryLevel
     private let words: [UInt64]
-    /// Rows before each word of the bitmap.
+    /// The number of rows before each word of the bitmap.
     private let ranks: [Int]
     public let rows: Int
 
@@ -93,14 +96,14 @@ public struct SummaryCells: ~Escapable {
         self.rows = rows
     }
 
-    /// How many rows stand before a cell; cells are counted from the beginning of the block.
+    /// Returns the number of rows before a cell; cells are counted from the beginning of the block.
     public func row(_ cell: Int) -> Int {
         guard cell < level.cells else { return rows }
         if rows == level.cells { return cell }
         return ranks[cell >> 6] + (words[cell >> 6] & ((1 << UInt64(cell & 63)) - 1)).nonzeroBitCount
     }
 
-    /// The cell of a row.
+    /// Returns the cell of a row.
     public func cell(_ row: Int) -> Int {
         if rows == level.cells { return row }
         var word = ranks.count - 1
@@ -130,7 +133,7 @@ public struct SummaryCells: ~Escapable {
         if rows > 0 { try values(column).decode(value.span, into: &output) }
     }
 
-    /// A column of whole numbers to be read row by row.
+    /// Opens a column of integers for reading row by row.
     public func integers(of column: SummaryColumn) throws(FormatError) -> SummaryIntegers {
         SummaryIntegers(column: rows > 0 ? try integers(column) : nil)
     }
@@ -139,11 +142,12 @@ public struct SummaryCells: ~Escapable {
         SummaryValues(column: rows > 0 ? try values(column) : nil)
     }
 
-    /// One row of a column. The row must be one of the block's.
+    /// Returns one row of a column. The row must exist in the block.
     @inline(__always)
     public func value(_ integers: SummaryIntegers, at row: Int) -> Int64 { integers.column!.value(value.span, at: row) }
 
-    /// Where the first start of one row and the last of another lie since the beginning of the block, given the length of a cell.
+    /// Returns the first start of one row and the last start of another, relative to the beginning of the block, given
+    /// the length of a cell.
     public func starts(
         _ firsts: SummaryIntegers, at first: Int, _ lasts: SummaryIntegers, at last: Int, length: Int64
     ) -> (first: Int64, last: Int64) {
@@ -159,7 +163,7 @@ public struct SummaryCells: ~Escapable {
     }
 }
 
-/// An opened column of whole numbers.
+/// An opened column of integers.
 public struct SummaryIntegers: Sendable {
     let column: IntColumn?
 }
@@ -175,7 +179,7 @@ public struct SummaryEncoder {
 
     public init(key: [UInt8]) { builder = StoredValueBuilder(table: .summaries, key: key, reserving: 16_384) }
 
-    /// Adds a level: the cells that hold anything, ascending, and for each its fields.
+    /// Adds a level: the nonempty cells, ascending, and the fields of each.
     public mutating func add(
         _ level: SummaryLevel, cells: [Int], integers: [(SummaryColumn, [Int64])], values: [(SummaryColumn, [Double])]
     ) {

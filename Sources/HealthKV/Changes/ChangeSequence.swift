@@ -1,6 +1,6 @@
 import HealthModel
 
-/// The changes of a store as they are committed, by this process or another.
+/// The changes of a store as this process or another commits them.
 ///
 /// ```swift
 /// for await change in store.changes(of: [.bodyMass]) {
@@ -8,15 +8,15 @@ import HealthModel
 /// }
 /// ```
 ///
-/// It keeps a token, not a queue: a slow consumer costs no memory and misses nothing. It ends when the store is closed
-/// or the task is cancelled.
+/// The sequence keeps a token, not a queue: a slow consumer costs no memory and misses nothing. It ends when the store
+/// is closed or the task is cancelled.
 public struct ChangeSequence: AsyncSequence, Sendable {
     public typealias Element = Change
     public typealias Failure = Never
 
     let store: SampleStore
     let types: Set<SampleType>?
-    /// Where it begins, or why that cannot be told.
+    /// The position at which the sequence begins, or the error of determining it.
     let start: Result<ChangeToken, any Error>
 
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, types: types, start: start) }
@@ -55,11 +55,11 @@ public struct ChangeSequence: AsyncSequence, Sendable {
                 } catch let error as StoreError where error.code == .closed {
                     return nil
                 } catch let error as StoreError where error.code == .suspended {
-                    // It goes on when the store does.
+                    // The sequence continues when the store resumes.
                     seen = .max
                 } catch {
                     hasEnded = true
-                    // Without a place there is none to go on from: this token is of no store, so none accepts it.
+                    // There is no position to continue from: this token belongs to no store, so every store refuses it.
                     let nowhere = ChangeToken(store: .zero, epoch: 0, commit: 0, ordinal: 0, mark: 0)
                     return Change(kind: .interrupted("\(error)"), token: (try? place.get()) ?? nowhere)
                 }
@@ -71,7 +71,7 @@ public struct ChangeSequence: AsyncSequence, Sendable {
 }
 
 extension SampleStore {
-    /// The changes that are committed from now on, or from a token on; all types, or some.
+    /// Returns the changes that are committed from now on, or after a token; of all types, or of some.
     public func changes(of types: Set<SampleType>? = nil, since token: ChangeToken? = nil) -> ChangeSequence {
         ChangeSequence(
             store: self, types: types, start: Result { try token ?? read { $0.currentToken } })

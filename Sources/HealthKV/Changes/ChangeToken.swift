@@ -1,28 +1,28 @@
 import HealthModel
 
-/// A place in a store's feed of changes: everything up to it was seen.
+/// A position in a store's feed of changes: its reader has seen everything up to it.
 ///
-/// A token belongs to one store, one epoch of it, and one history: a file that was copied or rolled back, and went on from there,
-/// refuses what it has not written itself. Its text form can be kept anywhere.
+/// A token belongs to one store, one epoch of it, and one history: a file that was copied or rolled back, and went on
+/// from there, refuses tokens of commits that it has not written itself. The text form can be stored anywhere.
 ///
 /// ```swift
 /// let page = try store.read { try $0.changes(since: token) }
 /// token = page.next
 /// ```
 public struct ChangeToken: Hashable, Sendable, Comparable {
-    /// The store that the token belongs to; every other store refuses it.
+    /// The store that the token belongs to. Every other store refuses it.
     public let store: SampleID
-    /// The epoch of the store: a restored copy begins a new one and refuses older tokens.
+    /// The epoch of the store. A restored copy begins a new one and refuses older tokens.
     public let epoch: UInt32
-    /// The commit that the place lies in.
+    /// The commit that contains the position.
     public let commit: UInt64
-    /// The place within the commit; the greatest number stands behind all of it.
+    /// The position within the commit. The greatest number is the position after the whole commit.
     public let ordinal: UInt32
-    /// Where the store stood when its reader began at the beginning, as long as it has not read so far: what was deleted
-    /// before then, it has never seen.
+    /// The last commit of the store when a reader began at the beginning of the feed; kept until the reader has read
+    /// that far. The reader has never seen samples that were deleted before that commit.
     let origin: UInt64
-    /// The mark of the last commit up to this one that changed samples; 0 where there was none. Two files that went on from
-    /// one agree in the number of a commit, and never in its mark.
+    /// The mark of the last commit up to this one that changed samples; 0 if there was none. Two files that diverged
+    /// from one state may agree in the number of a commit, but never in its mark.
     let mark: UInt64
 
     init(store: SampleID, epoch: UInt32, commit: UInt64, ordinal: UInt32, mark: UInt64, origin: UInt64 = 0) {
@@ -34,17 +34,17 @@ public struct ChangeToken: Hashable, Sendable, Comparable {
         self.origin = origin > commit ? origin : 0
     }
 
-    /// By commit and ordinal; tokens of different stores have no order that means anything.
+    /// Orders tokens by commit and ordinal. The order of tokens of different stores is meaningless.
     public static func < (left: ChangeToken, right: ChangeToken) -> Bool {
         (left.commit, left.ordinal) < (right.commit, right.ordinal)
     }
 }
 
 extension ChangeToken {
-    /// Whether both are places in one feed, so that their order means something.
+    /// Returns `true` if both tokens are positions in the same feed, so that their order is meaningful.
     package func isComparable(to other: ChangeToken) -> Bool { store == other.store && epoch == other.epoch }
 
-    /// The farther of two places; this one where the other is of another store or epoch.
+    /// Returns the later of two positions; this one if the other belongs to another store or epoch.
     package func greatest(with other: ChangeToken?) -> ChangeToken {
         guard let other, isComparable(to: other) else { return self }
         return max(self, other)
@@ -56,7 +56,7 @@ extension ChangeToken: LosslessStringConvertible, CustomStringConvertible {
         "kv1:\(store):\(epoch):\(commit):\(ordinal):\(mark)" + (origin > 0 ? ":\(origin)" : "")
     }
 
-    /// A token from its text form; `nil` for any other text.
+    /// Creates a token from its text form; `nil` for any other text.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 6 || parts.count == 7, parts[0] == "kv1", let store = SampleID(String(parts[1])),

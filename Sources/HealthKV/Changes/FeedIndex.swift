@@ -1,13 +1,13 @@
 import ColumnFormat
 import LMDB
 
-/// Where the rows of one large commit lie, or of some that share a record, by their places: so that a page of the feed
-/// reads the chunks of its own changes and not those of the whole commit.
+/// The location of the rows of one large commit, or of several commits that share a record, by their positions in the
+/// feed. With it, a page of the feed reads only the chunks of its own changes, not those of the whole commit.
 ///
-/// It stays right while the store goes on: rows of a commit only ever leave, to later commits, so a stretch that has no
-/// place in some range never gets one. A snapshot older than the index must not use it.
+/// The index stays valid while the store changes: rows only ever leave a commit, for later commits, so a region without
+/// a position in some range never gets one. A snapshot older than the index must not use it.
 struct FeedIndex: Sendable {
-    /// A stretch of a lane, and the places that its rows of the commits have.
+    /// A region of a lane, and the positions of its rows that belong to the commits.
     struct Region: Sendable {
         var lane: Lane
         var from: Point
@@ -16,15 +16,16 @@ struct FeedIndex: Sendable {
     }
 
     var commits: ClosedRange<UInt64>
-    /// The snapshot that it was made from.
+    /// The commit of the snapshot that the index was made from.
     var snapshot: UInt64
-    /// In the order of their first places.
+    /// In the order of their first positions.
     var regions: [Region]
 }
 
-/// The index of the large record that was read last. Readers of one record go page by page, so one is enough.
+/// The index of the large record that was read last. Readers of one record read page after page, so one index is
+/// enough.
 final class FeedIndexCache: Sendable {
-    /// A record of fewer chunks than this is looked through again for each page.
+    /// A record of fewer regions than this is searched again for each page.
     static let leastRegions = 16
 
     private let index = Monitor<FeedIndex?>(nil)
@@ -37,7 +38,7 @@ final class FeedIndexCache: Sendable {
 }
 
 extension Snapshot {
-    /// The stretches that hold rows of a record's commits.
+    /// Returns the regions that hold rows of a record's commits.
     func feedIndex(of record: ChangeRecord) throws -> FeedIndex {
         if let known = context.feedIndex?.find(record.commits, snapshot: header.commit) { return known }
         var regions: [FeedIndex.Region] = []
@@ -59,8 +60,8 @@ extension Snapshot {
         return index
     }
 
-    /// How many chunks a record leads to, and whether there are rows that its commits changed last. Where there are
-    /// more than `most`, they are not all looked at, and it is taken to hold rows.
+    /// Returns how many chunks a record leads to, and whether any rows were last changed by its commits. If there are
+    /// more than `most` chunks, it reads only some of them and assumes that they hold rows.
     func reach(of record: ChangeRecord, most: Int) throws -> (chunks: Int, holdsRows: Bool) {
         var (chunks, holdsRows) = (0, false)
         for span in record.spans where chunks <= most {
@@ -74,7 +75,7 @@ extension Snapshot {
         return (chunks, holdsRows || chunks > most)
     }
 
-    /// The places of a chunk's rows that some commits changed last; only two columns are read.
+    /// Returns the positions of a chunk's rows that some commits changed last. Reads only two columns.
     private func places(_ chunk: HotChunk, of commits: ClosedRange<UInt64>) throws -> [FeedPlace] {
         guard let span = try view.get(tables[.details], chunk.key.bytes) else {
             throw damaged("a chunk has no details")
@@ -85,8 +86,8 @@ extension Snapshot {
         return try details.places(of: commits).map { FeedPlace(commit: $0.commit, ordinal: $0.ordinal) }
     }
 
-    /// The rows of a record's commits behind a place, and the chunks that hold them: at least `limit` of those with the
-    /// least places, if there are so many. `isWhole` tells that there are no others.
+    /// Returns the rows of a record's commits after a position, and the chunks that hold them: at least the `limit`
+    /// rows with the least positions, if there are that many. `isWhole` means that there are no others.
     func candidates(
         of record: ChangeRecord, after: FeedPlace, limit: Int, _ types: Set<UInt32>?
     ) throws -> (found: [FeedCandidate], keys: [ChunkKey], isWhole: Bool) {
@@ -106,7 +107,8 @@ extension Snapshot {
                 return true
             }
             guard found.count >= limit, number + 1 < regions.count else { continue }
-            // Regions are in the order of their first places: what follows lies behind all that is needed.
+            // Regions are in the order of their first positions: the following ones lie after everything that is
+            // needed.
             let next = regions[number + 1].places.lowerBound
             if found.count(where: { $0.place < next }) >= limit {
                 return (found.filter { $0.place < next }, keys, false)
@@ -116,7 +118,7 @@ extension Snapshot {
     }
 }
 
-/// A row that may belong to a page: its place in the feed, and the chunk that holds it.
+/// A change that may belong to a page: its position in the feed, and the chunk that holds it.
 struct FeedCandidate {
     var place: FeedPlace
     /// Position in the list of chunks; -1 for deletions and removals.

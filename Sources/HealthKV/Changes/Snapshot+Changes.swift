@@ -3,7 +3,8 @@ import HealthModel
 import LMDB
 
 extension Snapshot {
-    /// The last commit that is whole: a writer's own may still grow, by the work of others too.
+    /// The position after the last complete commit. A writer's own commit may still grow, also by the work of other
+    /// callers.
     var currentToken: ChangeToken { token(context.lastCommit, .max, mark: header.mark, origin: 0) }
 
     private func token(_ commit: UInt64, _ ordinal: UInt32, mark: UInt64, origin: UInt64) -> ChangeToken {
@@ -11,20 +12,20 @@ extension Snapshot {
             store: header.storeID, epoch: header.epoch, commit: commit, ordinal: ordinal, mark: mark, origin: origin)
     }
 
-    /// The place behind a commit that is on the disk.
+    /// Returns the position after a commit that is on the disk.
     func token(behind commit: UInt64) throws -> ChangeToken {
         token(commit, .max, mark: try History.mark(upTo: commit, view, tables), origin: 0)
     }
 
-    /// How a token relates to what this file holds.
+    /// Returns how a token relates to the history of this file.
     func fit(of token: ChangeToken) throws -> TokenFit {
-        // What a writer has changed so far stands in no record yet, and nobody else knows of it.
+        // The changes of a running write transaction are in no record yet, and no other transaction can see them.
         let isUnderWay = context.isOfWriter && token.commit == context.lastCommit + 1
         if isUnderWay, token.store == header.storeID, token.epoch == header.epoch { return .fits }
         return try History.fit(of: token, header, view, tables)
     }
 
-    /// Throws when a token cannot be continued from.
+    /// Throws if the feed cannot be continued from the token.
     private func check(_ token: ChangeToken) throws {
         func expired(_ why: String) -> StoreError { StoreError(.tokenExpired, path: context.path, why) }
         switch try fit(of: token) {
@@ -40,7 +41,7 @@ extension Snapshot {
         }
     }
 
-    /// The changes behind a token, in order; `nil` stands for the beginning.
+    /// Returns the changes after a token, in order; `nil` is the beginning of the feed.
     func changes(since start: ChangeToken?, limit: Int, types: Set<UInt32>?) throws -> ChangePage {
         if let start { try check(start) }
         let origin = start.map(\.origin) ?? context.lastCommit
@@ -51,7 +52,8 @@ extension Snapshot {
         while found {
             let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
             place = max(place, FeedPlace(commit: record.commits.lowerBound, ordinal: 0))
-            // Of the commits before the last one no marks are known; what came before all of them is proved by its own.
+            // The marks of the record's commits before its last one are unknown. Tokens among them carry the mark of
+            // the history before the record.
             let markBefore = record.since > 0 ? try History.mark(upTo: record.since &- 1, view, tables) : 0
             while place < record.end {
                 guard changes.count < limit else {
@@ -77,12 +79,12 @@ extension Snapshot {
         return token(place.commit, place.ordinal, mark: mark, origin: origin)
     }
 
-    /// Some changes that a record tells of; `last` is its end when none is left.
+    /// Returns some changes of a record. `last` is the end of the record when no changes are left.
     private func part(
         of record: ChangeRecord, after: FeedPlace, limit: Int, _ types: Set<UInt32>?
     ) throws -> (changes: [(place: FeedPlace, kind: Change.Kind)], last: FeedPlace) {
         var (candidates, keys, isWhole) = try candidates(of: record, after: after, limit: limit, types)
-        // What is known to be last of the rows bounds what else may come before more of them.
+        // The last of the found rows bounds the other changes: beyond it, rows that were not found may come first.
         let last = isWhole ? record.end : candidates.map(\.place).max() ?? record.end
         let deletions = record.deletions.filter { $0.place > after && $0.place <= last }
         candidates += deletions.map { FeedCandidate(place: $0.place, chunk: -1) }
@@ -102,7 +104,7 @@ extension Snapshot {
         return (changes, isLast ? record.end : candidates.last!.place)
     }
 
-    /// The visible rows of the chosen candidates, by their places.
+    /// Returns the visible rows of the chosen candidates, by their positions.
     private func rows(
         _ candidates: [FeedCandidate], _ keys: [ChunkKey], _ commits: ClosedRange<UInt64>
     ) throws -> [FeedPlace: (row: StoredRow, type: UInt32)] {
@@ -123,7 +125,7 @@ extension Snapshot {
         _ deletions: [FeedPlace: ChangeRecord.Deletion], _ types: Set<UInt32>?
     ) throws -> Change.Kind? {
         if candidate.chunk >= 0 {
-            // A row that a mass operation hides is gone: the removal speaks for it.
+            // A row that a mass operation hides is gone: the removal reports it.
             return try rows[candidate.place].map { .saved(try sample($0.row, $0.type)) }
         }
         if let deletion = deletions[candidate.place] {
@@ -134,8 +136,9 @@ extension Snapshot {
         return try rangeRemoval(removal.scope, types).map { .removedRange($0) }
     }
 
-    /// What to tell of a sample that left its place: by a deletion, or by an edit that moved it. Whoever holds it as it was
-    /// there cannot know whether a mass operation covered it where it went.
+    /// Returns what to report for a sample that left its position, by a deletion or by an edit that moved it; `nil` for
+    /// nothing. A reader that holds the sample at the old position cannot know whether a mass operation covered it at
+    /// the new one.
     private func departed(
         _ deletion: ChangeRecord.Deletion, _ types: Set<UInt32>?
     ) throws -> DeletedSample? {
@@ -144,12 +147,12 @@ extension Snapshot {
             return try deletedSample(tombstone)
         }
         if let found = try find(deletion.id), !found.isHidden {
-            // It lives: elsewhere in the feed, unless the reader does not follow its type.
+            // It is live: the feed reports it elsewhere, unless the reader does not follow its type.
             guard let types, !types.contains(found.lane.type) else { return nil }
         } else if let tombstone, types?.contains(tombstone.type) ?? true, try isDeletedAlone(tombstone) {
             return nil
         } else if deletion.commit <= header.prunedCommit {
-            // Forgotten, and never seen by whoever still reads here.
+            // The deletion was pruned, and readers whose tokens are still valid never saw the sample.
             return nil
         }
         let source = try tombstone.map { try self.source($0.source) } ?? SourceIdentity(name: "")
@@ -159,7 +162,7 @@ extension Snapshot {
             modified: tombstone?.clock ?? .unknown, group: tombstone?.group)
     }
 
-    /// Whether the feed tells of a deletion in its own place, and not by the removal of a mass operation.
+    /// Returns `true` if the feed reports a deletion at its own position, not by the removal of a mass operation.
     private func isDeletedAlone(_ tombstone: Tombstone) throws -> Bool {
         var cursor = try view.cursor(tables[.changes])
         guard try cursor.seek(ChangeRecord.key(tombstone.commit)) else { return false }
@@ -188,15 +191,15 @@ extension Snapshot {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// The place in the feed up to which this snapshot reaches.
+    /// The position in the feed up to which this snapshot reaches.
     public var currentToken: ChangeToken { snapshot.currentToken }
 
-    /// The changes behind a token, in the order in which they were made; `nil` stands for the beginning.
+    /// Returns the changes after a token, in the order in which they were made; `nil` is the beginning of the feed.
     ///
-    /// A sample that changed several times appears once, at its last place and as it stands now. What was saved and
-    /// deleted since appears as deleted only.
+    /// A sample that changed several times appears once, at its last position and in its current state. A sample that
+    /// was saved and deleted since appears as deleted only.
     ///
-    /// - Throws: ``StoreError/Code/tokenExpired`` when the store no longer knows all deletions since the token.
+    /// - Throws: ``StoreError/Code/tokenExpired`` if the store no longer knows all deletions since the token.
     public func changes(
         since token: ChangeToken?, limit: Int = 1_000, of types: Set<SampleType>? = nil
     ) throws -> ChangePage {
@@ -210,10 +213,10 @@ extension SampleReading where Self: ~Copyable {
         return try snapshot.changes(since: token, limit: limit, types: numbers)
     }
 
-    /// How a place in the feed relates to what this file holds.
+    /// Returns how a position in the feed relates to the history of this file.
     package func fit(of token: ChangeToken) throws -> TokenFit { try snapshot.fit(of: token) }
 
-    /// What is known of a deleted sample; `nil` when it lives, never was, or was deleted too long ago.
+    /// Returns a deleted sample; `nil` if it is live, never existed, or was deleted too long ago.
     public func deletedSample(id: SampleID) throws -> DeletedSample? {
         let snapshot = snapshot
         return try snapshot.tombstone(id).map { try snapshot.deletedSample($0) }

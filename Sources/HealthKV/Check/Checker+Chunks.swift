@@ -3,7 +3,8 @@ import HealthModel
 import LMDB
 
 extension Checker {
-    /// Every chunk: checksums, bounds, order, details, names, marks, counts, and that the feed leads to each sample.
+    /// Checks every chunk: checksums, bounds, order, details, names, marks, counts, and that the feed leads to each
+    /// sample.
     mutating func checkChunks(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
         var counts: [UInt32: TypeCounts] = [:]
         let feed = FeedCoverage(snapshot)
@@ -37,7 +38,7 @@ extension Checker {
         checkCounts(snapshot, counts)
     }
 
-    /// The chunk that is looked at, by its number in the table.
+    /// Describes the chunk being checked, by its number in the table.
     private func place(of key: ChunkKey) -> String { "\(Checker.name(key.lane.type)), chunk \(report.chunks)" }
 
     private func place(of key: [UInt8]) -> String {
@@ -50,7 +51,7 @@ extension Checker {
             return
         }
         checkLaneEnd(last)
-        // Behind a chunk of unknown lane nothing is known.
+        // After a chunk of an unknown lane nothing can be checked.
         if last.lane != nil || last.upper != nil, chunk.key.lower != .least {
             addGap(chunk.key.lane, "before \(place(of: chunk.key))", Checker.reference(chunk.key.bytes))
         }
@@ -60,7 +61,7 @@ extension Checker {
         if let lane = last.lane, let upper = last.upper, upper != .greatest { addGap(lane, "behind \(last.place)") }
     }
 
-    /// What lay in the gap is missing from counts and summaries too.
+    /// The samples in the gap are missing from counts and summaries, too.
     private mutating func addGap(_ lane: Lane, _ detail: String, _ reference: String? = nil) {
         add(.chunkGap, .chunks, detail, reference)
         noteDamage(ofType: lane.type)
@@ -98,7 +99,7 @@ extension Checker {
         try checkShadows(snapshot, lane, rows.filter { !(hides?($0) ?? false) })
     }
 
-    /// Older releases stored numbers that are not finite.
+    /// Reports non-finite numbers of a sample. Older releases stored them.
     private mutating func checkFinite(
         _ snapshot: borrowing Snapshot, _ row: StoredRow, _ lane: Lane, in key: ChunkKey
     ) throws {
@@ -112,11 +113,12 @@ extension Checker {
                 "id \(row.id)")
             if !row.value.isFinite { oddTypes.insert(lane.type) }
         } catch is ModelError {
-            // Another release may have had other bounds.
+            // Not reported: another release may have had other bounds.
         }
     }
 
-    /// At each time exactly one sample of a shadowing type shows, and of other types all do.
+    /// Checks that exactly one sample of a shadowing type is visible at each time, and that all samples of other types
+    /// are.
     private mutating func checkShadows(_ snapshot: borrowing Snapshot, _ lane: Lane, _ rows: [StoredRow]) throws {
         let shadows =
             snapshot.header.shadowing[lane.type] ?? SampleType(catalogNumber: lane.type)?.shadowsDuplicates ?? false
@@ -131,7 +133,7 @@ extension Checker {
             var end = index + 1
             while end < rows.count, rows[end].start == rows[index].start, rows[end].end == rows[index].end { end += 1 }
             let isAtBorder = index == 0 || end == rows.count
-            // A neighbour that cannot be read is a finding of its own.
+            // An unreadable neighbour is reported as a finding of its own.
             let group =
                 isAtBorder
                 ? try? snapshot.rows(lane, start: rows[index].start, end: rows[index].end) : Array(rows[index..<end])
@@ -146,7 +148,7 @@ extension Checker {
         }
     }
 
-    /// Details whose chunk is gone.
+    /// Reports details whose chunk is gone.
     private mutating func checkOrphans(_ snapshot: borrowing Snapshot) {
         forEachValue(snapshot, .details, as: .detailsMismatch) { checker, value, key in
             if try snapshot.storedKey(of: ChunkKey(key.rawBytes)) == nil {
@@ -173,19 +175,19 @@ extension Checker {
     }
 }
 
-/// Where a lane has been followed to. Behind a chunk that cannot be read its end is not known.
+/// How far the walk has followed a lane. After an unreadable chunk, the end is unknown.
 private struct LaneEnd {
     var lane: Lane?
     var upper: Point?
     var place = ""
 
-    /// Before the first chunk, as behind a lane that is complete.
+    /// The start of the walk, which equals the end of a complete lane.
     static let begin = LaneEnd(lane: nil, upper: .greatest)
 }
 
-/// Which stretches the change records name, by the commits that they tell of.
+/// The spans that the change records name, by the commits that the records cover.
 struct FeedCoverage {
-    /// In the order of commits. Without spans where a newer release wrote the record: where it leads nobody knows.
+    /// In the order of commits. `spans` is `nil` for a record of a newer release: its format is unknown.
     private var records: [(commits: ClosedRange<UInt64>, spans: [(lane: Lane, starts: ClosedRange<Int64>)]?)] = []
 
     init(_ snapshot: borrowing Snapshot) {
@@ -196,7 +198,7 @@ struct FeedCoverage {
                 let record = try ChangeRecord(cursor.value, key: key)
                 records.append((record.commits, record.spans))
             } catch {
-                // A finding of its own.
+                // Other damage is reported as a finding of its own.
                 guard error.isOfNewerRelease, key.count == 8 else { continue }
                 let commit = key.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
                 let first = min((records.last?.commits.upperBound ?? 0) &+ 1, commit)

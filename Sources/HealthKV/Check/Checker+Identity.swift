@@ -3,8 +3,9 @@ import HealthModel
 import LMDB
 
 extension Checker {
-    /// Every sample and tombstone has its entries in the index, and no id stands twice: in a few passes over the samples, however many
-    /// they are, and in memory that hardly grows with them. Chunks that were reported as damaged are left out.
+    /// Checks that every sample and tombstone has its entries in the index, and that no id occurs twice. This takes a
+    /// few passes over the samples, however many there are, and memory that hardly grows with their number. Skips
+    /// chunks that were reported as damaged.
     mutating func checkIdentity(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) {
         if !damagedChunks.isEmpty {
             report.unexamined.append("identity of the samples of \(damagedChunks.count) damaged chunks")
@@ -21,7 +22,7 @@ extension Checker {
         }
     }
 
-    /// First sums of all entries are compared, then one by one those of buckets whose sums differ.
+    /// Compares sums of all entries first, then the entries of the buckets whose sums differ, one by one.
     private mutating func compare(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
         let key = snapshot.header.hashKey
         var (expected, found) = (IdentitySums(key), IdentitySums(key))
@@ -47,7 +48,7 @@ extension Checker {
         }
     }
 
-    /// Compares the entries of some buckets one by one; answers false when it was stopped.
+    /// Compares the entries of some buckets one by one. Returns `false` if `progress` stopped the check.
     private mutating func compare(
         _ buckets: Set<Int>, _ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool, _ share: Range<Double>
     ) throws -> Bool {
@@ -67,7 +68,7 @@ extension Checker {
         return true
     }
 
-    /// Ids whose hashes may have come twice are compared themselves; answers false when it was stopped.
+    /// Compares the ids whose hashes may have occurred twice. Returns `false` if `progress` stopped the check.
     private mutating func checkRepeats(
         _ snapshot: borrowing Snapshot, _ repeats: RepeatFilter, _ progress: (Double) -> Bool
     ) throws -> Bool {
@@ -84,7 +85,8 @@ extension Checker {
         return isComplete
     }
 
-    /// Calls `body` with every row of chunks that were not reported; answers false when it was stopped.
+    /// Calls `body` with every row of the chunks that were not reported. Returns `false` if `progress` stopped the
+    /// check.
     private func forEachSoundRow(
         _ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool, _ share: Range<Double>,
         _ body: (Lane, StoredRow) -> Void
@@ -123,7 +125,7 @@ extension Checker {
         }
     }
 
-    /// Both lists are sorted. What is expected and not found is damage; what is found and not expected costs a look.
+    /// Compares two sorted lists. A missing entry is damage; a surplus entry only costs a look-up.
     private mutating func compare(expected: [IdentityEntry], found: [IdentityEntry]) {
         var index = 0
         for entry in expected {
@@ -144,7 +146,7 @@ extension Checker {
 }
 
 extension Snapshot {
-    /// What the index holds in a range of hashes after removals, sorted.
+    /// Returns the entries of the index in a range of hashes, after removals, sorted.
     func indexedEntries(in slice: Range<UInt64>) throws -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
         for partition in try allPartitions()

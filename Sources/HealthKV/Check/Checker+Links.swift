@@ -2,24 +2,24 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Links: each record and chunk is read, and both directions of recent and of packed links are compared.
+/// Checks links: reads each record and chunk, and compares both directions of recent and of packed links.
 extension Checker {
-    /// What was met of one level of a peer's packed links.
+    /// The contents of one level of a peer's packed links, as far as they were read.
     private struct Packed {
         var directory: LinkDirectory?
         var (links, chunks, hintBlocks) = (0 as UInt64, 0 as UInt32, 0 as UInt32)
-        /// What one direction adds, the other takes away.
+        /// One direction adds its terms, the other subtracts them.
         var sum: UInt64 = 0
         var lastHash: UInt64?
         var lastHint: UInt64?
-        /// A part of it could not be read.
+        /// Whether a part of the level could not be read.
         var isDamaged = false
     }
 
     mutating func checkLinks(_ snapshot: borrowing Snapshot) {
         let hashKey = snapshot.header.hashKey
         var recent: UInt64 = 0
-        // By the keys of their directories.
+        // The levels, by the keys of their directories.
         var packed: [[UInt8]: Packed] = [:]
         forEachValue(snapshot, .links) { checker, value, key in
             guard let kind = LinkKey.kind(key) else { throw FormatError(.invalid, "key of a link") }
@@ -39,7 +39,7 @@ extension Checker {
             }
         }
         if recent != 0 { add(.linksDiffer, .links, "links by sample and links by the peer's id are not the same") }
-        // Where a part cannot be read, or sums differ, what only follows from that is no finding of its own.
+        // If a part is unreadable or sums differ, findings that only follow from that are not reported separately.
         var (damaged, unequal) = (Set<ArraySlice<UInt8>>(), Set<ArraySlice<UInt8>>())
         for (level, packed) in packed {
             if packed.isDamaged {
@@ -86,7 +86,7 @@ extension Checker {
         packed.lastHash = links.last!.hash
         packed.links += UInt64(links.count)
         packed.chunks += 1
-        // The directory stands before chunks.
+        // Directories come before chunks.
         guard let precision = packed.directory?.precision else { return }
         for link in links {
             let hint = LinkHint(peerID: IdentityHash.ofPeerID(link.peerID, hashKey), sample: link.hash)
@@ -106,7 +106,7 @@ extension Checker {
         for hint in hints { packed.sum &-= Checker.term(of: hint) }
     }
 
-    /// Adds what differs of a level, and returns whether nothing does.
+    /// Reports the differences of a level. Returns `true` if there are none.
     private mutating func compare(_ packed: Packed) -> Bool {
         guard let directory = packed.directory, directory.links == packed.links, directory.chunks == packed.chunks,
             directory.hintBlocks == packed.hintBlocks

@@ -2,8 +2,8 @@ import ColumnFormat
 import HealthModel
 
 extension Checker {
-    /// Every summary is summed up anew from its samples, but for hours that are marked as stale: counts, times, the least and the
-    /// greatest value must be the same to the last bit, sums to 1e-9. Blocks of many samples must have one.
+    /// Recomputes every summary from its samples, except for hours that are marked as stale. Counts, times, and the
+    /// least and greatest value must match to the last bit, sums to 1e-9. Blocks of many samples must have a summary.
     mutating func checkSummaries(_ snapshot: borrowing Snapshot) {
         do {
             var known: Set<UInt32> = []
@@ -19,7 +19,7 @@ extension Checker {
         }
     }
 
-    /// Of a type with damaged chunks what needs them is left out, and said so.
+    /// Checks the summaries of one type. Skips a type with damaged chunks or odd values, and reports it as unexamined.
     private mutating func checkSummaries(of type: UInt32, _ snapshot: borrowing Snapshot) throws {
         if oddTypes.contains(type) {
             report.unexamined.append("summaries of \(Checker.name(type)): it has values that are not finite")
@@ -88,7 +88,7 @@ extension Checker {
 }
 
 extension Snapshot {
-    /// The types that have summaries.
+    /// Returns the types that have summaries.
     func summarizedTypes() throws -> [UInt32] {
         var types: [UInt32] = []
         var cursor = try view.cursor(tables[.summaries])
@@ -107,7 +107,7 @@ extension Snapshot {
 }
 
 extension StatisticsCell {
-    /// Whether a kept cell says what was summed up, as far as its level keeps it.
+    /// Returns `true` if a stored cell matches the recomputed one in the fields that its level stores.
     fileprivate func agrees(
         with other: StatisticsCell, _ level: SummaryLevel, _ aggregation: SampleType.Aggregation
     ) -> Bool {

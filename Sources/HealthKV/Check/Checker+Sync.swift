@@ -2,14 +2,14 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// The state of sync: each record is read, and the places in the queues are compared.
+/// Checks the state of sync: reads each record, and compares the places in the queues.
 extension Checker {
     private struct Place: Hashable {
         let peer: String
         let sample: SampleID
     }
 
-    /// What a queue holds stands before its operations, and their places behind them.
+    /// Checks the queues. In key order, a queue's directory comes first, then its operations, then their places.
     private mutating func checkQueues(_ snapshot: borrowing Snapshot) {
         var directories: [ArraySlice<UInt8>: QueueDirectory] = [:]
         var found: [ArraySlice<UInt8>: QueueDirectory.Section] = [:]

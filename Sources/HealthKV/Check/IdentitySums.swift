@@ -1,8 +1,8 @@
 import ColumnFormat
 import HealthModel
 
-/// Sums over entries of the identity index, by bucket of their hashes: equal collections of entries have equal sums, in
-/// whatever order they come, so that they can be compared without being held.
+/// Sums over entries of the identity index, by bucket of their hashes. Equal collections of entries have equal sums in
+/// any order, so they can be compared without being kept in memory.
 struct IdentitySums {
     private static let bucketBits: UInt64 = 12
     private static let hashesPerBucket = IdentityPartition.hashLimit >> bucketBits
@@ -17,7 +17,7 @@ struct IdentitySums {
 
     static func bucket(of entry: IdentityEntry) -> Int { Int(entry.hash / hashesPerBucket) }
 
-    /// The hashes of some buckets; neighbours are one range.
+    /// Returns the ranges of hashes of some buckets. Adjacent buckets form one range.
     static func hashes(of buckets: Set<Int>) -> [Range<UInt64>] {
         var ranges: [Range<UInt64>] = []
         for bucket in buckets.sorted() {
@@ -34,7 +34,7 @@ struct IdentitySums {
         counts[bucket] += 1
     }
 
-    /// The buckets whose entries are not the same, in groups that can be held.
+    /// Returns the buckets whose entries differ, in groups that fit in memory.
     func groups(differingFrom other: IdentitySums) -> [Set<Int>] {
         var groups: [Set<Int>] = []
         var room = 0
@@ -52,14 +52,15 @@ struct IdentitySums {
     }
 }
 
-/// Tells hashes that came once from those that may have come twice: a bit for each place that a hash can have.
+/// Separates hashes that occurred once from those that may have occurred twice, with two bits for each value of the
+/// hashes' lower bits.
 struct RepeatFilter {
     private var seen: [UInt64]
     private var twice: [UInt64]
     private let mask: UInt64
     private(set) var hasRepeats = false
 
-    /// A filter for about so many hashes: of these one in thirty takes the place of another.
+    /// Creates a filter for about `count` hashes. About one in thirty shares its bit with another hash.
     init(count: Int) {
         var bits = 1 << 10
         while bits / 16 < count, bits < 1 << 29 { bits *= 2 }

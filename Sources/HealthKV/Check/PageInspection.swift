@@ -1,21 +1,22 @@
 import LMDB
 import PageReader
 
-/// The pages of a data file, looked at by ordinary reads: LMDB neither opens nor maps the file.
+/// The pages of a data file, inspected by ordinary reads: LMDB neither opens nor maps the file.
 struct PageInspection {
     let file: PageFile
     let metas: MetaPages
-    /// The walk over the newest sound snapshot; `nil` when no meta page leads to one.
+    /// The walk over the newest sound snapshot; `nil` if no meta page leads to one.
     let walk: SnapshotWalk?
     let findings: [Finding]
     let omitted: Int
 
-    /// A writer that is at work may use pages of this snapshot again while they are read: then it is read again.
+    /// A concurrent writer may reuse pages of this snapshot while they are read. Then the inspection is repeated.
     private static let attempts = 5
 
     /// Inspects the newest snapshot of the data file in a folder.
     ///
-    /// - Parameter atWalk: called when the meta pages are read and the others are not, so that tests can write meanwhile.
+    /// - Parameter atWalk: Called when the meta pages are read and the others are not, so that tests can write
+    ///   meanwhile.
     init(folder: String, limit: Int, atWalk: () throws -> Void = {}) throws {
         let file: PageFile
         do {
@@ -33,7 +34,7 @@ struct PageInspection {
         self = inspection
     }
 
-    /// Inspects the snapshot of a transaction that is kept alive; `nil` when its meta page was overwritten.
+    /// Inspects the snapshot of a transaction that is kept open; `nil` if its meta page was overwritten.
     init?(folder: String, transaction: UInt64, limit: Int) throws {
         let file: PageFile
         do {
@@ -56,7 +57,7 @@ struct PageInspection {
         try self.init(file, folder, metas, metas.newest, limit: limit)
     }
 
-    /// Throws where the system cannot read the file: that is no finding about it.
+    /// Throws if the system cannot read the file: that is not a finding about its contents.
     private init(_ file: PageFile, _ folder: String, _ metas: MetaPages, _ meta: Meta?, limit: Int) throws {
         if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
         if metas.pages == [nil, nil], file.isOfOtherKind { throw StoreError.otherFile(folder) }
@@ -72,7 +73,7 @@ struct PageInspection {
             if let failure = walked.failure { throw StoreError.unreadable(folder, failure) }
             findings += walked.findings.map { Finding($0) }
             omitted = walked.omitted
-            // The numbers are the file's own: a sum may be beyond all bounds.
+            // The numbers come from the file itself: their sum may overflow.
             let owned = walked.pagesInUse &+ walked.sparePages &+ walked.freePages
             if walked.isSound, owned != meta.lastPage + 1 {
                 let detail = "\(meta.lastPage + 1) pages, of which \(owned) are in use or listed as free"
@@ -85,12 +86,12 @@ struct PageInspection {
 
     var isSound: Bool { findings.isEmpty && omitted == 0 }
 
-    /// Whether somebody has committed since. Of pages that nobody kept alive the findings say nothing then.
+    /// Whether another commit has happened since. Then findings about pages that no reader protected prove nothing.
     var hasMoved: Bool { MetaPages(file).newest?.transaction != metas.newest?.transaction }
 }
 
 extension Finding {
-    /// What stands for a table where pages belong to none.
+    /// The table name of findings about pages that belong to no table.
     static let pages = "pages"
 
     init(_ finding: PageFinding) {

@@ -2,17 +2,18 @@ import ColumnFormat
 import HealthModel
 import PageReader
 
-/// Looks at every value that the sound pages of a damaged file still lead to, by ordinary reads: its checksums, its key,
-/// the columns of chunks. What depends on the tables fitting together is not asked of a file in pieces.
+/// Checks every value that the sound pages of a damaged file still lead to, by ordinary reads: its checksums, its key,
+/// and the columns of chunks. Skips checks that compare tables with each other: they make no sense for a file with
+/// missing parts.
 struct RawChecker: ~Copyable {
     private(set) var report: CheckReport
     /// Why the system could not read a value.
     private(set) var failure: PageFileError?
     private let limit: Int
     private var last: (key: ChunkKey, upper: Point)?
-    /// How many records of each table were looked at.
+    /// The number of records of each table that were checked.
     private var places: [String: Int] = [:]
-    /// Rows and commit of each chunk, to be compared with its details.
+    /// Rows and commit of each chunk, to compare with its details.
     private var chunks: [ChunkKey: (rows: Int, commit: UInt64)] = [:]
     private var columns = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
     private var values = ScratchColumn<Double>(capacity: ChunkEncoder.rowLimit)
@@ -30,7 +31,8 @@ struct RawChecker: ~Copyable {
         }
     }
 
-    /// Looks at all that the newest snapshot leads to. `step` is called before each value; what it throws ends the check.
+    /// Checks all values that the newest snapshot leads to. Calls `step` before each value; an error that it throws
+    /// ends the check.
     mutating func run(_ inspection: PageInspection, _ step: () throws -> Void) rethrows {
         guard let meta = inspection.metas.newest else {
             report.unexamined.append("everything: no meta page leads to a snapshot")
@@ -76,7 +78,7 @@ struct RawChecker: ~Copyable {
         }
     }
 
-    /// The record that was looked at last, by its number in its table.
+    /// Describes the current record by its number in its table.
     private func place(_ code: TableCode) -> String { "record \(places[code.name] ?? 0)" }
 
     private static func kind(_ code: TableCode) -> Finding.Kind {

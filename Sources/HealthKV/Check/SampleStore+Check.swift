@@ -3,7 +3,7 @@ import HealthModel
 import LMDB
 
 extension SampleStore {
-    /// Looks at everything in the store and reports what is not as it must be. It goes on after a finding.
+    /// Checks everything in the store and reports violations. Continues after a finding.
     ///
     /// ```swift
     /// let report = try store.check()
@@ -11,8 +11,8 @@ extension SampleStore {
     /// ```
     ///
     /// - Parameters:
-    ///   - limit: the most findings to list; the rest is counted.
-    ///   - progress: called now and then with the share that is done, 0 to 1. Answer false to stop.
+    ///   - limit: The most findings to list; the rest are counted.
+    ///   - progress: Called now and then with the share that is done, 0 to 1. Return `false` to stop.
     public func check(limit: Int = 1_000, progress: (Double) -> Bool = { _ in true }) throws -> CheckReport {
         try StoreError.require(limit, 0, "limit", path: path)
         for _ in 0..<100 {
@@ -21,7 +21,7 @@ extension SampleStore {
         throw StoreError(.storage, path: path, "Other processes write too fast for the pages to be looked at")
     }
 
-    /// Answers nil when the meta page of the snapshot was overwritten before it could be read.
+    /// Returns `nil` if the meta page of the snapshot was overwritten before it could be read.
     private func checkOnce(_ limit: Int, _ progress: (Double) -> Bool) throws -> CheckReport? {
         try read { transaction in
             let number = UInt64(transaction.lmdb.id)
@@ -32,7 +32,7 @@ extension SampleStore {
                 }
                 if !inspection.isSound { return try inspection.rawReport(path, limit: limit) }
             }
-            // Names that are known from before say nothing of those in the file.
+            // Names that are cached from earlier say nothing about those in the file.
             transaction.context.names = NameBook()
             var checker = Checker(limit: limit)
             try checker.run(transaction.snapshot, number, progress)
@@ -40,9 +40,9 @@ extension SampleStore {
         }
     }
 
-    /// Looks at everything in the store of a folder, also where it is too damaged to be opened: then pages and values
-    /// are looked at by ordinary reads, and what cannot be looked at is listed. Damage is a finding and no error; where the
-    /// system cannot read the file, that is an error and no damage.
+    /// Checks everything in the store of a folder, even if it is too damaged to be opened: then pages and values are
+    /// checked by ordinary reads, and parts that cannot be checked are listed. Damage is a finding, not an error. A
+    /// file that the system cannot read is an error, not damage.
     ///
     /// ```swift
     /// let report = try SampleStore.check(at: folder)
@@ -50,9 +50,9 @@ extension SampleStore {
     /// ```
     ///
     /// - Parameters:
-    ///   - limit: the most findings to list; the rest is counted.
-    ///   - progress: called now and then with the share that is done, 0 to 1. Answer false to stop.
-    ///   - onNotice: told what the opening of the store has to say, such as that it is read without locks.
+    ///   - limit: The most findings to list; the rest are counted.
+    ///   - progress: Called now and then with the share that is done, 0 to 1. Return `false` to stop.
+    ///   - onNotice: Called with the notices of opening the store, such as that it is read without locks.
     public static func check(
         at folder: String, limit: Int = 1_000, progress: (Double) -> Bool = { _ in true },
         onNotice: (@Sendable (StoreNotice) -> Void)? = nil
@@ -66,7 +66,8 @@ extension SampleStore {
     ) throws -> CheckReport {
         try StoreError.require(limit, 0, "limit", path: folder)
         let inspection = try PageInspection(folder: folder, limit: limit, atWalk: atWalk)
-        // Beside a busy writer the pages of each snapshot are used again while they are read. Who opens the store keeps one.
+        // A busy writer may reuse the pages of each snapshot while they are read. Opening the store protects one
+        // snapshot.
         if !inspection.isSound, !inspection.hasMoved { return try inspection.rawReport(folder, limit: limit) }
         do {
             var options = Options()
@@ -87,9 +88,9 @@ extension SampleStore {
 }
 
 extension SampleStore {
-    /// How many values of the store in a folder cannot be read, found by ordinary reads of all of them.
+    /// Counts the values of the store in a folder that cannot be read, by reading all of them with ordinary reads.
     ///
-    /// - Parameter step: called before each value; what it throws ends the search.
+    /// - Parameter step: Called before each value; an error that it throws ends the search.
     package static func countUnreadableValues(in folder: String, _ step: () throws -> Void) throws -> Int {
         let inspection = try PageInspection(folder: folder, limit: 0)
         var checker = RawChecker(CheckReport(), limit: 0)
@@ -100,7 +101,7 @@ extension SampleStore {
 }
 
 extension PageInspection {
-    /// What the pages show, and what the values that they still lead to do.
+    /// Returns the findings about the pages and about the values that they still lead to.
     fileprivate func rawReport(_ folder: String, limit: Int) throws -> CheckReport {
         var report = CheckReport()
         (report.findings, report.omitted) = (findings, omitted)
@@ -111,16 +112,16 @@ extension PageInspection {
     }
 }
 
-/// The state of a check under way.
+/// The state of a running check.
 struct Checker {
     var report = CheckReport()
     let limit: Int
-    /// The keys of chunks that were reported, and their types: what would only follow from them is no finding of its own.
+    /// The keys of chunks that were reported, and their types. Findings that only follow from these are not reported.
     private(set) var damagedChunks: Set<[UInt8]> = []
     private(set) var damagedTypes: Set<UInt32> = []
     /// Types with values that are not finite.
     var oddTypes: Set<UInt32> = []
-    /// The number of the record that is looked at in its table.
+    /// The number of the current record in its table.
     private var record = 0
 
     init(limit: Int) { self.limit = limit }
@@ -163,7 +164,7 @@ struct Checker {
         _ = progress(1)
     }
 
-    /// Every record of the small tables is read; the two copies of each name are compared.
+    /// Reads every record of the small tables. No live sample may have a tombstone.
     private mutating func checkRecords(_ snapshot: borrowing Snapshot) {
         for table in [TableCode.tombstones, .changes, .upkeep] {
             forEachValue(snapshot, table) { checker, value, key in
@@ -184,6 +185,7 @@ struct Checker {
         forEachValue(snapshot, .meta) { _, value, key in _ = try RecordReader(value, table: .meta, key: key) }
     }
 
+    /// Compares the two copies of each name.
     private mutating func checkNames(_ snapshot: borrowing Snapshot) {
         var forward: [[UInt8]: UInt32] = [:]
         forEachValue(snapshot, .names) { checker, value, key in
@@ -199,7 +201,7 @@ struct Checker {
         for number in forward.values.sorted() { add(.nameCopiesDiffer, .names, "number \(number)") }
     }
 
-    /// Calls `body` with each value of a table; what it throws becomes a finding.
+    /// Calls `body` with each value of a table. An error that it throws becomes a finding.
     mutating func forEachValue(
         _ snapshot: borrowing Snapshot, _ table: TableCode, as kind: Finding.Kind = .recordUnreadable,
         _ body: (inout Checker, RawSpan, [UInt8]) throws -> Void
@@ -222,15 +224,15 @@ struct Checker {
         }
     }
 
-    /// Where a record stands.
+    /// Describes the current record.
     var place: String { "record \(record)" }
 
-    /// A type for a finding: names that others gave stay out of it.
+    /// Names a type for a finding. Names that others gave are left out.
     static func name(_ type: UInt32) -> String {
         SampleType(catalogNumber: type).map { "type \($0.shortName)" } ?? "type number \(type)"
     }
 
-    /// A key for those who may see when something was measured.
+    /// Formats a key for people who may see when something was measured.
     static func reference(_ key: [UInt8]) -> String {
         "key " + key.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
     }

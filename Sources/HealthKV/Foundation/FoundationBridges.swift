@@ -9,17 +9,17 @@ import LMDB
 import PageReader
 
 extension Instant {
-    /// The instant of a date, rounded to the nearest nanosecond.
+    /// Creates the instant of a date, rounded to the nearest nanosecond.
     public init(_ date: Date) throws(ModelError) {
         try self.init(secondsSinceReference: date.timeIntervalSinceReferenceDate)
     }
 
-    /// The instant as a date, exact to about 100 ns; a date of our time that became an instant comes back as it was.
+    /// The instant as a date, exact to about 100 ns. Present-day dates survive the conversion to an instant and back.
     public var date: Date { Date(timeIntervalSinceReferenceDate: secondsSinceReference) }
 }
 
 extension SampleID {
-    /// The id that has a UUID's bytes.
+    /// Creates the id with the bytes of a UUID.
     public init(_ uuid: UUID) {
         let b = uuid.uuid
         func word(_ bytes: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)) -> UInt64 {
@@ -31,7 +31,7 @@ extension SampleID {
             low: word((b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15)))
     }
 
-    /// The same bytes as Foundation's type, for HealthKit and others.
+    /// The id as Foundation's UUID, with the same bytes, for HealthKit and others.
     public var uuid: UUID {
         func byte(_ index: Int) -> UInt8 {
             UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - index % 8 * 8))
@@ -45,7 +45,7 @@ extension SampleID {
 }
 
 extension Sample {
-    /// A sample of one instant, from a date.
+    /// Creates a sample of a single instant, from a date.
     public init(
         _ type: SampleType, _ value: Double, _ unit: HealthUnit, at date: Date, source: Source = .thisApp
     ) throws(ModelError) {
@@ -54,13 +54,13 @@ extension Sample {
 }
 
 extension SampleStore {
-    /// Opens the store in a folder, making it when there is none and the options allow it.
+    /// Opens the store in a folder. Creates it if there is none and the options allow it.
     public static func open(at folder: URL, options: Options = Options()) throws -> SampleStore {
         try open(at: folder.path, options: options)
     }
 }
 
-// Apps show `localizedDescription`, which without this tells nothing but the name of the type.
+// Apps show `localizedDescription`. Without these conformances it contains only the name of the type.
 
 extension StoreError: LocalizedError {
     /// The same as its description.

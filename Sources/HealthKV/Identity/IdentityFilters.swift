@@ -1,14 +1,15 @@
 import ColumnFormat
 import LMDB
 
-/// Which hashes the partitions of the identity index certainly do not hold, in the memory of the process that writes.
+/// Filters that tell which hashes the partitions of the identity index certainly do not hold, in the memory of the
+/// writing process.
 ///
-/// An import compares each of its identities with the index, and nearly all are new: without filters it would read all of the index
-/// for each batch. A filter says "perhaps" to every hash that its partition holds. It is made where all of a partition is in hand
-/// anyway, follows what this process adds, and is gone after anything else: another process's commit, another file, a commit
-/// that failed. A partition without one is looked through.
+/// An import compares each of its identities with the index, and nearly all are new: without filters it would read the
+/// whole index for each batch. A filter returns "maybe" for every hash that its partition holds. It is made where a
+/// whole partition is in memory anyway, and follows what this process adds. Any other event drops it: a commit of
+/// another process, another file, a failed commit. A partition without a filter is searched.
 final class IdentityFilters: Sendable {
-    /// What belongs to a partition for as long as it has these bounds.
+    /// Identifies a partition while it keeps these bounds.
     private struct Bounds: Hashable {
         var lower: UInt64
         var upper: UInt64
@@ -21,14 +22,14 @@ final class IdentityFilters: Sendable {
 
     private struct State {
         var filters: [Bounds: IdentityFilter] = [:]
-        /// The file and the last transaction that they follow.
+        /// The file and its last transaction that the filters reflect.
         var file: FileIdentity?
         var transaction = 0
     }
 
     private let state = Monitor(State())
 
-    /// Forgets all unless the transaction that begins is the next one after the last that was followed.
+    /// Drops all filters unless the new transaction directly follows the last one that they reflect.
     func begin(_ transaction: Int, of file: OpenFile) {
         state.withLock { state in
             if state.file != file.data || transaction != state.transaction + 1 { state.filters = [:] }
@@ -53,17 +54,17 @@ final class IdentityFilters: Sendable {
         }
     }
 
-    /// Notes entries that are added to a partition.
+    /// Adds entries to the filter of their partition.
     func add(_ entries: [IdentityEntry], to partition: IdentityPartition) {
         state.withLock { $0.filters[Bounds(partition)]?.add(entries) }
     }
 
-    /// Forgets a partition that is divided.
+    /// Drops the filter of a partition that is split.
     func remove(_ partition: IdentityPartition) {
         state.withLock { $0.filters[Bounds(partition)] = nil }
     }
 
-    /// The rows whose hash a partition may hold; `nil` when nothing is known of it.
+    /// Returns the rows whose hash a partition may hold; `nil` if it has no filter.
     func candidates(_ rows: ArraySlice<HashedRow>, in partition: IdentityPartition) -> [HashedRow]? {
         state.withLock { state in
             guard let filter = state.filters[Bounds(partition)] else { return nil }
@@ -72,15 +73,15 @@ final class IdentityFilters: Sendable {
     }
 }
 
-/// A filter of Bloom's kind over the hashes of one partition: each sets five bits of a line of 512. Lines follow the order of hashes,
-/// so a sorted batch passes over them once.
+/// A Bloom filter over the hashes of one partition: each hash sets five bits of a line of 512. Lines follow the order
+/// of hashes, so a sorted batch passes over them once.
 struct IdentityFilter {
     private let lower: UInt64
     private let scale: UInt64
     private let lastLine: UInt64
     private var words: [UInt64]
 
-    /// With so many bits for each entry that the partition can hold about one of a hundred new hashes is taken for a known one.
+    /// With this many bits per entry of a full partition, about one new hash in a hundred is taken for a known one.
     private static let bitsPerEntry: UInt64 = 10
     private static let scaleBits: UInt64 = 40
 
@@ -88,7 +89,7 @@ struct IdentityFilter {
         let span = partition.upper - partition.lower
         let lines = min(1 << 20, span, max(1, capacity * IdentityFilter.bitsPerEntry / 512))
         lower = partition.lower
-        // A distance within the span times this has no more than 60 bits.
+        // A distance within the span, times this factor, has at most 60 bits.
         scale = (lines << IdentityFilter.scaleBits) / span
         lastLine = lines - 1
         words = [UInt64](repeating: 0, count: Int(lines) * 8)
@@ -96,11 +97,12 @@ struct IdentityFilter {
 
     @inline(__always)
     private func line(_ hash: UInt64) -> Int {
-        // What lies outside, as only damage makes it, shares the last line.
+        // Only damage puts hashes outside the bounds; they share the last line.
         Int(truncatingIfNeeded: min(lastLine, ((hash &- lower) &* scale) >> IdentityFilter.scaleBits)) * 8
     }
 
-    /// Five places within a line, from the upper bits of a product: a line's hashes differ in their lower bits only.
+    /// Mixes the bits for five positions within a line. They come from the upper bits of a product, since the hashes of
+    /// a line differ only in their lower bits.
     @inline(__always)
     private static func mixed(_ hash: UInt64) -> UInt64 { hash &* 0x9E37_79B9_7F4A_7C15 }
 

@@ -1,6 +1,6 @@
 import HealthModel
 
-/// Identifiers to the 64-bit hashes of the identity index. The kinds' numbers are embedded on disk.
+/// Maps identifiers to the 64-bit hashes of the identity index. The numbers of the kinds are embedded on disk.
 enum IdentityHash {
     private static let uuid: UInt64 = 1
     private static let syncIdentifier: UInt64 = 2
@@ -9,8 +9,8 @@ enum IdentityHash {
     @inline(__always)
     static func of(_ id: SampleID, _ key: KeyedHash) -> UInt64 { key.hash(id.high, id.low, uuid) }
 
-    /// A sync identifier that is the text of an id has that id's hash: one look finds the sample of the id, and any that
-    /// took the identifier over.
+    /// A sync identifier that is the text of an id has the hash of that id: one look-up finds the sample of the id, and
+    /// any sample that took the identifier over.
     static func of(syncIdentifier text: String, _ key: KeyedHash) -> UInt64 {
         if let id = SampleID(canonical: text) { return of(id, key) }
         let words = words(of: Array(text.utf8), key)
@@ -22,7 +22,7 @@ enum IdentityHash {
         return key.hash(words.0, words.1, group)
     }
 
-    /// 128 bits of a text under the store's key.
+    /// Returns a 128-bit hash of a text under the store's key.
     static func words(of bytes: [UInt8], _ key: KeyedHash) -> (UInt64, UInt64) {
         var first = key.hash(UInt64(bytes.count), 0, 21)
         var second = key.hash(UInt64(bytes.count), 0, 22)
@@ -39,7 +39,7 @@ enum IdentityHash {
 }
 
 extension SampleID {
-    /// The id whose usual text form this is, to the letter.
+    /// Creates the id from its canonical text form. Returns `nil` for any other form, even of a valid id.
     init?(canonical text: String) {
         guard text.utf8.count == 36, let id = SampleID(text), id.description == text else { return nil }
         self = id

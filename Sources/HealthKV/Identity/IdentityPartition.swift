@@ -2,19 +2,20 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// A part of the identity index: a range of 40-bit hashes with a few sorted runs of entries.
+/// A partition of the identity index: a range of 40-bit hashes with a few sorted runs of entries.
 ///
-/// Three kinds of keys share the table, told apart by their first byte: 1 a recent entry, 2 a partition, 3 a block.
+/// Three kinds of keys share the table. Their first byte distinguishes them: 1 a recent entry, 2 a partition, 3 a
+/// block.
 struct IdentityPartition: Sendable, Equatable {
     struct Run: Sendable, Equatable {
         var number: UInt32
         var entries: UInt64
     }
 
-    /// The first hash of the partition, and the first behind it.
+    /// The first hash of the partition, and the first one after it.
     var lower: UInt64
     var upper: UInt64
-    /// From the oldest to the newest; a removal cancels entries of older runs only.
+    /// The runs, oldest first. A removal cancels entries of older runs only.
     var runs: [Run] = []
     var nextRun: UInt32 = 1
 
@@ -22,13 +23,15 @@ struct IdentityPartition: Sendable, Equatable {
 
     var entries: UInt64 { runs.reduce(0) { $0 &+ $1.entries } }
 
-    /// One that is of a single hash has as many entries as that has: a group may be of any number of samples.
+    /// Whether the partition spans more than one hash. A partition of a single hash cannot be split, however many
+    /// entries it has: a group may have any number of samples.
     var isDivisible: Bool { upper - lower > 1 }
 
-    /// How a partition that has outgrown its limit is divided: where each part begins, and its entries, of about half the limit. Entries
-    /// of one hash stay together; a hash that has more of them gets a part of its own, which is not divided again.
+    /// Divides a partition that has outgrown its limit. Returns the first hash of each part and its entries, about half
+    /// the limit. Entries of one hash stay together; a hash that has more entries than that gets a part of its own,
+    /// which is not split again.
     func parts(of entries: [IdentityEntry], limit: UInt64) -> [(lower: UInt64, rows: Range<Int>)] {
-        // What lies outside, as only damage makes it, counts as the first or last hash.
+        // Only damage puts hashes outside the bounds; they count as the first or last hash.
         func hash(_ row: Int) -> UInt64 { min(upper - 1, max(lower, entries[row].hash)) }
         let count = entries.count
         let wanted = max(1, (count * 2 + Int(limit) - 1) / Int(limit))
@@ -39,14 +42,14 @@ struct IdentityPartition: Sendable, Equatable {
             parts.append((begin, from..<row))
             (from, begin) = (row, next)
         }
-        // What is left then joins the last part.
+        // The remaining entries join the last part.
         while count - from > size + size / 2 {
             let cutHash = hash(from + size)
             var (first, end) = (from + size, from + size)
             while first > from, hash(first - 1) == cutHash { first -= 1 }
             while end < count, hash(end) == cutHash { end += 1 }
             let isLarge = end - first > size
-            // Entries that are in no order, as only damage makes them, cannot be cut.
+            // Only damage leaves entries unsorted; they cannot be divided.
             guard begin < cutHash || begin == cutHash && isLarge else { break }
             if begin < cutHash { cut(first, cutHash) }
             guard isLarge else { continue }
@@ -57,8 +60,8 @@ struct IdentityPartition: Sendable, Equatable {
         return parts
     }
 
-    /// The oldest run that is less than four times as large as all newer ones together: merging it with these moves no
-    /// entry often. `nil` when the runs are few and far apart in size.
+    /// The oldest run that is less than four times as large as all newer ones together: merging from there on moves no
+    /// entry often. `nil` if there are few runs of very different sizes.
     var firstRunToMerge: Int? {
         var newer = entries
         for (index, run) in runs.enumerated() {
@@ -75,7 +78,8 @@ struct IdentityPartition: Sendable, Equatable {
         return writer.bytes
     }
 
-    /// Blocks of a run in the order of their first hash; `index` tells blocks apart that begin with the same hash.
+    /// Returns the key of a block. Blocks of a run are in the order of their first hash; `index` distinguishes blocks
+    /// that begin with the same hash.
     static func blockKey(_ lower: UInt64, run: UInt32, hash: UInt64, index: UInt16) -> [UInt8] {
         var writer = ByteWriter(reserving: 23)
         writer.append(blockTag)
@@ -114,7 +118,8 @@ struct IdentityPartition: Sendable, Equatable {
         nextRun = try record.read(UInt32.self)
         for _ in 0..<(try record.read(UInt32.self)) {
             let run = Run(number: try record.read(UInt32.self), entries: try record.read(UInt64.self))
-            // A new run gets the next number, and sums of entries are compared in multiples.
+            // A new run takes `nextRun`, so numbers ascend and stay below it. Multiples of entry counts must not
+            // overflow.
             guard run.number < nextRun, run.number > runs.last?.number ?? 0, run.entries < IdentityPartition.mostEntries
             else { throw FormatError(.invalid, "run of a partition") }
             runs.append(run)
@@ -124,11 +129,11 @@ struct IdentityPartition: Sendable, Equatable {
         }
     }
 
-    /// No run is larger: the sum over all runs of a partition, and eight times that, fit a number.
+    /// The limit of a run's entries: the sum over all runs of a partition, and eight times that sum, fit in 64 bits.
     private static let mostEntries: UInt64 = 1 << 40
 }
 
-/// A recent entry: one row of the table, so that a single write moves no run.
+/// A recent entry: a record of its own, so that a single write moves no run.
 enum RecentEntry {
     static let tag: UInt8 = 1
 
@@ -140,7 +145,7 @@ enum RecentEntry {
         return writer.bytes
     }
 
-    /// The key and, by sign, how many additions or removals of the entry it stands for.
+    /// Returns a value with the key and the net number of additions (positive) or removals (negative) of the entry.
     static func value(key: [UInt8], net: Int32, commit: UInt64) -> [UInt8] {
         var record = RecordWriter()
         record.append(net)
@@ -156,7 +161,7 @@ enum RecentEntry {
     static func net(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> Int32 {
         var record = try RecordReader(span, table: .identity, key: key)
         let net = try record.read(Int32.self)
-        // No writer brings more of one entry: a damaged number must not fill the memory.
+        // No writer adds more of one entry: a damaged number must not exhaust the memory.
         guard net.magnitude <= 1 << 24 else { throw FormatError(.invalid, "recent identity") }
         return net
     }

@@ -5,13 +5,13 @@ struct KeyedHash: Sendable, Hashable {
     /// The second half of the key.
     let key1: UInt64
 
-    /// A hash with this key.
+    /// Creates a hash function with this key.
     init(key0: UInt64, key1: UInt64) {
         self.key0 = key0
         self.key1 = key1
     }
 
-    /// The hash of three words.
+    /// Returns the hash of three words.
     @inline(__always)
     func hash(_ first: UInt64, _ second: UInt64, _ third: UInt64) -> UInt64 {
         var state = State(key0, key1)

@@ -3,7 +3,7 @@ import HealthModel
 import LMDB
 
 extension Snapshot {
-    /// Every hint for a hash that no removal cancels, sorted.
+    /// Returns every hint for a hash that no removal cancels, sorted.
     func hints(_ hash: UInt64) throws -> [IdentityEntry] {
         let wanted = IdentityEntry.hash(hash)
         var entries: [IdentityEntry] = []
@@ -16,7 +16,7 @@ extension Snapshot {
         return IdentityMerge.settle(entries, keepingRemovals: false)
     }
 
-    /// The partition that holds a 40-bit hash; `nil` in a store that has none yet.
+    /// Returns the partition that holds a 40-bit hash; `nil` in a store that has none yet.
     func partition(of hash: UInt64) throws -> IdentityPartition? {
         var low = 0
         var high = context.partitions.count
@@ -33,7 +33,7 @@ extension Snapshot {
         return partition
     }
 
-    /// So many are no burden, whatever else the store holds.
+    /// Up to this many entries are harmless, whatever else the store holds.
     private static let fewEntries: UInt32 = 1_024
 
     @_lifetime(cursor: copy cursor)
@@ -41,7 +41,7 @@ extension Snapshot {
         _ hash: UInt64, in partition: IdentityPartition, _ run: UInt32, _ cursor: inout Cursor,
         _ entries: inout [IdentityEntry]
     ) throws {
-        // The block before the first that begins with the hash may end with it.
+        // The block before the first one that begins with the hash may end with it.
         let before = hash == 0 ? 0 : hash - 1
         let prefix = IdentityPartition.blockKey(partition.lower, run: run, hash: before, index: hash == 0 ? 0 : .max)
         var found = try cursor.seekAtOrBefore(prefix)

@@ -3,7 +3,7 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// The entries that lead to a row.
+    /// Returns the entries that lead to a row.
     func entries(of row: StoredRow, _ lane: Lane) -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
         appendEntries(of: row, lane, to: &entries)
@@ -14,7 +14,7 @@ extension WriteTransaction {
         snapshot.appendIdentity(of: row, lane, to: &entries)
     }
 
-    /// Moves the entries of a row that was replaced: what stays the same is not touched.
+    /// Moves the entries of a row that was replaced. Unchanged entries are not touched.
     mutating func reindex(from old: (StoredRow, Lane)?, to new: (StoredRow, Lane)?) throws {
         let before = old.map { entries(of: $0.0, $0.1) } ?? []
         let after = new.map { entries(of: $0.0, $0.1) } ?? []
@@ -27,7 +27,8 @@ extension WriteTransaction {
         for entry in after where !before.contains(entry) { try addRecent(entry, 1) }
     }
 
-    /// Runs `body`, and writes the entries that come and go meanwhile at its end. Nothing looks for them before.
+    /// Runs `body`, and at its end writes the entries that were added and removed meanwhile. Nothing looks for them
+    /// earlier.
     mutating func indexingTogether(_ body: (inout WriteTransaction) throws -> Void) throws {
         state.waitingEntries = []
         try body(&self)
@@ -36,8 +37,8 @@ extension WriteTransaction {
         try addTogether(waiting)
     }
 
-    /// Adds how many of each entry came or went: few to the recent part of the index, many as a run. Where the recent part has an entry it
-    /// is settled there, since a run does not cancel what is newer.
+    /// Applies the net change of each entry: a few entries go to the recent part of the index, many become a run. An
+    /// entry that the recent part already holds is updated there, since a run does not cancel newer entries.
     mutating func addTogether(_ changes: [(entry: IdentityEntry, change: Int32)]) throws {
         guard changes.count >= WriteTransaction.manyEntries else {
             for (entry, change) in changes { try addRecent(entry, change) }
@@ -55,10 +56,10 @@ extension WriteTransaction {
         try addRuns(entries.sorted())
     }
 
-    /// From so many entries on a run costs less than the recent part of the index.
+    /// From this many entries on, a run costs less than the recent part of the index.
     private static let manyEntries = 64
 
-    /// Adds to the recent part of the index how many of an entry came or went.
+    /// Applies the net change of an entry to the recent part of the index.
     mutating func addRecent(_ entry: IdentityEntry, _ change: Int32) throws {
         if state.waitingEntries != nil {
             state.waitingEntries!.append((entry, change))
@@ -77,7 +78,7 @@ extension WriteTransaction {
         syncHeader()
     }
 
-    /// Adds many entries, removals among them, as one run for each partition that they fall into.
+    /// Adds many entries, including removals, as one run for each partition that they fall into.
     mutating func addRuns(_ entries: [IdentityEntry]) throws {
         guard let first = entries.first else { return }
         try makeFirstPartition()
@@ -107,7 +108,8 @@ extension WriteTransaction {
         context.partitions.insert(partition, at: index)
     }
 
-    /// Adds a run, and merges runs of like size, so that an entry is moved a few times in all and a lookup tries few runs.
+    /// Adds a run, and merges runs of similar size, so that an entry is moved only a few times in all and a look-up
+    /// searches few runs.
     private mutating func addRun(_ entries: [IdentityEntry], to partition: IdentityPartition) throws {
         if partition.isDivisible, partition.entries + UInt64(entries.count) > environment.limits.partitionEntries {
             return try split(partition, entries)
@@ -120,7 +122,7 @@ extension WriteTransaction {
         var partition = partition
         var merged = entries
         var gone: [IdentityPartition.Run] = []
-        // The newest runs that are not much larger join the new one once there would be more than three.
+        // Once there would be more than three runs, the newest ones that are not much larger merge with the new one.
         while partition.runs.count >= 3, let last = partition.runs.last {
             if partition.runs.count < 6, last.entries > UInt64(2 * merged.count) { break }
             merged = try IdentityMerge.union(read(partition, last), merged)
@@ -131,7 +133,7 @@ extension WriteTransaction {
         state.addedRuns = true
     }
 
-    /// Writes what runs that were taken out of a partition have become.
+    /// Replaces runs that were taken out of a partition with the merged run.
     private mutating func replace(
         _ gone: [IdentityPartition.Run], by merged: [IdentityEntry], in partition: inout IdentityPartition
     ) throws {
@@ -140,9 +142,9 @@ extension WriteTransaction {
         try store(partition)
     }
 
-    /// Merges runs of one partition, so that a lookup tries few. A step of upkeep: imports leave this for later.
+    /// Merges runs of one partition, so that a look-up searches few. A step of upkeep: imports leave this for later.
     mutating func mergeRuns(at lower: UInt64) throws {
-        // Another process may have written since it was seen that there is something to merge.
+        // Another process may have written since this process noticed that there is something to merge.
         guard var partition = try snapshot.partition(of: lower), partition.lower == lower,
             let first = partition.firstRunToMerge
         else { return }
@@ -175,7 +177,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Merges everything of a partition that has outgrown its limit and divides it into several.
+    /// Merges all runs of a partition that has outgrown its limit, and splits it into several.
     private mutating func split(_ partition: IdentityPartition, _ entries: [IdentityEntry]) throws {
         var merged = entries
         for run in partition.runs.reversed() { merged = try IdentityMerge.union(read(partition, run), merged) }
@@ -205,7 +207,7 @@ extension WriteTransaction {
         for key in try snapshot.blockKeys(lower, run) { try remove(.identity, key) }
     }
 
-    /// Moves the recent entries into runs: a step of upkeep.
+    /// Moves the recent entries into runs. A step of upkeep.
     mutating func foldRecentEntries() throws {
         let recent = try snapshot.recentEntries()
         for (entry, _) in recent { try remove(.identity, RecentEntry.key(entry)) }
@@ -222,12 +224,12 @@ extension WriteTransaction {
 }
 
 extension StoredRow {
-    /// The id, unless it follows from content: those stand in no index.
+    /// The id, unless it is derived from content: derived ids are in no index.
     var storedID: SampleID? { flags.contains(.derivedID) ? nil : id }
 }
 
 extension Snapshot {
-    /// How many of a recent entry came or went; `nil` when it has no row.
+    /// Returns the net count of a recent entry; `nil` if there is no record of it.
     fileprivate func recentNet(_ key: [UInt8]) throws -> Int32? {
         guard let span = try view.get(tables[.identity], key) else { return nil }
         return try RecentEntry.net(span, key: key)
@@ -258,8 +260,9 @@ extension Snapshot {
         return keys
     }
 
-    /// The most entries that recent rows may stand for. A row counts like ones that came or went; they come from rows
-    /// and tombstones, and go from those or from runs. So what a forged count costs is bounded by the size of the file.
+    /// Returns the most entries that recent records may hold. A record counts additions or removals of one entry.
+    /// Additions come from rows and tombstones; removals from those or from runs. So the size of the file bounds the
+    /// cost of a forged count.
     func mostRecentEntries() throws -> Int {
         let chunks = try view.statistics(tables[.chunks]).entries
         let tombstones = try view.statistics(tables[.tombstones]).entries
@@ -269,7 +272,7 @@ extension Snapshot {
             + IdentityLimits.entriesOfBlock * rows
     }
 
-    /// Every recent entry with its net count, in order.
+    /// Returns every recent entry with its net count, in order.
     func recentEntries() throws -> [(IdentityEntry, Int32)] {
         var entries: [(IdentityEntry, Int32)] = []
         var left = try mostRecentEntries()
@@ -287,7 +290,7 @@ extension Snapshot {
         return entries
     }
 
-    /// Every partition, in order.
+    /// Returns every partition, in order.
     func allPartitions() throws -> [IdentityPartition] {
         var partitions: [IdentityPartition] = []
         var cursor = try view.cursor(tables[.identity])
@@ -304,12 +307,12 @@ extension Snapshot {
     }
 }
 
-/// What the index has at most for what it is made of.
+/// The most index entries for each record of its sources.
 private enum IdentityLimits {
-    /// By id, by sync identifier, by group.
+    /// One each by id, by sync identifier and by group.
     static let entriesOfRow = 3
-    /// Under both of its keys.
+    /// One under each of the two keys.
     static let entriesOfTombstone = 2
-    /// In a block of a page, if they are not nearly all the same.
+    /// In a block of one page, unless nearly all its entries are equal.
     static let entriesOfBlock = 1_024
 }

@@ -3,8 +3,8 @@ import HealthModel
 import LMDB
 import Synchronization
 
-/// The names that were looked up, by number. Names never change and are never taken back, so what one transaction
-/// learned of committed names serves all later ones. Opening a store loads none.
+/// The names that were looked up, by number. Names never change and are never removed, so the committed names that one
+/// transaction learned serve all later ones. Opening a store loads none.
 struct NameBook: Sendable {
     var types: [UInt32: SampleType] = [:]
     var typeNumbers: [SampleType: UInt32] = [:]
@@ -44,15 +44,15 @@ struct NameBook: Sendable {
     }
 }
 
-/// Looks a name up in a view, from either of its two copies.
+/// Looks up a name in a view, in either of its two copies.
 enum NameLookup {
-    /// The bytes of a numbered name. A damaged first copy is replaced by the second, found by scanning for the number.
+    /// Returns the bytes of the name with a number. If the first copy is damaged, scans the second one for the number.
     static func bytes(_ kind: NameKind, _ number: UInt32, _ view: View, _ tables: Tables) throws -> [UInt8]? {
         let key = NameTable.key(kind, number)
         do {
             if let span = try view.get(tables[.names], key) { return try NameTable.read(span, .names, key: key).1 }
         } catch is FormatError {
-            // The other copy stands on another page.
+            // The other copy is on another page.
         }
         return try reverseScan(kind, number, view, tables)
     }
@@ -72,7 +72,7 @@ enum NameLookup {
         return nil
     }
 
-    /// The number of a name.
+    /// Returns the number of a name.
     static func number(
         _ kind: NameKind, _ bytes: [UInt8], _ hashKey: KeyedHash, _ view: View, _ tables: Tables
     ) throws -> UInt32? {
@@ -83,11 +83,11 @@ enum NameLookup {
         return entry.0
     }
 
-    /// The number of a source.
+    /// Returns the number of a source.
     static func number(
         of source: SourceIdentity, _ hashKey: KeyedHash, _ view: View, _ tables: Tables
     ) throws -> UInt32? {
-        // A store that was written before bundles alone decided has its sources under bundle and name.
+        // A store that was written before sources were found by bundle alone has them under bundle and name.
         for bytes in [NameCoding.key(of: source), NameCoding.encode(source: source)] {
             let key = NameTable.reverseKey(.source, bytes, hashKey)
             guard let span = try view.get(tables[.namesReverse], key) else { continue }
@@ -98,7 +98,7 @@ enum NameLookup {
         return nil
     }
 
-    /// The numbers of a kind, ascending.
+    /// Returns the numbers of a kind, ascending.
     static func numbers(_ kind: NameKind, _ view: View, _ tables: Tables) throws -> [UInt32] {
         var numbers: [UInt32] = []
         var cursor = try view.cursor(tables[.names])
@@ -114,7 +114,7 @@ enum NameLookup {
 }
 
 extension NameLookup {
-    /// The number that the next new name of a kind takes.
+    /// Returns the number for the next new name of a kind.
     static func nextNumber(_ kind: NameKind, _ view: View, _ tables: Tables) throws -> UInt32 {
         var cursor = try view.cursor(tables[.names])
         guard try cursor.seekAtOrBefore(NameTable.key(kind, .max)) else { return kind.firstNumber }
@@ -125,6 +125,6 @@ extension NameLookup {
 }
 
 extension NameBook {
-    /// How much is known; more knowledge replaces less.
+    /// The number of known names. A larger book replaces a smaller one.
     var size: Int { types.count + sources.count + revisions.count + devices.count + units.count + prefixes.count }
 }

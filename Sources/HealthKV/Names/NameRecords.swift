@@ -1,7 +1,7 @@
 import ColumnFormat
 import HealthModel
 
-/// What a number in a chunk stands for. Kinds are embedded on disk: never change or reuse one.
+/// The kinds of names that numbers in chunks refer to. Kinds are embedded on disk: never change or reuse one.
 enum NameKind: UInt8, Sendable, CaseIterable {
     case type = 1
     case source = 2
@@ -9,17 +9,17 @@ enum NameKind: UInt8, Sendable, CaseIterable {
     case device = 4
     case unit = 5
 
-    /// Numbers below it are fixed by the catalog.
+    /// Numbers below this one are fixed by the catalog.
     var firstNumber: UInt32 { self == .type || self == .unit ? 1 << 16 : 1 }
 }
 
-/// A revision of a source: what a row's number names.
+/// A revision of a source, to which a row refers by number.
 struct RevisionName: Sendable, Hashable {
     var sourceNumber: UInt32
     var source: Source
 }
 
-/// A name to bytes and back; equal names are equal bytes.
+/// Converts names to bytes and back. Equal names have equal bytes.
 enum NameCoding {
     static func encode(type: SampleType) -> [UInt8] {
         var record = RecordWriter()
@@ -27,7 +27,7 @@ enum NameCoding {
         return record.bytes
     }
 
-    /// What the number of a source is found by: its name counts only where it has no bundle.
+    /// Returns the bytes by which a source's number is found. The name counts only if the source has no bundle.
     static func key(of source: SourceIdentity) -> [UInt8] {
         encode(source: SourceIdentity(bundle: source.bundle, name: source.bundle.isEmpty ? source.name : ""))
     }
@@ -96,7 +96,7 @@ enum NameCoding {
     }
 }
 
-/// Keys and values of the two tables of names. A name stands in both, so that losing one page loses no name.
+/// Keys and values of the two tables of names. Each name is stored in both, so that losing one page loses no name.
 enum NameTable {
     static func key(_ kind: NameKind, _ number: UInt32) -> [UInt8] {
         var writer = ByteWriter(reserving: 5)
@@ -105,7 +105,7 @@ enum NameTable {
         return writer.bytes
     }
 
-    /// The key of the reverse table: a keyed hash of the name, 128 bits wide.
+    /// Returns the key of the reverse table: a keyed hash of the name, 128 bits wide.
     static func reverseKey(_ kind: NameKind, _ bytes: [UInt8], _ hashKey: KeyedHash) -> [UInt8] {
         let words = IdentityHash.words(of: bytes, hashKey)
         var writer = ByteWriter(reserving: 17)

@@ -2,11 +2,12 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// The source that the app which keeps the store writes under. It belongs to the store, not to the handle: an extension, or a part of the
-/// app that opens the store without saying who it is, writes as the app does, so that what either edits is sent to peers.
+/// The source under which the app that keeps the store writes. It belongs to the store, not to the handle. An
+/// extension, or a part of the app that opens the store without a source, writes under the app's source, so that edits
+/// of either are sent to peers.
 enum OwnSource {
     private static let key: [UInt8] = Array("own".utf8)
-    /// Where nobody has said it yet.
+    /// The source while no app has named itself.
     static let unnamed = Source(bundle: "", name: "HealthKV")
 
     static func read(_ view: View, _ tables: Tables) throws -> Source? {
@@ -30,13 +31,14 @@ enum OwnSource {
 }
 
 extension WriteTransaction {
-    /// The source to write under for a handle that was opened as `source`.
+    /// Returns the source to write under for a handle that was opened as `source`.
     func ownSource(ofHandle source: Source) throws -> Source {
         guard source == .thisApp else { return source }
         return try OwnSource.read(lmdb.view, context.tables) ?? OwnSource.unnamed
     }
 
-    /// Keeps who writes, where that is said and this transaction changes anything. An extension that was first gives way to its app.
+    /// Stores the writer's source, if it is named and this transaction changes anything. An extension that wrote first
+    /// gives way to its app.
     mutating func noteOwnSource() throws {
         let source = environment.source
         guard state.isChanged, !source.bundle.isEmpty else { return }
@@ -48,8 +50,8 @@ extension WriteTransaction {
 }
 
 extension SampleStore {
-    /// The source of samples that are saved with ``Source/thisApp`` through this handle: the one that it was opened with, else the one that
-    /// the app last wrote under.
+    /// The source of samples that are saved with ``Source/thisApp`` through this handle: the source that the handle was
+    /// opened with, otherwise the one that the app last wrote under.
     public var ownSource: Source {
         guard source == .thisApp else { return source }
         let known = try? core.read { try OwnSource.read($0.snapshot.view, $0.snapshot.tables) }

@@ -1,23 +1,24 @@
 import ColumnFormat
 import LMDB
 
-/// A small file beside the data file that says: when the last writer of this process closed the store, the file was
-/// sound, and it looked like this. As long as it still does, opening need not walk it.
+/// A small file beside the data file. It records how the data file looked when the last writer of this process closed
+/// the store, and that it was sound then. While the data file still looks the same, opening need not walk it.
 ///
-/// The stamp is never trusted further than it reaches: it names the run of the system, the file, its size, its times and
-/// its last transaction, and carries a checksum. Times of files are coarse, so a stamp that was made close upon the last
-/// change is not trusted either. And there is none where anybody else wrote to the file since this process had walked it. Small files have none: walking them takes no longer than believing it.
+/// The stamp is trusted only as far as it reaches: it names the run of the system, the file, its size, its times and
+/// its last transaction, and carries a checksum. File times are coarse, so a stamp that was written right after the
+/// last change is not trusted either. No stamp is written if another process wrote to the file after this process had
+/// walked it. Small files get no stamp: walking them takes no longer than verifying it.
 struct CloseStamp: Equatable {
     private static let name = "closed.stamp"
     private static let title = "HealthKV stamp 1"
-    /// No system's file times are coarser.
+    /// No system's file times are coarser than this.
     private static let coarseness: Int64 = 20_000_000
 
     private let boot: String
     private let state: FileState
     private let transaction: UInt64
 
-    /// The file as it is; `nil` when the system does not tell enough, or the file is small.
+    /// Describes the file as it is now; `nil` if the system reports too little, or the file is small.
     private init?(folder: String, _ limits: EngineLimits) {
         guard let state = FileSystem.state(of: folder + "/data.mdb"), state.size >= limits.stampedBytes,
             let boot = FileSystem.bootIdentity, let transaction = OpeningWalk.lastTransaction(folder: folder),
@@ -38,10 +39,10 @@ struct CloseStamp: Equatable {
         return body + Array("\n\(String(sum, radix: 16))\n".utf8)
     }
 
-    /// Stamps a file that this process has closed, unless others have written to it meanwhile. Nothing is lost when that fails.
+    /// Stamps a file that this process has closed, unless others have written to it meanwhile. A failure loses nothing.
     static func write(folder: String, _ file: OpenFile, _ limits: EngineLimits) {
         guard var stamp = CloseStamp(folder: folder, limits) else { return }
-        // A change within the same tick of the clock would not show.
+        // A change within the same clock tick would not show.
         for _ in 0..<2 where stamp.age < coarseness {
             pauseThread(nanoseconds: max(0, min(coarseness, coarseness - stamp.age)))
             guard let later = CloseStamp(folder: folder, limits) else { return }
@@ -54,7 +55,7 @@ struct CloseStamp: Equatable {
         if !FileSystem.rename(partial, to: folder + "/" + name) { FileSystem.remove(partial) }
     }
 
-    /// Whether the file is still as its stamp says.
+    /// Returns `true` if the file still matches its stamp.
     static func isMatching(folder: String, _ limits: EngineLimits) -> Bool {
         guard let found = FileSystem.smallFile(folder + "/" + name), let stamp = CloseStamp(folder: folder, limits)
         else { return false }

@@ -2,17 +2,17 @@ import ColumnFormat
 import LMDB
 import PageReader
 
-/// What is done with a data file before LMDB, which trusts every byte, may follow it.
+/// Verifies a data file before LMDB, which trusts every byte, may follow its pointers.
 ///
-/// LMDB maps the file: where it is cut, a read ends the process, and where it is damaged, LMDB answers wrongly or aborts.
-/// So both meta pages are read and checked; then LMDB opens the file and begins a reading transaction, which touches
-/// nothing but the metas and keeps the snapshot as it is; then that snapshot is walked by ordinary reads; and only then
-/// is a page read through the map.
+/// LMDB maps the file: in a truncated file, a read ends the process, and in a damaged file, LMDB returns wrong results
+/// or aborts. So opening takes these steps: it reads and checks both meta pages; LMDB opens the file and begins a read
+/// transaction, which touches only the meta pages and pins the snapshot; ordinary reads walk that snapshot; and only
+/// then is a page read through the map.
 struct OpeningWalk {
     let path: String
     private let file: PageFile
 
-    /// Reads the meta pages of the data file in a folder; throws when one of them is damaged.
+    /// Reads the meta pages of the data file in a folder. Throws if one of them is damaged.
     init(folder: String) throws {
         path = folder
         do {
@@ -24,8 +24,8 @@ struct OpeningWalk {
         _ = try soundMetas()
     }
 
-    /// Walks the snapshot of a transaction that has touched nothing but the metas; answers false when the meta page of
-    /// the transaction was overwritten meanwhile, so that a newer transaction must be taken.
+    /// Walks the snapshot of a transaction that has touched only the meta pages. Returns `false` if the meta page of
+    /// the transaction was overwritten meanwhile: then the caller must begin a newer transaction.
     func walk(_ transaction: borrowing LMDB.ReadTransaction) throws -> Bool {
         guard let meta = try soundMetas().page(of: UInt64(transaction.id)) else { return false }
         var options = SnapshotWalk.Options()
@@ -48,20 +48,20 @@ struct OpeningWalk {
         return true
     }
 
-    /// Whether this is the file that LMDB has opened.
+    /// Returns `true` if this is the file that LMDB has opened.
     func isSame(as other: FileIdentity) -> Bool {
         guard let identity = try? file.identity() else { return false }
         return identity.device == other.device && identity.inode == other.inode
     }
 
-    /// The transaction of the newest meta page; `nil` when the metas are damaged.
+    /// Returns the transaction of the newest meta page; `nil` if the meta pages are damaged.
     static func lastTransaction(folder: String) -> UInt64? {
         guard let file = try? PageFile(path: folder + "/data.mdb") else { return nil }
         let metas = MetaPages(file)
         return metas.findings.isEmpty && metas.failure == nil ? metas.newest?.transaction : nil
     }
 
-    /// The transactions of the meta pages; they change with every commit.
+    /// Returns the transactions of the meta pages. They change with every commit.
     func transactions() throws -> [UInt64?] { try soundMetas().pages.map { $0?.transaction } }
 
     private func soundMetas() throws -> MetaPages {
@@ -87,20 +87,20 @@ extension StoreError {
             .notAStore, path: folder + "/data.mdb", "LMDB has not written this file, so the folder holds no store")
     }
 
-    /// Refuses a data file that is surely none of LMDB's.
+    /// Throws if LMDB has certainly not written the data file.
     static func refuseOtherFile(_ folder: String) throws(StoreError) {
         guard let file = try? PageFile(path: folder + "/data.mdb"), file.isOfOtherKind else { return }
         throw otherFile(folder)
     }
 
-    /// Why a folder could not be made, by the code of the system.
+    /// Creates the error for a folder that could not be created, from the system's error code.
     static func unmade(_ folder: String, _ code: Int32) -> StoreError {
         let cause = LMDBError(.init(rawValue: code), operation: "mkdir", path: folder)
         let kind: Code = cause.isRefusal ? .accessDenied : cause.meansNoRoom ? .full : .storage
         return StoreError(kind, path: folder, "The folder cannot be made", underlying: cause)
     }
 
-    /// Why the data file of a folder could not be opened for reading.
+    /// Creates the error for a data file that could not be opened for reading.
     static func unopened(_ folder: String, _ error: PageFileError) -> StoreError {
         if error == .noFile {
             return StoreError(.notAStore, path: folder + "/data.mdb", "This is no file, so the folder holds no store")
@@ -112,8 +112,8 @@ extension StoreError {
 }
 
 extension MetaPages {
-    /// A page that somebody writes at this moment may look torn, and commits between the reading of the one and of the other make sound ones
-    /// look wrong, so they are read again before they are called damaged.
+    /// Reads the meta pages again before it calls them damaged: a page that is being written at this moment may look
+    /// torn, and commits between the reads of the two pages make sound pages look wrong.
     init(settled file: PageFile) {
         self.init(file)
         for _ in 0..<200 where !findings.isEmpty && failure == nil {
@@ -124,8 +124,8 @@ extension MetaPages {
 }
 
 extension StoreCore {
-    /// Opens the data file as LMDB's environment once its pages have been looked at, or a stamp tells that they are as
-    /// they were when the last process closed it.
+    /// Opens the data file as LMDB's environment after its pages were walked, or after a stamp proved that they are
+    /// unchanged since the last process closed it.
     static func openChecked(_ folder: String, _ lmdb: Environment.Options, _ limits: EngineLimits) throws -> Environment
     {
         if limits.skipsWalk { return try Environment(folder: folder, options: lmdb) }
@@ -157,7 +157,7 @@ extension StoreCore {
                 throw failure
             }
         }
-        // Nobody writes to this file, and yet the lock file tells of a transaction that it has not.
+        // No process writes to this file, and yet the lock file names a transaction that the file does not have.
         if try walk.transactions() == before {
             throw StoreError(
                 .replaced, path: walk.path,

@@ -1,15 +1,15 @@
 import ColumnFormat
 import PageReader
 
-/// Whether the records that a walk meets are of the commits that they should be: by the sum in the header, details on
-/// leaf pages by their chunks.
+/// Checks that the records that a walk meets belong to the right commits: compares most records with the sum in the
+/// header, and details on leaf pages with their chunks.
 struct RecordFreshness {
     private var sum: UInt64 = 0
     private var header: StoreHeader?
     private var chunks: [[UInt8]: UInt64] = [:]
     private var differ = false
 
-    /// Chunks come before details, since tables are walked in the order of their names.
+    /// Chunks come before details, because tables are walked in the order of their names.
     mutating func note(_ stored: StoredEntry) throws {
         let key = stored.entry.key
         switch stored.code {
@@ -19,7 +19,7 @@ struct RecordFreshness {
         case .details:
             if let chunk = chunks[key], chunk != (try stored.commit()) { differ = true }
         case .meta where key == StoreHeader.key:
-            // Opening itself finds one that cannot be read.
+            // Opening itself detects an unreadable header.
             let bytes = try stored.entry.value()
             header = RecordFreshness.header(bytes)
         default:
@@ -31,6 +31,6 @@ struct RecordFreshness {
 
     private static func header(_ bytes: [UInt8]) -> StoreHeader? { try? StoreHeader(bytes.rawBytes) }
 
-    /// A store without a sum was written before there was one.
+    /// A store without a sum was written before the sum existed.
     var isSound: Bool { !differ && header?.recordSum ?? sum == sum }
 }

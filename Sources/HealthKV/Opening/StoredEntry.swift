@@ -1,15 +1,16 @@
 import ColumnFormat
 import PageReader
 
-/// A value of one of the store's tables as a walk over the pages meets it.
+/// A value of one of the store's tables, as a walk over the pages meets it.
 struct StoredEntry {
     let code: TableCode
     let entry: SnapshotWalk.Entry
-    /// The value's header with the key that it repeats. `nil` for long values of the large tables: their pages would have
-    /// to be read, chunks verify their neighbours when they are read, and blocks of the identity index their own keys.
+    /// The value's header with the key that it repeats. `nil` for long values of the large tables: reading them would
+    /// read their pages, chunks verify their neighbours when they are read, and blocks of the identity index verify
+    /// their own keys.
     let head: [UInt8]?
 
-    /// Answers `nil` for tables that are none of the store's.
+    /// Returns `nil` for a table that does not belong to the store.
     init?(_ entry: SnapshotWalk.Entry) throws {
         guard let code = TableCode(name: entry.table) else { return nil }
         (self.code, self.entry) = (code, entry)
@@ -17,10 +18,10 @@ struct StoredEntry {
         head = try isBulk && !entry.leaf.isInline ? nil : entry.head(StoredValue.keyOffset + entry.key.count)
     }
 
-    /// Whether the key that the value repeats in its header is the one that it stands under. One whose key was changed is
-    /// not found by a look-up, and nothing else would miss it.
+    /// Whether the key that the value repeats in its header is the key that it is stored under. A record whose key was
+    /// changed is not found by a look-up, and nothing else would detect that.
     ///
-    /// Checksums are left to those who read the value: one damaged value costs itself, and no opening.
+    /// Readers of the value verify its checksums: a damaged value costs only itself, not the opening.
     var isUnderItsKey: Bool {
         guard let head else { return true }
         guard head.count == StoredValue.keyOffset + entry.key.count else { return false }
@@ -28,7 +29,7 @@ struct StoredEntry {
             && head[StoredValue.keyOffset...].elementsEqual(entry.key)
     }
 
-    /// The commit that the value says wrote it.
+    /// Returns the commit that wrote the value, according to its header.
     func commit() throws -> UInt64 {
         let head = try head ?? entry.head(StoredValue.keyOffset)
         return StoredValue.commit(head: head.rawBytes)

@@ -1,13 +1,15 @@
 import ColumnFormat
 import HealthModel
 
-/// What kind of device a source writes from. Embedded on disk, and the order of the default: never reorder.
+/// The kind of device from which a source writes. The numbers are embedded on disk and define the default order: never
+/// reorder.
 enum SourceKind: UInt8, Sendable, Comparable {
     case watch = 1
     case phone = 2
     case other = 3
 
-    /// Apps name the device that they run on as their product, so only what the system itself counts is told by it.
+    /// Apps report the device on which they run as their product, so the product decides only for sources of the
+    /// system.
     init(_ source: Source) {
         let product = source.product ?? ""
         let isSystem = source.bundle.isEmpty || source.bundle.lowercased().hasPrefix("com.apple.health")
@@ -17,13 +19,13 @@ enum SourceKind: UInt8, Sendable, Comparable {
     static func < (left: SourceKind, right: SourceKind) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What ranks sources: the kind of each, and the orders that a user set. One record of `meta`.
+/// The ranking of sources: the kind of each source, and the orders that a user set. One record of `meta`.
 struct PriorityRecord: Sendable, Equatable {
     static let key: [UInt8] = Array("priorities".utf8)
-    /// The most places of one order.
+    /// The maximum number of places in one order.
     static let orderLimit = 16_384
 
-    /// By number of the source; the best kind that one of its revisions names.
+    /// By number of the source; the best kind among its revisions.
     var kinds: [UInt32: SourceKind] = [:]
     /// By number of the type.
     var orders: [UInt32: [RankedSource]] = [:]
@@ -77,7 +79,7 @@ struct PriorityRecord: Sendable, Equatable {
 }
 
 extension Snapshot {
-    /// What ranks sources. A store from before this record was kept tells it from the names.
+    /// Returns the ranking of sources. A store written before this record existed derives it from the names.
     func priorities() throws -> PriorityRecord {
         if let stored = try storedPriorities() { return stored }
         var record = PriorityRecord()

@@ -1,14 +1,16 @@
 import HealthModel
 
-/// A place in the order in which sources win time from each other.
+/// A place in the order that decides which source wins time from others.
 public struct RankedSource: Sendable, Hashable, Codable {
-    /// The source that has the place, whatever its revision. Where the place or the source has no bundle, their names decide, unless
-    /// another place names the source exactly.
+    /// The source at this place, whatever its revision. If the place or the source has no bundle, their names are
+    /// compared, unless another place names the source exactly.
     public var source: SourceIdentity
-    /// Only the samples that a person typed in, or only the others; `nil` for all of the source, the typed ones first.
+    /// Restricts the place to samples that a person typed in, or to the others; `nil` for all samples of the source,
+    /// the typed ones first.
     public var isUserEntered: Bool?
 
-    /// A place for a source: for all of its samples, unless `isUserEntered` picks those typed in or the others.
+    /// Creates a place for a source: for all of its samples, unless `isUserEntered` restricts it to those typed in or
+    /// to the others.
     public init(_ source: SourceIdentity, isUserEntered: Bool? = nil) {
         self.source = source
         self.isUserEntered = isUserEntered
@@ -16,7 +18,7 @@ public struct RankedSource: Sendable, Hashable, Codable {
 
     private func covers(_ isUserEntered: Bool) -> Bool { (self.isUserEntered ?? isUserEntered) == isUserEntered }
 
-    /// The place of a source's samples in an order.
+    /// Returns the place of a source's samples in an order.
     static func place(of source: SourceIdentity, isUserEntered: Bool, in order: [RankedSource]) -> Int? {
         order.firstIndex { $0.source == source && $0.covers(isUserEntered) }
             ?? order.firstIndex { place in
@@ -27,14 +29,14 @@ public struct RankedSource: Sendable, Hashable, Codable {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// The order of sources that was set for a type; `nil` where the default holds.
+    /// Returns the order of sources that was set for a type; `nil` if the default applies.
     public func priority(of type: SampleType) throws -> [RankedSource]? {
         let snapshot = snapshot
         guard let number = try snapshot.number(of: type) else { return nil }
         return try snapshot.priorities().orders[number]
     }
 
-    /// The orders of sources that were set, by type.
+    /// Returns the orders of sources that were set, by type.
     public func priorities() throws -> [SampleType: [RankedSource]] {
         let snapshot = snapshot
         var orders: [SampleType: [RankedSource]] = [:]
@@ -42,7 +44,7 @@ extension SampleReading where Self: ~Copyable {
         return orders
     }
 
-    /// The sources that have samples of a type, the one that wins first: the order in which statistics merge them.
+    /// Returns the sources that have samples of a type, the best first: the order in which statistics merge them.
     public func rankedSources(of type: SampleType) throws -> [RankedSource] {
         let snapshot = snapshot
         guard let number = try snapshot.number(of: type) else { return [] }
@@ -52,10 +54,10 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Sets the order in which the sources of a type win time from each other, or goes back to the default with `nil`.
+    /// Sets the order in which the sources of a type win time from each other, or resets it to the default with `nil`.
     ///
-    /// Sources that the order does not name follow in the default order: typed in by the user, watch, phone, others; among
-    /// equals the one that the store met last comes first. Statistics follow at once.
+    /// Sources that the order does not name follow in the default order: typed in by the user, watch, phone, others;
+    /// among equals, the one that the store met last comes first. Statistics reflect the change immediately.
     ///
     /// ```swift
     /// try store.write { txn in
@@ -82,18 +84,19 @@ extension WriteTransaction {
         }
     }
 
-    /// Keeps what ranks sources until the commit writes it: thousands of new sources must not each write the whole of it.
+    /// Keeps the ranking in memory until the commit writes it: thousands of new sources must not each rewrite the whole
+    /// record.
     private mutating func put(_ record: PriorityRecord) {
         context.priorities = record
         state.isChanged = true
         state.writes += 1
     }
 
-    /// Keeps what the products of a source's revisions say of it. A source whose place changes so makes the summaries of all
-    /// types that it has samples of stale, and its winners may be others.
+    /// Updates the kind of a source from the product of a revision. If this changes the rank of the source, the
+    /// summaries of all types of which it has samples become stale, and the winners among duplicates may change.
     mutating func notePriority(ofSource number: UInt32, _ source: Source) throws {
         let stored = try snapshot.storedPriorities()
-        // What is told from names knows this revision already, so nothing can be seen to change.
+        // A ranking derived from names already includes this revision, so a comparison would not show a change.
         var record = try stored ?? snapshot.priorities()
         let kind = min(record.kinds[number] ?? .other, SourceKind(source))
         guard stored == nil || record.kinds[number] != kind else { return }
@@ -111,7 +114,7 @@ extension WriteTransaction {
     mutating func markAllStale(_ type: UInt32) throws {
         let all = Instant.earliest.nanoseconds...Instant.latest.nanoseconds
         var range: ClosedRange<Int64>?
-        // Where a chunk cannot be read nothing is known of how far samples reach.
+        // If a chunk cannot be read, the extent of the samples is unknown.
         do { range = try snapshot.extent(of: type) } catch  where StoreError.isDamage(error) { range = all }
         guard let range else { return }
         context.stale.mark(type, range.lowerBound, range.upperBound)

@@ -1,16 +1,16 @@
 import ColumnFormat
 import HealthModel
 
-/// What competes for time: rank belongs to a source and to whether a person typed the sample in.
+/// A competitor for time: a rank belongs to a source and to whether a person typed the sample in.
 struct RankedClass: Sendable, Hashable {
     var source: UInt32
     var isUserEntered: Bool
 }
 
-/// The classes of samples of one type, ranked.
+/// The ranked classes of samples of one type.
 struct SourceRanking: Sendable, Equatable {
     private(set) var classes: [RankedClass] = []
-    /// The sources among them, ascending.
+    /// The sources of the classes, ascending.
     private(set) var sources: [UInt32] = []
     private var ranks: [RankedClass: Int32] = [:]
 
@@ -28,7 +28,8 @@ struct SourceRanking: Sendable, Equatable {
 }
 
 extension Snapshot {
-    /// How the sources of a type rank: by the given order, else by the one that was set, else by the default.
+    /// Returns the ranking of a type's sources: by the given order, otherwise by the order that was set, otherwise by
+    /// default.
     ///
     /// - Parameter selected: numbers of the sources to rank; `nil` for all that have samples of the type.
     func ranking(
@@ -45,7 +46,7 @@ extension Snapshot {
         return SourceRanking(ranked.sorted { $0.key < $1.key }.map(\.entry))
     }
 
-    /// What decides between classes: the given order, else the one that was set, else the default.
+    /// Returns the sort key of a class by the given order, otherwise by the order that was set, otherwise by default.
     func rankKey(
         _ entry: RankedClass, of type: UInt32, by record: PriorityRecord, order given: [RankedSource]? = nil
     ) throws -> RankKey {
@@ -58,8 +59,8 @@ extension Snapshot {
     }
 }
 
-/// Orders classes: as listed, then entered by the user, watch, phone, others; the source seen last first. So do several sources that
-/// share a place, which one that names no bundle gives to all of its name.
+/// Orders classes: as listed, then entered by the user, watch, phone, others; the source met last comes first. The same
+/// rules order several sources that share a place, because a place without a bundle covers all sources of its name.
 struct RankKey: Comparable {
     let place: Int
     let isUserEntered: Bool

@@ -2,26 +2,27 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Reads the picked rows of one lane in order, a part of a chunk at a time.
+/// Reads the rows of one lane that match a query, in order, a part of a chunk at a time.
 struct LaneReader {
     let lane: Lane
     private let query: SampleQuery
     private let sources: Set<UInt32>?
     private var buffer: [StoredRow] = []
     private var position = 0
-    /// Where the next chunk begins (ascending) or ends (descending); `nil` at the end.
+    /// The point at which the next chunk begins (ascending) or ends (descending); `nil` at the end.
     private var next: Point?
     private let limit: Point
-    /// The starts that rows can have to be picked.
+    /// The range of starts that matching rows can have.
     private let starts: ClosedRange<Int64>
-    /// What is left of the chunk that was read last.
+    /// The remaining rows of the chunk that was read last.
     private var rest: (key: ChunkKey, rows: Range<Int>)?
-    /// How many rows to decode at once: few at first, since many readers want one sample, then more and more.
+    /// The number of rows to decode at once. It starts small, because many callers want one sample, and grows with each
+    /// step.
     private var step = 16
-    /// Where what cannot be read is noted and passed over; `nil` where it is an error.
+    /// Receives the damaged ranges, which are then skipped; if `nil`, damage is an error.
     private let log: DamageLog?
 
-    /// - Parameter sources: numbers of sources to give; `nil` for all.
+    /// - Parameter sources: the numbers of the sources to return; `nil` for all.
     init(_ lane: Lane, _ query: SampleQuery, sources: Set<UInt32>?, _ log: DamageLog?) {
         self.lane = lane
         self.log = log
@@ -34,7 +35,7 @@ struct LaneReader {
         if bounds.from >= bounds.to || query.range.isEmpty { next = nil }
     }
 
-    /// Where the row that comes next stands; `nil` when there is none.
+    /// Returns the point of the next row; `nil` if there is none.
     mutating func peek(_ snapshot: borrowing Snapshot) throws -> Point? {
         while position >= buffer.count {
             guard rest != nil || next != nil else { return nil }
@@ -43,7 +44,7 @@ struct LaneReader {
         return buffer[position].point
     }
 
-    /// Takes the row that comes next, and of those decoded behind it all that come before a row of another lane.
+    /// Takes the next row, and all following decoded rows that precede the next row of any other lane.
     mutating func takeRun(before rival: Point?) -> ArraySlice<StoredRow> {
         let first = position
         position = buffer.count
@@ -81,19 +82,20 @@ struct LaneReader {
         if let follow, !buffer.isEmpty, ascending ? follow < limit : follow > limit { next = follow }
     }
 
-    /// Picks rows of the next chunk; answers false when there were any.
+    /// Reads matching rows of a chunk into the buffer. Returns `false` if there were any.
     private mutating func take(
         _ chunk: HotChunk, _ follow: inout Point?, _ snapshot: borrowing Snapshot
     ) throws -> Bool {
         follow = query.order == .ascending ? chunk.upper : chunk.key.lower
         guard try snapshot.mayHold(chunk, sources) else { return true }
-        // A range read looks back as far as samples can reach: most that begin there end there too.
+        // A range read looks back as far as the longest sample of the class can reach. Most samples found there also
+        // end before the range.
         let rows = try chunk.find(startingIn: starts, endingFrom: query.range.from.nanoseconds)
         try pick(rows, of: chunk, snapshot)
         return buffer.isEmpty
     }
 
-    /// Fills the buffer with the next picked rows among some rows of a chunk, and remembers what is left of them.
+    /// Fills the buffer with the next matching rows among some rows of a chunk, and remembers the remaining rows.
     private mutating func pick(_ rows: Range<Int>, of chunk: HotChunk, _ snapshot: borrowing Snapshot) throws {
         var left = rows
         while buffer.isEmpty, !left.isEmpty {
@@ -116,14 +118,14 @@ struct LaneReader {
 }
 
 extension Snapshot {
-    /// Whether a chunk's dictionary of revisions has one of the wanted sources.
+    /// Returns `false` if a chunk is empty, or if its only revision belongs to a source that is not wanted.
     func mayHold(_ chunk: HotChunk, _ sources: Set<UInt32>?) throws -> Bool {
         guard let sources, chunk.rows > 0, let common = try chunk.commonRevision() else { return chunk.rows > 0 }
         try chunk.verify()
         return sources.contains(try revision(common).sourceNumber)
     }
 
-    /// Calls `body` with each picked row of a type in the total order, until it answers false.
+    /// Calls `body` with each matching row of a type in the total order, until it returns `false`.
     func forEachRow(
         of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil, _ body: (StoredRow) throws -> Bool
     ) throws {
@@ -133,7 +135,7 @@ extension Snapshot {
         }
     }
 
-    /// Calls `body` with the picked rows of a type in the total order, some at a time, until it answers false.
+    /// Calls `body` with the matching rows of a type in the total order, several at a time, until it returns `false`.
     func forEachRun(
         of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil,
         _ body: (ArraySlice<StoredRow>) throws -> Bool
@@ -145,7 +147,7 @@ extension Snapshot {
             LaneReader(Lane(type: type, duration: $0), query, sources: sources, log)
         }
         while true {
-            // The lane whose row comes next, and the row that comes next of all others.
+            // Find the lane with the next row, and the next row among all other lanes.
             var best: (index: Int, point: Point)?
             var rival: Point?
             for index in readers.indices {

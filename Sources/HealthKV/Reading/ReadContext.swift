@@ -2,36 +2,36 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What one transaction knows beside its view: tables, header, names, unfinished mass operations. It belongs to one
+/// The state of one transaction beside its view: tables, header, names, unfinished mass operations. It belongs to one
 /// transaction and one thread.
 final class ReadContext {
     let tables: Tables
     let path: String
     var header: StoreHeader
-    /// The last commit that is durable, also for the writer of the next one.
+    /// The last durable commit, also in the transaction that writes the next one.
     let lastCommit: UInt64
-    /// Blocks with more samples must have a summary.
+    /// Blocks with more samples than this must have a summary.
     var thinSamples = EngineLimits().thinSamples
-    /// Starts as what the store knows; a writer adds its own, and takes them back when it fails.
+    /// Starts with the names that the store knows. A writer adds its own, and removes them again if it fails.
     var names: NameBook
     var intents: [Intent]
-    /// What was verified already; `nil` in a writer, whose pages change under their addresses.
+    /// The blocks that were already verified; `nil` in a writer, whose pages change in place.
     let verified: VerifiedBlocks?
-    /// What is known of the read; `nil` in a writer.
+    /// The state of the read; `nil` in a writer.
     var ticket: ReadTicket?
-    /// Where the rows of large commits lie; `nil` in a writer, whose work may be undone.
+    /// The positions of the rows of large commits; `nil` in a writer, whose changes may be undone.
     let feedIndex: FeedIndexCache?
-    /// Partitions of the identity index that were looked up, by lower bound.
+    /// The partitions of the identity index that were looked up, by lower bound.
     var partitions: [IdentityPartition] = []
-    /// Counts of the types that a writer changed; the table has them only once it commits.
+    /// The counts of the types that a writer changed. The table has them only after the commit.
     var counts: [UInt32: TypeCounts] = [:]
-    /// What the queues hold that a writer changed, by peer; the table has it only once it commits.
+    /// The queue directories that a writer changed, by peer. The table has them only after the commit.
     var directories: [String: QueueDirectory] = [:]
-    /// The peers with packed links; `nil` until they are looked for.
+    /// The peers with packed links; `nil` until they are loaded.
     var linkLevels: [PeerLevels]?
-    /// What ranks sources, where a writer changed it; the table has it only once it commits.
+    /// The ranking of sources, if a writer changed it. The table has it only after the commit.
     var priorities: PriorityRecord?
-    /// Hours whose summaries a writer has made wrong; the table has them only once it commits.
+    /// The hours whose summaries a writer invalidated. The table has them only after the commit.
     var stale = StaleHours()
 
     init(
@@ -53,7 +53,7 @@ final class ReadContext {
 extension ReadContext {
     var isOfWriter: Bool { verified == nil }
 
-    /// Throws when the read has lasted longer than it may.
+    /// Throws if the read has exceeded its time limit.
     func checkTime() throws(StoreError) {
         guard let ticket, ticket.isExpired else { return }
         throw StoreError(.readerExpired, path: path, "The read has lasted longer than the store's options allow")
@@ -83,7 +83,7 @@ extension ReadContext: DerivedIDResolver {
     }
 }
 
-/// What a transaction sees of the store: every read goes through it. It cannot outlive its transaction.
+/// The state of the store that a transaction sees. Every read goes through it. It cannot outlive its transaction.
 public struct Snapshot: ~Escapable {
     let view: View
     let context: ReadContext
@@ -98,7 +98,7 @@ public struct Snapshot: ~Escapable {
     var header: StoreHeader { context.header }
 }
 
-/// What rows name by a number stands in neither copy of the names.
+/// The name of a number is missing in both copies of the names.
 struct MissingName: Error, CustomStringConvertible {
     var description: String { "neither of its two copies can be read" }
 }
@@ -113,7 +113,7 @@ extension Snapshot {
             .damaged, path: context.path, "The store is damaged: \(what) has no name", underlying: MissingName())
     }
 
-    /// The type of a number.
+    /// Returns the type of a number.
     func type(_ number: UInt32) throws -> SampleType {
         if let type = SampleType(catalogNumber: number) ?? context.names.types[number] { return type }
         guard let bytes = try NameLookup.bytes(.type, number, view, tables) else { throw nameless("a type") }
@@ -122,7 +122,7 @@ extension Snapshot {
         return type
     }
 
-    /// The number of a type, if the store has met it.
+    /// Returns the number of a type; `nil` if the store has never met it.
     func number(of type: SampleType) throws -> UInt32? {
         let fixed = type.catalogNumber
         if let fixed, SampleType.firstCatalogNumbers.contains(fixed) { return fixed }
@@ -134,7 +134,8 @@ extension Snapshot {
         return number
     }
 
-    /// The number of a type that somebody asks for. A misspelled one would have no samples, and nobody would wonder why.
+    /// Returns the number of a type that a caller passed. Throws for an invalid identifier: otherwise a misspelled type
+    /// would silently have no samples.
     func askedNumber(of type: SampleType) throws -> UInt32? {
         if let number = try number(of: type) { return number }
         try type.validate()
@@ -158,7 +159,7 @@ extension Snapshot {
         return number
     }
 
-    /// The numbers of the sources that a filter means: without a bundle all that have the name, or had it.
+    /// Returns the numbers of the sources that a filter matches: without a bundle, all that have the name or had it.
     func numbers(meantBy source: SourceIdentity) throws -> Set<UInt32> {
         guard source.bundle.isEmpty else { return Set(try number(of: source).map { [$0] } ?? []) }
         var numbers = Set(
@@ -186,7 +187,7 @@ extension Snapshot {
         return name
     }
 
-    /// The unit of a number.
+    /// Returns the unit of a number.
     func unit(_ number: UInt32) throws -> HealthUnit {
         if let unit = HealthUnit(number: number) ?? context.names.units[number] { return unit }
         guard let bytes = try NameLookup.bytes(.unit, number, view, tables) else { throw nameless("a unit") }
@@ -195,7 +196,7 @@ extension Snapshot {
         return unit
     }
 
-    /// The number of a unit, if the store has met it.
+    /// Returns the number of a unit; `nil` if the store has never met it.
     func number(of unit: HealthUnit) throws -> UInt32? {
         if unit.number > 0 { return unit.number }
         if let number = context.names.unitNumbers[unit] { return number }
@@ -231,7 +232,7 @@ extension Snapshot {
         }
     }
 
-    /// A row as the sample that users know.
+    /// Converts a row to a sample.
     func sample(_ row: StoredRow, _ typeNumber: UInt32) throws -> Sample {
         let type = try type(typeNumber)
         let unit = try unit(row.unit)

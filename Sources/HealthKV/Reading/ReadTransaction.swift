@@ -1,7 +1,7 @@
 import HealthModel
 import LMDB
 
-/// A transaction that reads one snapshot of the store, whatever is written meanwhile.
+/// A transaction that reads one snapshot of the store, unaffected by concurrent writes.
 ///
 /// ```swift
 /// let weights = try store.read { try $0.samples(of: .bodyMass) }
@@ -17,7 +17,7 @@ public struct ReadTransaction: ~Copyable, SampleReading {
         self.context = context
     }
 
-    /// What the transaction sees; it cannot leave the closure.
+    /// The snapshot that the transaction sees. It cannot leave the closure.
     public var snapshot: Snapshot {
         @_lifetime(borrow self)
         get { Snapshot(view: lmdb.view, context: context) }

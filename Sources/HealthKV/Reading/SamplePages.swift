@@ -9,7 +9,8 @@ import HealthModel
 /// }
 /// ```
 ///
-/// Each page is a snapshot of its own: a sample that is written while the stream runs appears if its place is still to come.
+/// Each page is a snapshot of its own: a sample that is written while the stream runs appears if its position is still
+/// ahead.
 public struct SamplePages: AsyncSequence, Sendable {
     public typealias Element = [Sample]
 
@@ -31,7 +32,7 @@ public struct SamplePages: AsyncSequence, Sendable {
         let onDamage: (@Sendable (DamagedRange) -> Void)?
         private var last: Point?
         private var hasEnded = false
-        /// What was told already: the next page may meet it again.
+        /// The ranges that were already reported; the next page may find them again.
         private var damage: Set<DamagedRange> = []
 
         init(
@@ -63,11 +64,11 @@ public struct SamplePages: AsyncSequence, Sendable {
 }
 
 extension SampleStore {
-    /// A stream of pages of a type's samples in a range.
+    /// Returns a stream of pages of a type's samples in a range.
     ///
-    /// - Parameter size: the most samples of a page, at least 1.
-    /// - Parameter onDamage: where it is given, damaged chunks are passed over, and it is told of each stretch of time in which
-    ///   samples may be missing for that.
+    /// - Parameter size: the maximum number of samples in a page, at least 1.
+    /// - Parameter onDamage: if given, damaged chunks are skipped, and it is called with each range of time in which
+    ///   samples may therefore be missing.
     public func pages(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
         order: SampleOrder = .ascending, source: SourceIdentity? = nil, includeShadowed: Bool = false,
@@ -83,7 +84,7 @@ extension SampleStore {
 }
 
 extension Snapshot {
-    /// One page behind a point, and the point of its last sample.
+    /// Returns one page after a point, and the point of its last sample.
     func page(
         of type: SampleType, _ query: SampleQuery, size: Int, behind last: Point?, _ log: DamageLog? = nil
     ) throws -> ([Sample], Point?) {

@@ -1,27 +1,27 @@
 import ColumnFormat
 import HealthModel
 
-/// Which samples a range read gives.
+/// The samples that a range read returns.
 struct SampleQuery: Sendable {
     var range: TimeRange = .all
     var rule: RangeRule = .overlap
     var order: SampleOrder = .ascending
     var source: SourceIdentity?
-    /// The numbers of the sources that are wanted, where they are known.
+    /// The numbers of the wanted sources, if they are known.
     var sourceNumbers: Set<UInt32>?
     var includeShadowed = false
-    /// Where a page before ended: what lies before it, in the order of the query, need not be read again.
+    /// The end of the previous page. Samples before it, in the order of the query, need not be read again.
     var resume: Point?
 
-    /// The starts that samples of a duration class can have to be picked.
+    /// Returns the range of starts that matching samples of a duration class can have.
     func starts(of duration: DurationClass) -> (from: Point, to: Point) {
         let from: Instant
         switch rule {
         case .strictStart: from = range.from
-        // 2^63 ns do not span all of 1710 to 2290: the longest samples may begin anywhere.
+        // 2^63 ns do not span all of 1710 to 2290, so the longest samples may begin anywhere.
         case .overlap, .strictEnd: from = duration == .long ? .distantPast : range.from - duration.longest
         }
-        // A sample that ends before `to` starts before it, or at it when its length is zero.
+        // A sample that ends before `to` starts before it; a sample of zero length may start at it.
         var bounds = (from: Point.at(from.nanoseconds), to: range.to.upperPoint)
         if let resume {
             if order == .ascending {

@@ -3,15 +3,17 @@ import HealthModel
 import LMDB
 
 extension SampleReading where Self: ~Copyable {
-    /// The samples whose metadata has a key with one of these values, by type, start, end and id; shadowed ones too.
+    /// Returns the samples whose metadata has a key with one of these values, by type, start, end and id, including
+    /// shadowed ones.
     ///
     /// ```swift
     /// let logged = try store.read { try $0.samples(metadataKey: "DietAppLogId", values: [.string("17")]) }
     /// ```
     ///
-    /// There is no index for this: it looks at the distinct metadata of every chunk of the types, which is fast where few have any.
+    /// There is no index for this: the read checks the distinct metadata of every chunk of the types, which is fast if
+    /// few chunks have any.
     ///
-    /// - Parameter types: look among these only; `nil` for all.
+    /// - Parameter types: the types to search; `nil` for all.
     public func samples(
         metadataKey key: String, values: [MetadataValue], types: Set<SampleType>? = nil
     ) throws -> [Sample] {
@@ -23,7 +25,7 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Deletes the samples whose metadata has a key with one of these values, and answers how many there were.
+    /// Deletes the samples whose metadata has a key with one of these values, and returns their number.
     @discardableResult
     public mutating func deleteSamples(
         metadataKey key: String, values: [MetadataValue], types: Set<SampleType>? = nil
@@ -33,7 +35,8 @@ extension WriteTransaction {
 }
 
 extension Snapshot {
-    /// The rows whose metadata has a key with a value that fits; hidden ones say so.
+    /// Returns the rows whose metadata has a key with a value that fits, including hidden rows, which are marked as
+    /// such.
     func find(
         metadataKey key: String, types: Set<SampleType>?, _ fits: (MetadataValue) -> Bool
     ) throws -> [FoundRow] {

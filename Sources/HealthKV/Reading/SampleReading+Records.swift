@@ -1,7 +1,7 @@
 import ColumnFormat
 import LMDB
 
-// The store as its tables have it, for dumps below the level of samples.
+// The tables of the store in raw form, for dumps below the level of samples.
 extension SampleReading where Self: ~Copyable {
     /// The names of the tables, sorted.
     public var tableNames: [String] { TableCode.allCases.map(\.name).sorted() }

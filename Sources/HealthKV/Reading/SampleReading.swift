@@ -1,14 +1,14 @@
 import ColumnFormat
 import HealthModel
 
-/// What reading and writing transactions can read.
+/// The reads that both reading and writing transactions offer.
 public protocol SampleReading: ~Copyable {
-    /// What the transaction sees.
+    /// The snapshot that the transaction sees.
     var snapshot: Snapshot { @_lifetime(borrow self) get }
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// The samples of a type in a range, ordered by start, end and id.
+    /// Returns the samples of a type in a range, ordered by start, end and id.
     ///
     /// ```swift
     /// let march = try store.read { try $0.samples(of: .bodyMass, from: a, to: b) }
@@ -16,10 +16,10 @@ extension SampleReading where Self: ~Copyable {
     /// ```
     ///
     /// - Parameters:
-    ///   - rule: by default every sample that overlaps the range, long ones that began before it included.
-    ///   - limit: the most samples to give; `nil` for all.
-    ///   - source: give samples of this source only.
-    ///   - includeShadowed: give samples too that lost against another at exactly the same time.
+    ///   - rule: by default every sample that overlaps the range, including long ones that began before it.
+    ///   - limit: the maximum number of samples to return; `nil` for all.
+    ///   - source: return only samples of this source.
+    ///   - includeShadowed: also return samples that lost against another at exactly the same time.
     public func samples(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
         order: SampleOrder = .ascending, limit: Int? = nil, source: SourceIdentity? = nil, includeShadowed: Bool = false
@@ -35,7 +35,7 @@ extension SampleReading where Self: ~Copyable {
         return samples
     }
 
-    /// Calls `body` with each sample in turn until it answers false; memory stays flat.
+    /// Calls `body` with each sample in turn until it returns `false`. Memory use stays constant.
     public func forEachSample(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
         order: SampleOrder = .ascending, limit: Int? = nil, source: SourceIdentity? = nil,
@@ -55,8 +55,8 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
-    /// Calls `body` with each sample that can be read, in turn, until it answers false. Damaged chunks are passed over; the answer
-    /// tells in which stretches of time there may have been others.
+    /// Calls `body` with each readable sample in turn until it returns `false`. Skips damaged chunks, and returns the
+    /// ranges of time in which samples may therefore be missing.
     ///
     /// ```swift
     /// let lost = try store.read { txn in
@@ -84,20 +84,20 @@ extension SampleReading where Self: ~Copyable {
         return log.ranges(of: type)
     }
 
-    /// The earliest sample of a type.
+    /// Returns the earliest sample of a type.
     public func first(of type: SampleType) throws -> Sample? { try samples(of: type, limit: 1).first }
 
-    /// The latest sample of a type, by start.
+    /// Returns the latest sample of a type, by start.
     public func latest(of type: SampleType) throws -> Sample? {
         try samples(of: type, order: .descending, limit: 1).first
     }
 
-    /// How many samples of a type a range has; shadowed ones do not count.
+    /// Returns the number of samples of a type in a range, without shadowed ones.
     public func count(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap
     ) throws -> Int {
         guard let number = try snapshot.askedNumber(of: type) else { return 0 }
-        // An end that is not known yet lies in no range.
+        // A sample whose end is not known yet does not end in any range.
         if from == .distantPast, to == .distantFuture, rule != .strictEnd {
             let counts = try snapshot.counts(of: number)
             return counts.samples - counts.shadowed
@@ -106,24 +106,24 @@ extension SampleReading where Self: ~Copyable {
         return try snapshot.count(of: number, query)
     }
 
-    /// How many samples the store has, shadowed ones included.
+    /// Returns the number of samples in the store, including shadowed ones.
     public func count() throws -> Int { try snapshot.allCounts().reduce(0) { $0 + $1.counts.samples } }
 
-    /// The sample with an id.
+    /// Returns the sample with an id.
     public func sample(id: SampleID) throws -> Sample? {
         let snapshot = snapshot
         guard let found = try snapshot.find(id), !found.isHidden else { return nil }
         return try snapshot.sample(found.row, found.lane.type)
     }
 
-    /// The sample with a sync identifier of a type and source.
+    /// Returns the sample with a sync identifier of a type and source.
     public func sample(
         syncIdentifier: String, type: SampleType, source: SourceIdentity
     ) throws -> Sample? {
         try samples(syncIdentifier: syncIdentifier).first { $0.type == type && $0.source.identity == source }
     }
 
-    /// The samples with a sync identifier, of whatever type and source.
+    /// Returns the samples with a sync identifier, of any type and source.
     public func samples(syncIdentifier: String) throws -> [Sample] {
         let snapshot = snapshot
         return try snapshot.find(syncIdentifier: syncIdentifier).filter {
@@ -133,8 +133,8 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
-    /// The samples of a group, such as the nutrients of a meal; of one source only if it is given, since another app may
-    /// have chosen the same text.
+    /// Returns the samples of a group, such as the nutrients of a meal. With `source`, returns only samples of that
+    /// source, because another app may have used the same text.
     public func samples(group: String, source: SourceIdentity? = nil) throws -> [Sample] {
         let snapshot = snapshot
         return try snapshot.find(group: group, of: source.map { [$0] }).filter { !$0.isHidden }.map {
@@ -142,9 +142,9 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
-    /// A type's times and values as arrays, decoded straight into them: the fastest way to a chart.
+    /// Returns a type's times and values as arrays, decoded directly into them: the fastest way to a chart.
     ///
-    /// Samples that start in `from..<to` are given; shadowed ones are left out. Values are in the canonical unit.
+    /// Includes samples that start in `from..<to`, without shadowed ones. Values are in the canonical unit.
     public func series(
         _ type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
     ) throws -> Series {
@@ -154,7 +154,8 @@ extension SampleReading where Self: ~Copyable {
         return try snapshot.series(number, from: from, to: to)
     }
 
-    /// Folds over a type's columns without copying them: `body` sees the times and values of one chunk after the other.
+    /// Folds over a type's columns without copying them: calls `body` with the times and values of one chunk after the
+    /// other.
     ///
     /// ```swift
     /// let total = try store.read { txn in
@@ -164,7 +165,8 @@ extension SampleReading where Self: ~Copyable {
     /// }
     /// ```
     ///
-    /// Chunks come in order of time; a type that has both short and very long samples gives the short ones first.
+    /// Chunks come in order of time, except that a type with both short and very long samples gives the short ones
+    /// first.
     public func fold<Result>(
         _ type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, into initial: Result,
         _ body: (inout Result, Span<Int64>, Span<Double>) throws -> Void
@@ -177,12 +179,12 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension Snapshot {
-    /// Refuses a number that somebody passed and that is below what can be meant.
+    /// Throws if an argument is below its minimum.
     func require(_ number: Int, _ least: Int, _ name: String) throws(StoreError) {
         try StoreError.require(number, least, name, path: context.path)
     }
 
-    /// Counts picked rows: whole chunks by their headers where that is enough.
+    /// Counts matching rows, using only the headers of chunks that match as a whole.
     func count(of type: UInt32, _ query: SampleQuery) throws -> Int {
         guard !query.range.isEmpty else { return 0 }
         var count = 0
@@ -191,7 +193,7 @@ extension Snapshot {
             let starts = query.starts(of: duration)
             let inner = (from: Point.at(query.range.from.nanoseconds), to: starts.to)
             try forEachChunk(lane, from: starts.from, to: starts.to) { chunk in
-                // Samples that start inside and need not end inside are picked whatever they are.
+                // If a sample starts inside the range and need not end inside it, it matches in any case.
                 if query.rule != .strictEnd, inner.from <= chunk.key.lower, chunk.upper <= inner.to,
                     !mayHide(lane, chunk.key.lower.start...chunk.upper.start)
                 {

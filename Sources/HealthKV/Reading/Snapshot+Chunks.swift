@@ -2,21 +2,21 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What a chunk read needs to know of where it goes on.
+/// The key of a chunk and its upper bound, which together define its span.
 struct ChunkBounds: Sendable {
     var key: ChunkKey
     var upper: Point
 }
 
 extension Snapshot {
-    /// The visible rows of a chunk, or those in `range` of them: verified, and without what unfinished mass operations
-    /// take away.
+    /// Returns the visible rows of a chunk, or those in `range`: verified, and without the rows that unfinished mass
+    /// operations hide.
     func visibleRows(_ chunk: HotChunk, _ range: Range<Int>? = nil) throws -> [StoredRow] {
         let rows = try allRows(chunk, range)
         return try hidden(rows, chunk.key.lane).map { hides in rows.filter { !hides($0) } } ?? rows
     }
 
-    /// The rows of a chunk, hidden ones included.
+    /// Returns the rows of a chunk, including hidden ones.
     func allRows(_ chunk: HotChunk, _ range: Range<Int>? = nil) throws -> [StoredRow] {
         guard chunk.rows > 0 else { return [] }
         try loadNames(of: chunk)
@@ -27,7 +27,7 @@ extension Snapshot {
         return try range.map { try decoder.rows($0, context) } ?? decoder.rows(context)
     }
 
-    /// Calls `body` with the chunk of a key, which this snapshot is known to hold.
+    /// Calls `body` with the chunk of a key that this snapshot is known to hold.
     func withChunk(_ key: ChunkKey, _ body: (HotChunk) throws -> Void) throws {
         try context.checkTime()
         var cursor = try view.cursor(tables[.chunks])
@@ -35,19 +35,19 @@ extension Snapshot {
         try body(HotChunk(cursor.value, key: cursor.key, verified: context.verified))
     }
 
-    /// Puts a cursor on the chunk of a key; returns `false` where there is none.
+    /// Moves a cursor to the chunk of a key; returns `false` if there is none.
     @_lifetime(cursor: copy cursor)
     func seekExact(_ cursor: inout Cursor, _ key: ChunkKey) throws -> Bool {
         try cursor.seek(key.bytes) && ChunkKey(cursor.key) == key
     }
 
-    /// The key under which a chunk stands; `nil` where there is none.
+    /// Returns the key under which a chunk is stored; `nil` if there is none.
     func storedKey(of key: ChunkKey) throws -> [UInt8]? {
         var cursor = try view.cursor(tables[.chunks])
         return try seekExact(&cursor, key) ? cursor.key.copied() : nil
     }
 
-    /// A test for rows that unfinished mass operations hide; `nil` when none of them touches these rows.
+    /// Returns a test for rows that unfinished mass operations hide; `nil` if none of them affects these rows.
     func hidden(_ rows: [StoredRow], _ lane: Lane) throws -> ((StoredRow) -> Bool)? {
         guard !context.intents.isEmpty, let first = rows.first, let last = rows.last else { return nil }
         let intents = context.intents.filter { $0.mayTouch(lane, first.start...last.start) }
@@ -59,12 +59,12 @@ extension Snapshot {
         return { row in intents.contains { $0.hides(row, type: lane.type, source: sources[row.revision] ?? 0) } }
     }
 
-    /// Whether unfinished mass operations may hide rows of a lane in a range of starts.
+    /// Returns `true` if unfinished mass operations may hide rows of a lane in a range of starts.
     func mayHide(_ lane: Lane, _ starts: ClosedRange<Int64>) -> Bool {
         context.intents.contains { $0.mayTouch(lane, starts) }
     }
 
-    /// Puts a cursor on the chunk that owns `point`; answers false when the lane has none.
+    /// Moves a cursor to the chunk that owns `point`; returns `false` if the lane has no chunks.
     @_lifetime(cursor: copy cursor)
     func seek(_ cursor: inout Cursor, _ lane: Lane, _ point: Point) throws -> Bool {
         if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).behindStored),
@@ -79,7 +79,7 @@ extension Snapshot {
         return false
     }
 
-    /// Calls `body` with each chunk of a lane whose span meets `from..<to`, until it answers false.
+    /// Calls `body` with each chunk of a lane whose span overlaps `from..<to`, until it returns `false`.
     func forEachChunk(
         _ lane: Lane, from: Point, to: Point, descending: Bool = false,
         _ body: (HotChunk) throws -> Bool
@@ -93,7 +93,7 @@ extension Snapshot {
             try context.checkTime()
             let chunk = try HotChunk(cursor.value, key: cursor.key, verified: context.verified)
             guard chunk.key.lane == lane else { break }
-            // Neighbours tile the axis: a missing chunk must not pass for an empty stretch.
+            // Chunks tile the axis without gaps, so a gap is a missing chunk, not an empty range.
             if let expected, descending ? chunk.upper != expected : chunk.key.lower != expected {
                 throw damaged("a chunk is missing")
             }
@@ -104,7 +104,7 @@ extension Snapshot {
             if descending ? chunk.upper <= from : chunk.key.lower >= to { return }
             let isLast = descending ? chunk.key.lower <= from : chunk.upper >= to
             if !isLast {
-                // The next value comes into the cache while this one is worked on.
+                // Prefetch the next value while this one is processed.
                 found = try descending ? cursor.previous() : cursor.next()
                 if found { prefetch(cursor.value) }
             }
@@ -113,13 +113,13 @@ extension Snapshot {
             }
             if isLast { return }
         }
-        // The last chunk of a lane owns everything behind it, as the first does everything before.
+        // The last chunk of a lane owns everything after it, as the first owns everything before it.
         guard let expected, descending ? expected <= max(from, .least) : expected >= min(to, .greatest) else {
             throw damaged("a chunk is missing")
         }
     }
 
-    /// The numbers of all types that have chunks, ascending.
+    /// Returns the numbers of all types that have chunks, ascending.
     func typesWithChunks() throws -> [UInt32] {
         var types: [UInt32] = []
         var cursor = try view.cursor(tables[.chunks])

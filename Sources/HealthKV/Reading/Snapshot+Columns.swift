@@ -2,16 +2,16 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// A type's times and values as arrays: what a chart or a computation needs.
+/// A type's times and values as arrays, for charts and computations.
 public struct Series: Sendable, Hashable {
-    /// The start of each sample, nanoseconds since 2001, ascending.
+    /// The start of each sample in nanoseconds since 2001, ascending.
     public var times: [Int64]
-    /// The value of each sample, at the same position as its time.
+    /// The value of each sample, at the same index as its time.
     public var values: [Double]
-    /// The unit of the values: canonical where the type has one.
+    /// The unit of the values: the canonical unit if the type has one.
     public var unit: HealthUnit?
 
-    /// How many samples there are.
+    /// The number of samples.
     public var count: Int { times.count }
 }
 
@@ -22,13 +22,13 @@ private struct ColumnScratch: ~Copyable {
 }
 
 extension Snapshot {
-    /// Feeds the columns of samples that start in `from..<to` to `body`, a chunk at a time, in order of start within
-    /// each duration class; a type of one class, as nearly all are, comes in order throughout.
+    /// Calls `body` with the columns of samples that start in `from..<to`, a chunk at a time, in order of start within
+    /// each duration class. Nearly all types have one class only, and then everything comes in order.
     func foldColumns(
         _ type: UInt32, from: Instant, to: Instant, _ body: (Span<Int64>, Span<Double>) throws -> Void
     ) throws {
         var scratch = ColumnScratch()
-        // Once: a type's entry in the catalog is found by its name.
+        // Look this up once: it searches the catalog by name.
         let canonical = try self.type(type).canonicalUnit
         if canonical == nil { _ = try uniqueUnit(type) }
         for duration in DurationClass.allCases {
@@ -52,7 +52,8 @@ extension Snapshot {
         }
     }
 
-    /// Whether the chunk's columns can be given as they are: one unit, the canonical one, and no row left out.
+    /// Returns `true` if the chunk's columns can be used unchanged: all values are in the canonical unit, and no row is
+    /// left out.
     private func isPlain(_ chunk: HotChunk, _ canonical: HealthUnit?) throws -> Bool {
         guard chunk.shadowed == 0, !mayHide(chunk.key.lane, chunk.key.lower.start...chunk.upper.start),
             let number = try chunk.commonUnit()
@@ -60,7 +61,7 @@ extension Snapshot {
         return try canonical.map { try self.number(of: $0) == number } ?? true
     }
 
-    /// Row by row: with units to convert, or rows to leave out.
+    /// Decodes row by row, converting units and leaving out rows.
     private func decodeSlowly(_ chunk: HotChunk, _ scratch: inout ColumnScratch) throws {
         let rows = try visibleRows(chunk).filter { !$0.isShadowed }
         let unit = try type(chunk.key.lane.type).canonicalUnit
@@ -74,7 +75,7 @@ extension Snapshot {
         scratch.values.refill { column in for value in values { column.append(value) } }
     }
 
-    /// The rows of ascending `starts` that lie between two points of time.
+    /// Returns the rows of ascending `starts` between two points of time.
     private func rows(_ starts: Span<Int64>, from: Point, to: Point) -> Range<Int> {
         func firstRow(_ isBefore: (Int64) -> Bool) -> Int {
             var low = 0
@@ -91,7 +92,7 @@ extension Snapshot {
         return first..<max(first, last)
     }
 
-    /// Whole columns in arrays, decoded straight into them.
+    /// Decodes whole columns directly into arrays.
     func series(_ type: UInt32, from: Instant, to: Instant) throws -> Series {
         let unit = try self.type(type).canonicalUnit ?? uniqueUnit(type)
         guard from < to else { return Series(times: [], values: [], unit: unit) }
@@ -115,7 +116,7 @@ extension Snapshot {
         var scratch = ColumnScratch()
         let canonical = try type(lane.type).canonicalUnit
         let bounds = (from: Point.at(from.nanoseconds), to: to.upperPoint)
-        // Copied into locals: a closure cannot hold inout columns that do not escape, a loop can.
+        // A loop instead of `forEachChunk`: a closure cannot capture inout columns that do not escape.
         var cursor = try view.cursor(tables[.chunks])
         var found = try seek(&cursor, lane, bounds.from)
         let isEmpty = !found
@@ -124,13 +125,13 @@ extension Snapshot {
             try context.checkTime()
             let chunk = try HotChunk(cursor.value, key: cursor.key)
             guard chunk.key.lane == lane, chunk.key.lower < bounds.to else { break }
-            // The next value comes into the cache while this one is decoded.
+            // Prefetch the next value while this one is decoded.
             found = try cursor.next()
             if found { prefetch(cursor.value) }
             if let expected, chunk.key.lower != expected { throw damaged("a chunk is missing") }
             expected = chunk.upper
             if chunk.rows > 0 {
-                // The arrays were made as large as the counts say; wrong counts must not end the process.
+                // The capacity of the arrays comes from the counts. Wrong counts must not crash the process.
                 guard chunk.rows <= times.room else { throw damaged("the counts of a type are wrong") }
                 let inside = bounds.from <= chunk.key.lower && chunk.upper <= bounds.to
                 if inside, try isPlain(chunk, canonical) {
@@ -142,7 +143,7 @@ extension Snapshot {
                 }
             }
         }
-        // The last chunk of a lane owns everything behind it.
+        // The last chunk of a lane owns everything after it.
         if !isEmpty, (expected ?? .least) < min(bounds.to, .greatest) { throw damaged("a chunk is missing") }
     }
 
@@ -162,7 +163,7 @@ extension Snapshot {
         values.append(scratch.values.span, range)
     }
 
-    /// How many rows the chunks in a range hold at most: the size of the arrays to make.
+    /// Returns an upper bound for the number of rows in a range, as the capacity of the arrays.
     private func rowBound(_ type: UInt32, from: Instant, to: Instant) throws -> Int {
         if from == .distantPast, to == .distantFuture {
             let most = try view.statistics(tables[.chunks]).entries * ChunkEncoder.rowLimit
@@ -180,7 +181,7 @@ extension Snapshot {
         return rows
     }
 
-    /// The unit that all samples of a type share whose catalog entry names none.
+    /// Returns the unit that all samples share of a type without a canonical unit.
     private func uniqueUnit(_ type: UInt32) throws -> HealthUnit? {
         var units: Set<UInt32> = []
         for duration in DurationClass.allCases {
@@ -203,7 +204,7 @@ extension Snapshot {
         return try units.first.map { try unit($0) }
     }
 
-    /// Joins the columns of several duration classes.
+    /// Sorts the columns of several duration classes by time.
     private static func sortByTime(_ columns: inout (times: [Int64], values: [Double])) {
         let times = columns.times
         let values = columns.values
@@ -213,6 +214,6 @@ extension Snapshot {
 }
 
 extension Instant {
-    /// The point before which samples of a half-open range start.
+    /// The exclusive upper point for samples that start in a half-open range.
     var upperPoint: Point { self == .distantFuture ? .greatest : .at(nanoseconds) }
 }

@@ -2,16 +2,16 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// A stretch of time in which samples of a type cannot be read because a chunk is damaged or missing. There may be others beside
-/// them that can, of another length.
+/// A range of time in which samples of a type cannot be read because a chunk is damaged or missing. Samples of another
+/// duration class in the same range may still be readable.
 public struct DamagedRange: Sendable, Hashable {
     /// The type whose samples cannot be read.
     public let type: SampleType
-    /// Where their starts lie.
+    /// The range of the starts of these samples.
     public let starts: TimeRange
 }
 
-/// Collects the stretches that a read passes over.
+/// Collects the ranges that a read skips.
 final class DamageLog {
     private(set) var spans: [(lower: Point, upper: Point)] = []
 
@@ -21,7 +21,7 @@ final class DamageLog {
 
     func ranges(of type: SampleType) -> [DamagedRange] {
         let ranges = spans.map { span in
-            // Samples that start with the upper bound may lie before it.
+            // Samples that start at the upper bound may precede it in the total order.
             let end = span.upper == .at(span.upper.start) ? 0 : 1 as Int64
             return TimeRange(
                 from: Instant(nanoseconds: span.lower.start), to: Instant(nanoseconds: span.upper.start) + end)
@@ -31,15 +31,15 @@ final class DamageLog {
 }
 
 extension Snapshot {
-    /// Calls `body` with each chunk of a lane that can be read and whose span meets `from..<to`, until it answers false; what of the
-    /// lane cannot be read is noted.
+    /// Calls `body` with each readable chunk of a lane whose span overlaps `from..<to`, until it returns `false`. Notes
+    /// the unreadable parts of the lane.
     func forEachReadableChunk(
         _ lane: Lane, from: Point, to: Point, descending: Bool, _ log: DamageLog, _ body: (HotChunk) throws -> Bool
     ) throws {
         guard from < to else { return }
         var cursor = try view.cursor(tables[.chunks])
         var found = try seekNear(&cursor, lane, descending ? to : from)
-        // What was followed so far, from the side where the read began.
+        // The point up to which the lane was read, in the direction of the read.
         var reached = descending ? to : from
         while found {
             try context.checkTime()
@@ -59,10 +59,10 @@ extension Snapshot {
         }
     }
 
-    /// Gives the chunk that the cursor is on to `body`, or notes that it cannot be read.
+    /// Passes the chunk at the cursor to `body`, or notes that it cannot be read.
     ///
-    /// - Parameter from: where an ascending read goes on: a chunk that ends before it was given already, and behind it
-    ///   others were lost.
+    /// - Parameter from: the point at which an ascending read starts or continues. A chunk that ends before it is
+    ///   outside the range or was read already, and is skipped; the chunks between it and the point were lost.
     private func passOn(
         _ cursor: borrowing Cursor, _ key: ChunkKey, _ upper: Point, behind from: Point?, _ log: DamageLog,
         _ body: (HotChunk) throws -> Bool
@@ -70,7 +70,7 @@ extension Snapshot {
         do {
             let chunk = try HotChunk(cursor.value, key: cursor.key, verified: context.verified)
             try verifyWhole(chunk)
-            // Neighbours tile the axis: what lies between them was lost.
+            // Chunks tile the axis without gaps, so a chunk in a gap was lost.
             if chunk.upper < upper { log.note(chunk.upper, upper) }
             return try from.map { chunk.upper <= $0 } ?? false ? true : body(chunk)
         } catch let error as FormatError where error.code != .unknown && !error.isOfNewerRelease {
@@ -90,7 +90,7 @@ extension Snapshot {
         try details.verify()
     }
 
-    /// The chunk that owns a point, or the first behind it where that one is gone.
+    /// Moves the cursor to the chunk that owns a point, or to the first one after it if that chunk is missing.
     @_lifetime(cursor: copy cursor)
     private func seekNear(_ cursor: inout Cursor, _ lane: Lane, _ point: Point) throws -> Bool {
         if try cursor.seekAtOrBefore(ChunkKey(lane: lane, lower: point).behindStored) {
@@ -100,7 +100,7 @@ extension Snapshot {
         return try cursor.seek(ChunkKey(lane: lane, lower: .least).bytes)
     }
 
-    /// Where the next chunk of the lane begins.
+    /// Returns the lower bound of the next chunk of the lane.
     private func upperBound(of key: ChunkKey) throws -> Point {
         var cursor = try view.cursor(tables[.chunks])
         guard try cursor.seek(key.bytes), try cursor.next() else { return .greatest }

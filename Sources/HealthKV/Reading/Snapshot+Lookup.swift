@@ -2,22 +2,22 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// A live row and where it lies.
+/// A row and its lane.
 struct FoundRow {
     var lane: Lane
     var row: StoredRow
-    /// A mass operation takes the row away, but no step has reached it yet.
+    /// Whether a mass operation removes the row, but none of its steps has reached it yet.
     var isHidden: Bool
 }
 
 extension Snapshot {
-    /// The row with an id; hidden ones are found too, and say so.
+    /// Returns the row with an id. Also finds hidden rows, which are marked as such.
     func find(_ id: SampleID) throws -> FoundRow? {
         if DerivedID.isDerived(id), let found = try findDerived(id) { return found }
         return try find(id, among: hints(IdentityHash.of(id, header.hashKey)))
     }
 
-    /// The row with a stored id among those that hints lead to.
+    /// Returns the row with a stored id among the places that hints point to.
     func find(_ id: SampleID, among hints: [IdentityEntry]) throws -> FoundRow? {
         for hint in unique(hints) {
             guard let lane = hint.kind.lane else { throw damaged("an identity leads nowhere") }
@@ -26,7 +26,7 @@ extension Snapshot {
         return nil
     }
 
-    /// Those that lead to chunks, each place once.
+    /// Returns the hints that point to chunks, each place once.
     private func unique(_ hints: [IdentityEntry]) -> [IdentityEntry] {
         var last: IdentityEntry?
         return hints.filter { hint in
@@ -35,12 +35,12 @@ extension Snapshot {
         }
     }
 
-    /// Looks for a stored id among the rows of a lane that start in a stretch of time.
+    /// Looks for a stored id among the rows of a lane that start in a range of time.
     private func find(_ id: SampleID, _ lane: Lane, _ starts: ClosedRange<Int64>) throws -> FoundRow? {
         var found: FoundRow?
         try forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound)) { chunk in
             guard chunk.rows > 0 else { return true }
-            // The hot value is on its way into the cache; meanwhile its details are looked for.
+            // The hot value is being prefetched; look up its details meanwhile.
             let key = chunk.key.bytes
             guard let span = try view.get(tables[.details], key) else { throw damaged("a chunk has no details") }
             prefetch(span, limit: 256)
@@ -54,7 +54,8 @@ extension Snapshot {
         return found
     }
 
-    /// The ids of all rows that hold an id of a 40-bit hash; hidden ones too, since they are there.
+    /// Returns the ids of all rows with a stored id of a given 40-bit hash, including hidden rows, because they still
+    /// exist.
     func storedIDs(hashed hash: UInt64) throws -> Set<SampleID> {
         var ids: Set<SampleID> = []
         try forEachDetails(among: hints(hash << IdentityEntry.quantumBits)) { details, near in
@@ -67,7 +68,7 @@ extension Snapshot {
         return ids
     }
 
-    /// Whether one of the rows that hints lead to holds an id in full.
+    /// Returns `true` if one of the rows that hints point to stores this id in full.
     func isStored(_ id: SampleID, among hints: [IdentityEntry]) throws -> Bool {
         var isStored = false
         try forEachDetails(among: hints) { details, near in
@@ -78,8 +79,8 @@ extension Snapshot {
         return isStored
     }
 
-    /// Calls `body` with the details of each chunk that hints lead to, and the rows that they mean, until it returns
-    /// `false`.
+    /// Calls `body` with the details of each chunk that hints point to, and the range of rows in question, until it
+    /// returns `false`.
     private func forEachDetails(
         among hints: [IdentityEntry], _ body: (borrowing DetailsChunk, Range<Int>) throws -> Bool
     ) throws {
@@ -110,7 +111,7 @@ extension Snapshot {
         return FoundRow(lane: chunk.key.lane, row: row, isHidden: isHidden)
     }
 
-    /// A derived id names its type and start; no index is needed.
+    /// Finds a derived id by the type and start that it contains; no index is needed.
     private func findDerived(_ id: SampleID) throws -> FoundRow? {
         let start = DerivedID.start(of: id).nanoseconds
         for type in try typesWithChunks() {
@@ -141,9 +142,9 @@ extension Snapshot {
         return nil
     }
 
-    /// The rows that have a text, byte for byte, among those that hints lead to.
+    /// Returns the rows that have a text, byte for byte, among the places that hints point to.
     ///
-    /// - Parameter id: finds the row with this id as well if the text of its id is its sync identifier.
+    /// - Parameter id: also returns the row with this id if its sync identifier is the text of its id.
     func findAll(
         _ kind: DetailsChunk.Text, _ text: String, orID id: SampleID? = nil, among hints: [IdentityEntry]
     ) throws -> [FoundRow] {
@@ -171,7 +172,7 @@ extension Snapshot {
         }
         guard found.count > 1 else { return found }
         found.sort { ($0.lane, $0.row.point) < ($1.lane, $1.row.point) }
-        // Hints that overlap lead to a row twice.
+        // Overlapping hints point to the same row twice.
         var last: SampleID?
         return found.filter { row in
             defer { last = row.row.id }
@@ -179,9 +180,9 @@ extension Snapshot {
         }
     }
 
-    /// The rows with a sync identifier, whatever their type and source.
+    /// Returns the rows with a sync identifier, of any type and source.
     func find(syncIdentifier text: String) throws -> [FoundRow] {
-        // The default sync identifier is the text of the id, which has the id's hash and needs no entry of its own.
+        // The default sync identifier is the text of the id. It has the hash of the id and needs no entry of its own.
         let id = SampleID(canonical: text)
         let hash = id.map { IdentityHash.of($0, header.hashKey) }
         let hints = try hints(hash ?? IdentityHash.of(syncIdentifier: text, header.hashKey))
@@ -194,7 +195,7 @@ extension Snapshot {
         return found
     }
 
-    /// The rows of a group, those of some sources only if they are named.
+    /// Returns the rows of a group; with `sources`, only rows of these sources.
     func find(group: String, of sources: Set<SourceIdentity>? = nil) throws -> [FoundRow] {
         let found = try findAll(.group, group, among: hints(IdentityHash.of(group: group, header.hashKey)))
         guard let sources else { return found }
@@ -203,6 +204,6 @@ extension Snapshot {
 }
 
 extension Point {
-    /// The first point behind all that start at `start`.
+    /// Returns the first point after all points that start at `start`.
     static func after(_ start: Int64) -> Point { start == .max ? .greatest : .at(start + 1) }
 }

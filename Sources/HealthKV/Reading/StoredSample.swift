@@ -1,8 +1,8 @@
 import ColumnFormat
 import HealthModel
 
-/// A sample with its names as numbers, for what passes over whole histories: in one transaction equal numbers mean equal names, so
-/// whoever prints or copies them need look at each name only once.
+/// A sample with its names as numbers, for reading whole histories. Within one transaction equal numbers mean equal
+/// names, so a caller that prints or copies names needs to look at each name only once.
 package struct StoredSample {
     package let id: SampleID
     package let start: Instant
@@ -10,7 +10,7 @@ package struct StoredSample {
     package let value: Double
     package let unit: UInt32
     package let source: UInt32
-    /// 0 where there is none.
+    /// 0 if there is none.
     package let device: UInt32
     package let version: Int64
     package let modified: ChangeClock
@@ -22,16 +22,16 @@ package struct StoredSample {
     package let isSyncedByID: Bool
     package let rare: Rare?
 
-    /// What few samples have.
+    /// Fields that few samples have.
     package struct Rare {
         fileprivate let fields: RareFields
 
         package var syncIdentifier: String? { fields.content.syncIdentifier }
         package var group: String? { fields.content.group }
         package var timeZone: String? { fields.content.timeZone }
-        /// Metadata as it is stored: equal bytes are equal metadata.
+        /// Metadata in its stored form: equal bytes are equal metadata.
         package var metadata: [UInt8]? { fields.content.metadata }
-        /// Whether there are local values, a workout, an original or a reversion besides.
+        /// Whether the sample also has local values, a workout, an original or a reversion.
         package var hasMore: Bool {
             fields.content.local != nil || fields.content.payload != nil || fields.content.original != nil
                 || fields.content.reversion != nil
@@ -57,7 +57,7 @@ package struct StoredSample {
     }
 }
 
-/// Some samples of a type that follow each other.
+/// Several consecutive samples of a type.
 package struct StoredSamples {
     fileprivate let rows: ArraySlice<StoredRow>
 
@@ -66,10 +66,11 @@ package struct StoredSamples {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Calls `body` with all samples of a type, shadowed ones too, ordered by start, end and id, some at a time, and with what makes
-    /// a whole sample of the one at an index, until it answers false.
+    /// Calls `body` with all samples of a type, including shadowed ones, ordered by start, end and id, several at a
+    /// time, until it returns `false`. The second argument of `body` is a function that returns the complete sample at
+    /// an index.
     ///
-    /// - Parameter skippingDamage: passes over what is damaged, and answers what that was.
+    /// - Parameter skippingDamage: skips damaged parts, and returns them.
     package func forEachStored(
         of type: SampleType, skippingDamage: Bool,
         _ body: (StoredSamples, _ whole: (Int) throws -> Sample) throws -> Bool

@@ -2,21 +2,22 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What a store holds of one type.
+/// Describes the samples of one type in a store.
 public struct TypeSummary: Sendable, Hashable {
-    /// The type that this tells of.
+    /// The type.
     public let type: SampleType
-    /// Live samples, shadowed ones included.
+    /// The number of live samples, including shadowed ones.
     public let samples: Int
     /// How many of them lost against another at exactly the same time, and are left out of reads by default.
     public let shadowed: Int
-    /// Start of the earliest and of the latest sample.
+    /// Start of the earliest sample.
     public let first: Instant?
     /// Start of the latest sample.
     public let last: Instant?
-    /// The units that its values are told in: the canonical one, or all in which samples of a type without one were entered.
+    /// The units of the values: the canonical one; for a type without a canonical unit, all units in which its samples
+    /// were entered.
     public let units: [HealthUnit]
-    /// Canonical unit, or the common one of a type that the catalog does not know; `nil` where there are several.
+    /// The canonical unit, or the common unit of a type that the catalog does not know; `nil` if there are several.
     public var unit: HealthUnit? { units.count == 1 ? units[0] : nil }
     /// Sources with live samples of the type.
     public let sources: [SourceIdentity]
@@ -24,56 +25,57 @@ public struct TypeSummary: Sendable, Hashable {
     public let bytes: Int
 }
 
-/// What a store holds of one source.
+/// Describes the samples of one source in a store.
 public struct SourceSummary: Sendable, Hashable {
     /// Bundle and name of the source.
     public let source: SourceIdentity
-    /// Its revisions, in the order in which they were first seen.
+    /// The revisions of the source, in the order in which they were first seen.
     public let revisions: [Source]
-    /// Live samples of the source in all types; 0 when all of them are gone.
+    /// The number of live samples of the source in all types; 0 if all of them are gone.
     public let samples: Int
-    /// The types that it has live samples of, by name.
+    /// The types of which the source has live samples, by name.
     public let types: [SampleType]
-    /// Start of its earliest sample; `nil` when it has none.
+    /// Start of the earliest sample; `nil` if there is none.
     public let first: Instant?
-    /// Start of its latest sample; `nil` when it has none.
+    /// Start of the latest sample; `nil` if there is none.
     public let last: Instant?
-    /// Its share of the bytes of its types, by number of samples.
+    /// The source's share of the bytes of its types, by number of samples.
     public let bytes: Int
 }
 
-/// A source and how many samples it has, as names and counts tell without a look at samples.
+/// A source and its number of samples, computed from names and counts without reading samples.
 public struct SourceCount: Sendable, Hashable {
     /// The first revision that the store met.
     public let source: Source
-    /// Live samples of all revisions in all types; 0 when all of them are gone.
+    /// The number of live samples of all revisions in all types; 0 if all of them are gone.
     public let samples: Int
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// The types that have live samples, by name.
+    /// Returns the types that have live samples, by name.
     public func types() throws -> [TypeSummary] { try types { throw $1 } }
 
-    /// The types that have live samples, by name, also where some of them are damaged.
+    /// Returns the types that have live samples, by name, even if some samples are damaged.
     ///
-    /// - Parameter onDamage: is told of each part of a type that cannot be read. When it throws, nothing is answered; else what
-    ///   the part would have told is left out.
+    /// - Parameter onDamage: called with each part of a type that cannot be read. If it throws, the call throws the
+    ///   same error; otherwise the result leaves out the data of that part.
     public func types(onDamage: (SampleType, StoreError) throws -> Void) throws -> [TypeSummary] {
         try snapshot.typeSummaries(onDamage)
     }
 
-    /// The sources that the store has met, in the order in which it first saw them.
+    /// Returns the sources that the store has met, in the order in which it first saw them.
     public func sources() throws -> [SourceSummary] { try sources { throw $1 } }
 
-    /// The sources that the store has met, in the order in which it first saw them, also where samples are damaged.
+    /// Returns the sources that the store has met, in the order in which it first saw them, even if some samples are
+    /// damaged.
     ///
-    /// - Parameter onDamage: is told of each part of a type that cannot be read. When it throws, nothing is answered; else what
-    ///   the part would have told is left out.
+    /// - Parameter onDamage: called with each part of a type that cannot be read. If it throws, the call throws the
+    ///   same error; otherwise the result leaves out the data of that part.
     public func sources(onDamage: (SampleType, StoreError) throws -> Void) throws -> [SourceSummary] {
         try snapshot.sourceSummaries(onDamage)
     }
 
-    /// The sources that the store has met, in the order in which it first saw them. No sample is read for it.
+    /// Returns the sources that the store has met, in the order in which it first saw them, without reading samples.
     public func sourceCounts() throws -> [SourceCount] { try snapshot.sourceCounts() }
 }
 
@@ -162,7 +164,7 @@ extension Snapshot {
         return (try bound(.ascending), try bound(.descending))
     }
 
-    /// The units in which a type's samples were entered, by symbol.
+    /// Returns the units in which a type's samples were entered, by symbol.
     private func units(
         _ number: UInt32, _ onDamage: (SampleType, StoreError) throws -> Void
     ) throws -> [HealthUnit] {
@@ -183,7 +185,7 @@ extension Snapshot {
         return try numbers.map { try unit($0) }.sorted { $0.symbol < $1.symbol }
     }
 
-    /// The error as damage of the store; throws it when it is none.
+    /// Returns the error as damage of the store; rethrows it if it is not damage.
     private func damage(_ error: any Error) throws -> StoreError {
         guard let damage = StoreError.wrap(error, path: context.path) as? StoreError, damage.code == .damaged else {
             throw error
@@ -191,7 +193,7 @@ extension Snapshot {
         return damage
     }
 
-    /// Bytes of a type's values in both tables of chunks.
+    /// Returns the size of a type's values in both tables of chunks.
     private func bytes(of type: UInt32) throws -> Int {
         var bytes = 0
         for table in [TableCode.chunks, .details] {

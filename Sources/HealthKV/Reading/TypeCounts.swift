@@ -2,19 +2,20 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// How many live samples a type has, in all and by source. Kept by every writer; derived, so it can be counted anew.
+/// The number of live samples of a type, in total and by source. Every writer maintains it; it is derived and can be
+/// recomputed.
 struct TypeCounts: Sendable, Equatable {
     struct Count: Sendable, Equatable {
         var samples: Int64 = 0
         var shadowed: Int64 = 0
     }
 
-    /// By number of the source.
+    /// The counts by number of the source.
     var sources: [UInt32: Count] = [:]
-    /// Rows that the chunks still hold although a mass operation took them away.
+    /// Rows that a mass operation removed but that are still in chunks.
     var hidden: Int64 = 0
 
-    /// No count of a source or of hidden rows is greater, nor less than this below zero: sums cannot overflow.
+    /// The magnitude of each count is below this limit, so that sums cannot overflow.
     private static let limit: UInt64 = 1 << 36
 
     var samples: Int { Int(sources.values.reduce(0) { $0 + $1.samples }) }
@@ -32,7 +33,7 @@ struct TypeCounts: Sendable, Equatable {
         sources[source] = count == Count() ? nil : count
     }
 
-    /// Key in `summaries`: the type, and a period that no summary has.
+    /// Returns the key in `summaries`: the type, and a period that no summary has.
     static func key(_ type: UInt32) -> [UInt8] {
         var writer = ByteWriter(reserving: 5)
         writer.appendBigEndian(type)
@@ -78,7 +79,7 @@ extension Snapshot {
         return try TypeCounts(span, key: key)
     }
 
-    /// The counts of every type that has any.
+    /// Returns the counts of every type that has any.
     func allCounts() throws -> [(type: UInt32, counts: TypeCounts)] {
         var all: [(type: UInt32, counts: TypeCounts)] = []
         var cursor = try view.cursor(tables[.summaries])
@@ -87,7 +88,7 @@ extension Snapshot {
             let key = cursor.key.copied()
             guard key.count >= 5 else { throw damaged("a summary has no place") }
             let type = key[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            // Counts stand before the type's other summaries, of which there may be many.
+            // A type's counts precede its other summaries, of which there may be many.
             if key.count == 5, key[4] == 0, context.counts[type] == nil {
                 all.append((type, try TypeCounts(cursor.value, key: key)))
             }

@@ -6,8 +6,9 @@
 import HealthModel
 
 extension SampleReading where Self: ~Copyable {
-    /// Puts the complete totals of peers, and what was written here besides, in the place of what the samples of their days come to. Answers whose are in which bucket. Where several
-    /// peers told of one day the first by name counts.
+    /// Replaces the sums of days for which a peer gave a complete total: uses the total plus the samples that were
+    /// written here and that the peer does not hold. Returns the peers whose totals are in each bucket. If several
+    /// peers gave a total for one day, the first in key order counts.
     func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: Set<String>] {
         guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.borders.count > 0 else { return [:] }
         let borders = plan.borders.instants
@@ -37,7 +38,8 @@ extension SampleReading where Self: ~Copyable {
         return served
     }
 
-    /// What the samples of a day come to that were written here and that a peer does not hold: its total cannot have them.
+    /// Returns the sum of the samples of a day that were written here and that a peer does not hold, so that its total
+    /// cannot include them.
     private func unknown(
         to peer: String, of type: SampleType, _ day: (from: Instant, to: Instant), _ unit: HealthUnit
     ) throws -> Double {
@@ -64,7 +66,7 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension Array<Int64> {
-    /// The first place at which something holds that holds of all behind it.
+    /// Returns the first index whose element satisfies a predicate, if all later elements satisfy it, too.
     fileprivate func partitioningIndex(where holds: (Int64) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

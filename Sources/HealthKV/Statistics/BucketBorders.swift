@@ -7,18 +7,18 @@ import HealthModel
 
 /// The borders of calendar intervals as instants: interval i reaches from border i to border i + 1.
 ///
-/// All is computed with numbers of days and a zone's list of changes; only months of other calendars than the Gregorian one
-/// ask the calendar.
+/// Everything is computed with day numbers and a zone's list of changes. Only months of calendars other than the
+/// Gregorian one use the calendar.
 struct BucketBorders: Sendable {
-    /// Nanoseconds since 2001, strictly ascending. An interval that clocks skip altogether has none.
+    /// Nanoseconds since 2001, strictly ascending. An interval that the clocks skip entirely has no border.
     private(set) var instants: [Int64] = []
 
     var count: Int { max(0, instants.count - 1) }
 
-    /// More than any chart or table has; a cell takes some eighty bytes, so this bounds the memory of a query.
+    /// More than any chart or table needs. A cell takes some eighty bytes, so this bounds the memory of a query.
     static let limit = 1 << 20
 
-    /// The intervals that share an instant with `from..<to`; `nil` when there are more than any answer can hold.
+    /// Creates the intervals that share an instant with `from..<to`; `nil` if there are more than an answer can hold.
     init?(
         _ interval: StatisticsInterval, anchor: Instant?, calendar: Calendar, from: Instant, to: Instant
     ) {
@@ -44,14 +44,14 @@ struct BucketBorders: Sendable {
         instants = builder.instants(from: from, to: to)
     }
 
-    /// Calendars whose months are the Gregorian ones, however they count the years.
+    /// Calendars with the Gregorian months, however they count the years.
     private static let civil: [Calendar.Identifier] = [.gregorian, .iso8601, .buddhist, .japanese, .republicOfChina]
 
-    /// Intervals of about the same length; those of half an hour or more meet at whole hours, where summaries answer, so that there may
-    /// be half as many.
+    /// Creates intervals of about the same length. Intervals of half an hour or more meet at whole hours, which
+    /// summaries can answer, so there may be half as many.
     init(pixels: Int, from: Instant, to: Instant) {
         guard from < to else { return }
-        // All of time is longer than a signed number of nanoseconds can tell.
+        // The distance between the extreme instants exceeds a signed number of nanoseconds.
         let length = UInt64(bitPattern: to.nanoseconds &- from.nanoseconds)
         let count = UInt64(max(1, pixels))
         let grid = length / count >= UInt64(SummaryPeriod.hour / 2) ? SummaryPeriod.hour : 1
@@ -64,10 +64,10 @@ struct BucketBorders: Sendable {
         instants.append(to.nanoseconds)
     }
 
-    /// One interval without length, for a range that is none.
+    /// Creates one interval of zero length, for an empty range.
     init(emptyAt instant: Instant) { instants = [instant.nanoseconds, instant.nanoseconds] }
 
-    /// One interval with given bounds.
+    /// Creates one interval with given bounds.
     init(from: Instant, to: Instant) { if from < to { instants = [from.nanoseconds, to.nanoseconds] } }
 
     subscript(_ index: Int) -> Range<Int64> { instants[index]..<instants[index + 1] }
@@ -76,29 +76,29 @@ struct BucketBorders: Sendable {
 extension StatisticsInterval {
     fileprivate var shortestSeconds: Int64 { max(1, seconds ?? (days.map { Int64($0) * 82_800 } ?? 2_400_000)) }
 
-    /// An interval with its longest days and a day more.
+    /// The length of an interval with its longest days, and two days more.
     fileprivate var longestSeconds: Int64 {
         (seconds ?? (days.map { Int64($0) * 90_000 } ?? Int64(months!) * 32 * 86_400)) + 2 * CivilTime.secondsPerDay
     }
 }
 
 extension Instant {
-    /// The second that an instant belongs to, since 2001.
+    /// The second that contains an instant, since 2001.
     var second: Int64 { nanoseconds.dividedDown(by: Instant.nanosecondsPerSecond) }
 
-    /// The nanoseconds since the beginning of its second.
+    /// The nanoseconds since the beginning of the second.
     fileprivate var fraction: Int64 {
         let rest = nanoseconds % Instant.nanosecondsPerSecond
         return rest < 0 ? rest + Instant.nanosecondsPerSecond : rest
     }
 }
 
-/// Collects borders in seconds, some before the first one that is wanted and some behind the last.
+/// Collects borders in seconds, including some before the first wanted border and some after the last.
 private struct BorderBuilder {
     let offsets: ZoneOffsets
     let first: Int64
     let last: Int64
-    /// Of the anchor, within its second.
+    /// The fraction of the anchor within its second.
     var fraction: Int64 = 0
     var seconds: [Int64] = []
 
@@ -108,10 +108,10 @@ private struct BorderBuilder {
         self.last = last
     }
 
-    /// From the border at or before `from` to the one at or behind `to`.
+    /// Returns the borders from the one at or before `from` to the one at or after `to`.
     func instants(from: Instant, to: Instant) -> [Int64] {
         let borders = seconds.map { second in
-            // An interval may reach beyond all instants.
+            // An interval may reach beyond the representable instants.
             let (whole, isBeyond) = second.multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
             return isBeyond ? second < 0 ? .min : .max : (Instant(nanoseconds: whole) + fraction).nanoseconds
         }
@@ -124,7 +124,7 @@ private struct BorderBuilder {
         if seconds.last.map({ $0 < second }) ?? true { seconds.append(second) }
     }
 
-    /// Hours and minutes a fixed length apart from an anchor.
+    /// Adds hours and minutes at a fixed distance from an anchor.
     mutating func addFixed(_ interval: StatisticsInterval, _ anchor: Instant) {
         let length = interval.seconds!
         fraction = anchor.fraction
@@ -133,14 +133,14 @@ private struct BorderBuilder {
         for number in start...end { append(anchor.second + number * length) }
     }
 
-    /// Hours and minutes of the local clock.
+    /// Adds hours and minutes of the local clock.
     mutating func addLocal(_ interval: StatisticsInterval) {
         let length = interval.seconds!
         for index in offsets.index(at: first - 2 * length)...offsets.index(at: last + 2 * length) {
             let offset = offsets.offsets[index]
             let start = max(offsets.starts[index], first - 2 * length)
             let end = min(offsets.end(index), last + 2 * length)
-            // A change of the clocks begins an hour, so that none is longer than an hour.
+            // A clock change begins a new hour, so that no hour is longer than an hour.
             if index > 0, start == offsets.starts[index] { append(start) }
             var next = ((start + offset - 1).dividedDown(by: length) + 1) * length - offset
             while next < end {
@@ -151,7 +151,7 @@ private struct BorderBuilder {
         append(max(last + 1, (seconds.last ?? first) + length))
     }
 
-    /// Days, weeks and months of the Gregorian calendar: from midnight, or from the anchor's time of day.
+    /// Adds days, weeks and months of the Gregorian calendar: from midnight, or from the anchor's time of day.
     mutating func addCivil(_ interval: StatisticsInterval, _ anchor: Instant?, firstWeekday: Int) {
         var anchorDay = 0
         var time: Int64 = 0
@@ -160,12 +160,13 @@ private struct BorderBuilder {
             anchorDay = offsets.day(at: anchor.second)
             time = anchor.second + offsets.offset(at: anchor.second) - Int64(anchorDay) * CivilTime.secondsPerDay
         } else if interval.unit == .week {
-            // 2001 began with a Monday; Foundation counts weekdays from Sunday as 1.
+            // 2001 began on a Monday; Foundation numbers weekdays from Sunday as 1.
             anchorDay = firstWeekday - 2
         }
         let days = (offsets.day(at: first), offsets.day(at: last))
         var cursor = LocalCursor(offsets)
-        /// Where the local clock shows a time first; the anchor is a border even where the clock shows its time again.
+        /// Returns the first instant at which the local clock shows a time. The anchor is a border even if the clock
+        /// shows its time for a second time then.
         func border(_ number: Int, _ local: Int64) -> Int64 {
             let first = cursor.first(local)
             return number == 0 ? anchor?.second ?? first : first
@@ -192,8 +193,8 @@ private struct BorderBuilder {
         }
     }
 
-    /// Months of other calendars, as the calendar itself counts them: from the anchor, or from the beginning of the calendar's year
-    /// in which 2001 began.
+    /// Adds months of other calendars, as the calendar itself counts them: from the anchor, or from the beginning of
+    /// the calendar's year that contains the beginning of 2001.
     mutating func addMonths(_ interval: StatisticsInterval, _ anchor: Instant?, _ calendar: Calendar) {
         let unit: Calendar.Component = interval.unit == .year ? .year : .month
         let step = interval.unit == .quarter ? 3 * interval.count : interval.count
@@ -213,7 +214,7 @@ private struct BorderBuilder {
     }
 }
 
-/// Finds the first instant at which the local clock has reached a time, for times that ascend.
+/// Finds the first instant at which the local clock has reached a time, for ascending times.
 private struct LocalCursor {
     private let offsets: ZoneOffsets
     private var index = 0

@@ -1,14 +1,14 @@
 import HealthModel
 
-/// Dates of the proleptic Gregorian calendar as numbers of days since 2001-01-01, a Monday.
+/// Dates of the proleptic Gregorian calendar as day numbers since 2001-01-01, a Monday.
 enum CivilTime {
     static let secondsPerDay: Int64 = 86_400
 
-    /// The day of a date; months below 1 and above 12 run over into other years.
+    /// Returns the day of a date; months below 1 and above 12 carry over into other years.
     static func day(year: Int, month: Int, day: Int) -> Int {
         let months = year * 12 + month - 1
         let (year, month) = (months.dividedDown(by: 12), months - months.dividedDown(by: 12) * 12 + 1)
-        // Years begin in March here, so that the leap day is the last one.
+        // Years begin in March here, so that the leap day is the last day of the year.
         let shifted = month > 2 ? year : year - 1
         let era = shifted.dividedDown(by: 400)
         let yearOfEra = shifted - era * 400
@@ -17,7 +17,7 @@ enum CivilTime {
         return era * 146_097 + dayOfEra - 719_468 - 11_323
     }
 
-    /// The date of a day.
+    /// Returns the date of a day.
     static func date(_ day: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = day + 719_468 + 11_323
         let era = shifted.dividedDown(by: 146_097)
@@ -31,7 +31,7 @@ enum CivilTime {
         )
     }
 
-    /// The day so many months after another one; its number in the month is cut to the month's length.
+    /// Returns the day a number of months later. The day of the month is limited to the length of that month.
     static func day(_ day: Int, addingMonths months: Int) -> Int {
         let date = date(day)
         let first = self.day(year: date.year, month: date.month + months, day: 1)
@@ -39,7 +39,7 @@ enum CivilTime {
         return first + min(date.day, length) - 1
     }
 
-    /// `YYYY-MM-DD`.
+    /// Returns a day as `YYYY-MM-DD`.
     static func text(_ day: Int) -> String {
         let date = date(day)
         func padded(_ number: Int, _ width: Int) -> String {
@@ -49,7 +49,7 @@ enum CivilTime {
         return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))"
     }
 
-    /// The day of a text `YYYY-MM-DD`; `nil` for anything else, a date that does not exist among it.
+    /// Returns the day of a text `YYYY-MM-DD`; `nil` for any other text, including dates that do not exist.
     static func day(_ text: String) -> Int? {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].utf8.count == 4, parts[1].utf8.count == 2, parts[2].utf8.count == 2,
@@ -61,7 +61,7 @@ enum CivilTime {
 }
 
 extension Int {
-    /// The quotient rounded towards the past.
+    /// Returns the quotient rounded towards negative infinity.
     func dividedDown(by divisor: Int) -> Int {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient

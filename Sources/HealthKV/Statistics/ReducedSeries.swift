@@ -1,24 +1,24 @@
 import HealthModel
 
-/// A type's values reduced to what a chart can show: the least, the greatest and the mean value a pixel.
+/// A type's values reduced to the resolution of a chart: the minimum, the maximum and the mean value per pixel.
 public struct ReducedSeries: Sendable, RandomAccessCollection {
-    /// What the samples that start in one stretch of time come to.
+    /// Statistics of the samples that start in one interval.
     public struct Point: Sendable, Hashable {
-        /// Where the stretch begins.
+        /// The start of the interval.
         public let start: Instant
-        /// Where it ends; exclusive.
+        /// The end of the interval; exclusive.
         public let end: Instant
-        /// How many samples start in it; at least one.
+        /// The number of samples that start in the interval; at least one.
         public let count: Int
-        /// The least value.
+        /// The minimum value.
         public let minimum: Double
-        /// The greatest value.
+        /// The maximum value.
         public let maximum: Double
         /// The arithmetic mean of the values.
         public let mean: Double
     }
 
-    /// The type that was asked for.
+    /// The queried type.
     public let type: SampleType
     /// The unit of the values; `nil` for a type without canonical unit that has no samples.
     public let unit: HealthUnit?
@@ -32,22 +32,23 @@ public struct ReducedSeries: Sendable, RandomAccessCollection {
 
     /// The position of the first point: 0.
     public var startIndex: Int { 0 }
-    /// The position behind the last point.
+    /// The position after the last point.
     public var endIndex: Int { points.count }
     /// The point at a position.
     public subscript(_ position: Int) -> Point { points[position] }
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// A type's values over a range, reduced to at most `points` points. Those without samples are left out.
+    /// Returns a type's values over a range, reduced to at most `points` points. Points without samples are left out.
     ///
     /// ```swift
     /// let curve = try store.read { try $0.series(.stepCount, from: a, to: b, points: 1_000) }
     /// for point in curve { print(point.start, point.minimum, point.mean, point.maximum) }
     /// ```
     ///
-    /// Each point is exact for its stretch. Borders between points of an hour or more lie on whole hours of UTC, so that kept
-    /// summaries answer, however long the history is. Values are those of the samples, not merged across sources.
+    /// Each point is exact for its interval. Borders between points of an hour or more are at whole hours of UTC, so
+    /// that the stored summaries can answer, however long the history is. Values are those of the samples, not merged
+    /// across sources.
     public func series(
         _ type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, points: Int,
         unit: HealthUnit? = nil
@@ -75,7 +76,7 @@ extension Snapshot {
             if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
             if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
         }
-        // Outside of these there are no samples, and whole hours could not be told.
+        // There are no samples outside these bounds, and whole hours could not be represented there.
         (from, to) = (max(from, .earliest), min(to, .latest))
         let borders = BucketBorders(pixels: min(points, 1 << 20), from: from, to: to)
         var stretches = StatisticsStretches()
@@ -93,7 +94,7 @@ extension Snapshot {
         }
         let ranking = try ranking(of: number)
         var reader = StatisticsReader(type: number, ranking: ranking, unit: type.canonicalUnit ?? unit)
-        // What summaries leave are mostly the two ends: what lies between is not read.
+        // Summaries mostly leave only the two ends of the range. The samples between them are not read.
         for part in stretches.parts(pause: 24 * SummaryPeriod.hour) {
             guard let first = part.borders.first, let last = part.borders.last else { continue }
             var collector = DiscreteCollector(part, cells: cells)

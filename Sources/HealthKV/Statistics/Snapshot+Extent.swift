@@ -2,7 +2,8 @@ import ColumnFormat
 import HealthModel
 
 extension Snapshot {
-    /// From the earliest start to the last nanosecond that a visible sample of a type covers, an open end counting as the start.
+    /// Returns the range from the earliest start to the last nanosecond that a visible sample of a type covers. An open
+    /// end counts as the start. Returns `nil` if there are no visible samples.
     func extent(of type: UInt32) throws -> ClosedRange<Int64>? {
         var extent: ClosedRange<Int64>?
         let scratch = ReachScratch()
@@ -17,9 +18,10 @@ extension Snapshot {
             var last = first
             try forEachChunk(lane, from: .least, to: .greatest, descending: true) { chunk in
                 guard let reach = try scratch.columns.reach(of: chunk, self) else { return true }
-                // An end does not belong to its sample, unless that lasts no time.
+                // The end is exclusive, except for samples of zero length.
                 last = max(last, reach.last, reach.end - 1)
-                // Samples of a class end within its length: what starts earlier than that ends before what was seen.
+                // Samples of a class end within its maximum length, so samples that start earlier than this end before
+                // `last`.
                 return duration == .long
                     || chunk.key.lower.start > (Instant(nanoseconds: last) + -duration.longest).nanoseconds
             }
@@ -29,17 +31,17 @@ extension Snapshot {
     }
 }
 
-/// Keeps the buffers in one place.
+/// Holds the buffers in one place.
 private final class ReachScratch {
     var columns = ReachColumns()
 }
 
-/// Tells from when to when the visible samples of a chunk reach, by its hot columns alone.
+/// Determines the time range of the visible samples of a chunk from its hot columns only.
 private struct ReachColumns: ~Copyable {
     private var starts = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
     private var durations = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
 
-    /// The first and the last start and the latest end; `nil` when nothing of the chunk is visible.
+    /// Returns the first and the last start and the latest end; `nil` if no row of the chunk is visible.
     mutating func reach(
         of chunk: HotChunk, _ snapshot: borrowing Snapshot
     ) throws -> (first: Int64, last: Int64, end: Int64)? {
@@ -56,7 +58,7 @@ private struct ReachColumns: ~Copyable {
         guard starts.count > 0, starts.count == durations.count else { return nil }
         var end = starts[0]
         for index in 0..<starts.count {
-            // -1 stands for an open end, which counts as the start.
+            // -1 means an open end, which counts as the start.
             end = max(end, durations[index] == -1 ? starts[index] : starts[index] &+ durations[index])
         }
         return (starts[0], starts[starts.count - 1], end)

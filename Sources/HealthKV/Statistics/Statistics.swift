@@ -1,62 +1,67 @@
 import HealthModel
 
-/// What the samples of one stretch of time come to.
+/// Statistics of the samples in one interval of time.
 public struct Statistics: Sendable, Hashable {
-    /// The first instant of the bucket: `start <= t < end`. In a query's first bucket it may lie before the query's `from`;
-    /// what is before that does not count.
+    /// The first instant of the bucket: `start <= t < end`. In a query's first bucket it may be before the query's
+    /// `from`; samples before `from` do not count.
     public let start: Instant
-    /// The first instant behind the bucket. In a query's last bucket it may lie behind the query's `to`; what is behind that does
-    /// not count.
+    /// The first instant after the bucket. In a query's last bucket it may be after the query's `to`; samples after
+    /// `to` do not count.
     public let end: Instant
-    /// How many samples start in the bucket, of all sources that were asked for, whether they win time or not.
+    /// The number of samples that start in the bucket, of all selected sources, whether they win time or not.
     public let count: Int
-    /// Of a cumulative type: what its samples contribute to the bucket. `nil` for others.
+    /// For a cumulative type: the sum of what the samples contribute to the bucket. `nil` for others.
     public let sum: Double?
-    /// Of a discrete type: the mean of the samples that start in the bucket, of the kind that ``DiscreteOptions/mean`` names.
-    /// `nil` for others, and where no sample starts.
+    /// For a discrete type: the mean of the samples that start in the bucket, of the kind given by
+    /// ``DiscreteOptions/mean``. `nil` for others, and if no sample starts in the bucket.
     public let average: Double?
-    /// Of a discrete type: the least value that starts in the bucket. `nil` for others, and where no sample starts.
+    /// For a discrete type: the minimum value that starts in the bucket. `nil` for others, and if no sample starts in
+    /// it.
     public let minimum: Double?
-    /// Of a discrete type: the greatest value that starts in the bucket. `nil` for others, and where no sample starts.
+    /// For a discrete type: the maximum value that starts in the bucket. `nil` for others, and if no sample starts in
+    /// it.
     public let maximum: Double?
-    /// The first start in the bucket; `nil` where no sample starts.
+    /// The first start in the bucket; `nil` if no sample starts in it.
     public let earliest: Instant?
-    /// The last start in the bucket; `nil` where no sample starts.
+    /// The last start in the bucket; `nil` if no sample starts in it.
     public let latest: Instant?
-    /// Of a discrete type: the value of the sample at ``earliest``. `nil` for others, and where no sample starts.
+    /// For a discrete type: the value of the sample at ``earliest``. `nil` for others, and if no sample starts in the
+    /// bucket.
     public let earliestValue: Double?
-    /// Of a discrete type: the value of the sample at ``latest``. `nil` for others, and where no sample starts.
+    /// For a discrete type: the value of the sample at ``latest``. `nil` for others, and if no sample starts in the
+    /// bucket.
     public let latestValue: Double?
-    /// The time in nanoseconds that the samples cover: of a cumulative type what they contribute to the bucket, overlapping ones of
-    /// one source each; of a discrete one the lengths of those that start in it.
+    /// The time in nanoseconds that the samples cover. For a cumulative type: the time that they contribute to the
+    /// bucket, where overlapping samples of one source count separately. For a discrete type: the lengths of the
+    /// samples that start in the bucket.
     public let duration: Int64
     /// The unit of all values; `nil` for a type without canonical unit that has no samples.
     public let unit: HealthUnit?
-    /// The peers whose totals of days are in ``sum``, in the order of their names: some only where they were asked for
+    /// The peers whose daily totals are in ``sum``, in the order of their names. Empty unless the query asked for them
     /// (``CumulativeOptions/Sources/authoritative``).
     public var totalsOf: [String] { peers ?? [] }
 
-    /// `nil` where there are none: an empty list costs more for each bucket than all its numbers.
+    /// `nil` if there are none: an empty array in each bucket would cost more than all its numbers.
     var peers: [String]?
 
-    /// Whether any sample starts in the bucket or passes through it. Where none does a sum is 0 and means nothing.
+    /// Whether any sample starts in the bucket or extends into it. If not, the sum is 0 and has no meaning.
     public var hasData: Bool { count > 0 || duration > 0 || (sum ?? 0) != 0 }
 }
 
 /// Statistics of one type, bucket by bucket in the order of time.
 public struct StatisticsCollection: Sendable, RandomAccessCollection {
-    /// The type that was asked for, also where the store has no samples of it.
+    /// The queried type, even if the store has no samples of it.
     public let type: SampleType
     /// The unit of all values; `nil` for a type without canonical unit that has no samples.
     public let unit: HealthUnit?
     let aggregation: SampleType.Aggregation
     let borders: BucketBorders
     var cells: [StatisticsCell]
-    /// Time-weighted means, where these were asked for.
+    /// Time-weighted means, if the query asked for them.
     var means: [Double]?
-    /// Whose totals of days are in a bucket, by its number.
+    /// The peers whose daily totals are in a bucket, by the index of the bucket.
     var totals: [Int: Set<String>]?
-    /// Buckets that are given, where empty ones are left out.
+    /// The indices of the returned buckets, if empty buckets are left out.
     private let buckets: [Int32]?
 
     init(
@@ -78,10 +83,10 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
 
     /// The position of the first bucket: always 0.
     public var startIndex: Int { 0 }
-    /// How many buckets there are. Those without data count only where the query fills them.
+    /// The number of buckets. Buckets without data count only if the query fills them.
     public var endIndex: Int { buckets?.count ?? cells.count }
 
-    /// The bucket at a position, in the order of time; it is put together anew at each access.
+    /// The bucket at a position, in the order of time; computed at each access.
     public subscript(_ position: Int) -> Statistics {
         let index = buckets.map { Int($0[position]) } ?? position
         let cell = cells[index]

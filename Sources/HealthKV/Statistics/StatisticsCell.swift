@@ -1,26 +1,27 @@
-/// What is known of the samples of one stretch of time.
+/// Accumulated statistics of the samples in one interval of time.
 struct StatisticsCell: Sendable, Equatable {
-    /// Samples that start in the stretch.
+    /// The number of samples that start in the interval.
     var count: Int64 = 0
-    /// Of cumulative types what the samples contribute to the stretch, of discrete ones the sum of the values that start in it.
+    /// For cumulative types the contributions of the samples to the interval, for discrete types the sum of the values
+    /// that start in it.
     var sum = 0.0
-    /// The sum of what would be contributed if each sample's value were its length; of discrete types the lengths of the samples
-    /// that start in the stretch.
+    /// The sum of the contributions if each sample's value were its length; for discrete types the lengths of the
+    /// samples that start in the interval.
     var duration: Int64 = 0
-    /// The sum of the values that start in the stretch.
+    /// The sum of the values that start in the interval.
     var plain = 0.0
     var minimum = Double.infinity
     var maximum = -Double.infinity
-    /// The first and the last start, and the values there; ties go by end and id.
+    /// The first and the last start, and the values there; ties are ordered by end and id.
     var first = Int64.max
     var last = Int64.min
     var firstValue = 0.0
     var lastValue = 0.0
 
-    /// Whether nothing starts or passes here.
+    /// Whether no sample starts in the interval or extends into it.
     var isEmpty: Bool { count == 0 && duration == 0 && sum == 0 }
 
-    /// Whether both say the same, bit for bit: what is no number equals nothing, itself included.
+    /// Compares bit for bit, because a NaN does not equal itself.
     func isSame(as other: StatisticsCell) -> Bool {
         let (numbers, others) = (
             [sum, plain, minimum, maximum, firstValue, lastValue],
@@ -30,30 +31,30 @@ struct StatisticsCell: Sendable, Equatable {
             && numbers.elementsEqual(others) { $0.bitPattern == $1.bitPattern }
     }
 
-    /// Counts a sample that starts here.
+    /// Counts a sample that starts in the interval.
     @inline(__always)
     mutating func begin(_ start: Int64, _ value: Double) {
         note(start, start, value, value)
         count += 1
         plain += value
-        // No comparison with a value that is no number holds, so such a value is never the least or greatest.
+        // Comparisons with NaN are false, so a NaN never becomes the minimum or maximum.
         if value < minimum { minimum = value }
         if value > maximum { maximum = value }
     }
 
-    /// Of equal starts the first one noted is the first, the last one the last.
+    /// Among equal starts, the first one noted stays the first and the last one noted becomes the last.
     @inline(__always)
     mutating func note(_ first: Int64, _ last: Int64, _ firstValue: Double, _ lastValue: Double) {
         if first < self.first { (self.first, self.firstValue) = (first, firstValue) }
         if last >= self.last { (self.last, self.lastValue) = (last, lastValue) }
     }
 
-    /// Adds what another stretch holds; no instant belongs to both.
+    /// Adds the statistics of another, disjoint interval.
     mutating func append(_ other: StatisticsCell) {
         if other.count > 0 { note(other.first, other.last, other.firstValue, other.lastValue) }
         count += other.count
         sum += other.sum
-        // Lengths of centuries wrap; a sum of them means nothing, and must not end the process.
+        // Lengths of centuries overflow; such a sum is meaningless, but must not crash the process.
         duration &+= other.duration
         plain += other.plain
         if other.minimum < minimum { minimum = other.minimum }
@@ -61,22 +62,23 @@ struct StatisticsCell: Sendable, Equatable {
     }
 }
 
-/// A sample as statistics see it: its value in the unit of the answer, its rank, and its source's place among those asked for.
+/// A sample as statistics need it: its value in the unit of the answer, its rank, and the index of its source among the
+/// selected ones.
 struct StatisticsRow: Sendable {
     var start: Int64
-    /// The start itself for samples without length, among them those whose end is not known yet.
+    /// The start itself for samples of zero length, and for samples whose end is not known yet.
     var end: Int64
     var value: Double
     var rank: Int32
     var source: Int32
 }
 
-/// Stretches of time, in order, and the cell that each one's samples go to; a negative cell stands for none.
+/// Consecutive intervals of time, each with the cell to which its samples go; a negative cell means none.
 struct StatisticsStretches: Sendable {
-    /// Stretch i reaches from border i to border i + 1.
+    /// Interval i reaches from border i to border i + 1.
     private(set) var borders: [Int64] = []
     private(set) var cells: [Int32] = []
-    /// How many cells there are.
+    /// The number of cells.
     var cellCount = 0
 
     var isEmpty: Bool { cells.isEmpty }
@@ -86,7 +88,7 @@ struct StatisticsStretches: Sendable {
         cells.reserveCapacity(count)
     }
 
-    /// Adds a stretch behind all others.
+    /// Appends an interval after all others.
     mutating func append(_ from: Int64, _ to: Int64, cell: Int) {
         guard from < to else { return }
         if let last = borders.last, last < from {
@@ -100,19 +102,19 @@ struct StatisticsStretches: Sendable {
         cellCount = max(cellCount, cell + 1)
     }
 
-    /// The stretches that have a cell; none when all have.
+    /// The intervals that have a cell; empty if all have one.
     var wanted: [Range<Int64>] {
         guard cells.contains(where: { $0 < 0 }) else { return [] }
         return cells.indices.filter { cells[$0] >= 0 }.map { borders[$0]..<borders[$0 + 1] }
     }
 
-    /// Parts between which there is a pause longer than `pause`, so that what lies in it need not be read.
+    /// Splits at gaps longer than `pause`, so that the samples in these gaps need not be read.
     func parts(pause: Int64) -> [StatisticsStretches] {
         var parts: [StatisticsStretches] = []
         var part = StatisticsStretches()
         for index in cells.indices {
             if cells[index] < 0 {
-                // A pause may be longer than a signed number can tell.
+                // A gap may be longer than a signed number can express.
                 let length = UInt64(bitPattern: borders[index + 1] &- borders[index])
                 if length > UInt64(max(0, pause)), !part.isEmpty {
                     parts.append(part)

@@ -1,9 +1,9 @@
-/// What samples are fed to in the order of their starts.
+/// A consumer of samples in the order of their starts.
 protocol StatisticsCollector {
     mutating func add(_ row: StatisticsRow)
-    /// The same, and it is known that no other sample starts before an instant.
+    /// Adds a sample, and states that no other sample starts before `next`.
     mutating func add(_ row: StatisticsRow, before next: Int64)
-    /// Whether samples that start here or later can no longer change anything.
+    /// Returns `true` if samples that start here or later can no longer change anything.
     func isDone(at start: Int64) -> Bool
 }
 
@@ -12,7 +12,7 @@ extension StatisticsCollector {
     mutating func add(_ row: StatisticsRow, before next: Int64) { add(row) }
 }
 
-/// Sums up discrete samples: each belongs to the stretch where it starts.
+/// Accumulates discrete samples: each belongs to the interval in which it starts.
 struct DiscreteCollector: StatisticsCollector {
     private let stretches: StatisticsStretches
     private let stride: Int
@@ -45,15 +45,15 @@ struct DiscreteCollector: StatisticsCollector {
     }
 }
 
-/// Weighs each value of a stretch by the time until the next value of it, or until its end. Where a stretch has no end the last value
-/// weighs as much as its sample is long.
+/// Weights each value of an interval by the time until the next value of the interval, or until its end. If an interval
+/// has no end, the last value is weighted by the length of its sample.
 struct TimeWeights: StatisticsCollector {
     private let stretches: StatisticsStretches
     private let stride: Int
-    /// By cell: the sum of values times seconds, and the seconds.
+    /// By cell: the sum of values times seconds, and the sum of the seconds.
     private var weighted: [Double]
     private var seconds: [Double]
-    /// By source: the last sample of the stretch.
+    /// By source: the last sample of the interval.
     private var held: [StatisticsRow?]
     private var stretch = -1
     private var nextBorder: Int64
@@ -86,7 +86,7 @@ struct TimeWeights: StatisticsCollector {
         }
     }
 
-    /// The means. Where nothing weighs anything all values of a cell weigh the same.
+    /// Returns the means. In a cell whose weights are all zero, all values have the same weight.
     func means(_ cells: [StatisticsCell]) -> [Double] {
         cells.indices.map { index in
             let cell = cells[index]
@@ -108,7 +108,7 @@ struct TimeWeights: StatisticsCollector {
     private mutating func settle(_ source: Int, at instant: Int64) {
         guard let row = held[source] else { return }
         let cell = Int(stretches.cells[stretch]) * stride + source
-        // The distance may be longer than a signed number can tell.
+        // The distance may be longer than a signed number can express.
         let time = Double(UInt64(bitPattern: instant &- row.start)) / 1e9
         weighted[cell] += row.value * time
         seconds[cell] += time

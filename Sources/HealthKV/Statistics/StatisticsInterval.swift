@@ -1,29 +1,30 @@
-/// A step of the calendar by which statistics are divided.
+/// A step of the calendar that divides statistics into buckets.
 ///
 /// ```swift
 /// let fortnight = StatisticsInterval.every(2, .week)
 /// assert(StatisticsInterval.day == .every(1, .day))
 /// ```
 public struct StatisticsInterval: Sendable, Hashable {
-    /// The steps that a calendar knows. The query's calendar says where they begin, and its anchor, if there is one.
+    /// The units of a calendar. The query's calendar determines where they begin, together with its anchor, if there is
+    /// one.
     public enum Unit: String, Sendable, Hashable, CaseIterable {
-        /// 60 seconds, from a full minute of the local clock on.
+        /// 60 seconds, starting at a full minute of the local clock.
         case minute
-        /// 60 minutes, from a full hour of the local clock on. One in which clocks change may be cut short.
+        /// 60 minutes, starting at a full hour of the local clock. An hour in which the clocks change may be shorter.
         case hour
-        /// From midnight to midnight: 23 or 25 hours where clocks change by one.
+        /// From midnight to midnight: 23 or 25 hours if the clocks change by one.
         case day
-        /// Seven days, from the calendar's first weekday on.
+        /// Seven days, starting at the calendar's first weekday.
         case week
         /// A month of the calendar, whatever its length.
         case month
-        /// Three months; of the Gregorian calendar from January, April, July and October on. Of a calendar whose years may have
-        /// thirteen months they go on through the years.
+        /// Three months; in the Gregorian calendar starting with January, April, July and October. In a calendar whose
+        /// years may have thirteen months, quarters continue across years.
         case quarter
         /// A year of the calendar.
         case year
 
-        /// How many of them 600 years have.
+        /// The number of these units in 600 years.
         fileprivate var greatestCount: Int {
             switch self {
             case .minute: 60 * Unit.hour.greatestCount
@@ -37,16 +38,17 @@ public struct StatisticsInterval: Sendable, Hashable {
         }
     }
 
-    /// The step of which an interval has ``count``.
+    /// The unit of which an interval has ``count``.
     public let unit: Unit
-    /// How many units one interval has, at least 1.
+    /// The number of units in one interval, at least 1.
     public let count: Int
 
-    /// Intervals of several units. They tile both ways from an anchor: the one that is given to the query, or the first
-    /// midnight of 2001 in its time zone; months, quarters and years of a calendar with months of its own from the beginning of its
-    /// year in which 2001 began. Several hours are counted as they pass: where clocks change, the local times of their borders do, too. An
-    /// interval of more than 600 years, longer than all time that an ``Instant`` can
-    /// express, is one of 600 years. `count` is at least 1.
+    /// Returns intervals of several units. They tile both ways from an anchor: the anchor of the query, or the first
+    /// midnight of 2001 in its time zone. For months, quarters and years of a calendar with its own months, the default
+    /// anchor is the beginning of the year of that calendar that contains the beginning of 2001. Several hours are
+    /// counted in elapsed time: if the clocks change, the local times of their borders change, too. An interval of more
+    /// than 600 years, longer than all time that an ``Instant`` can express, becomes one of 600 years. `count` is at
+    /// least 1.
     public static func every(_ count: Int, _ unit: Unit) -> StatisticsInterval {
         precondition(count > 0, "an interval has at least one unit")
         return StatisticsInterval(unit: unit, count: min(count, unit.greatestCount))
@@ -54,9 +56,9 @@ public struct StatisticsInterval: Sendable, Hashable {
 
     /// Hours of the local clock.
     public static let hour = every(1, .hour)
-    /// Days from midnight to midnight, or from the first instant of a day whose midnight clocks skip.
+    /// Days from midnight to midnight, or from the first instant of a day whose midnight the clocks skip.
     public static let day = every(1, .day)
-    /// Weeks from the calendar's first weekday on.
+    /// Weeks starting at the calendar's first weekday.
     public static let week = every(1, .week)
     /// Months of the query's calendar.
     public static let month = every(1, .month)
@@ -65,7 +67,7 @@ public struct StatisticsInterval: Sendable, Hashable {
     /// Years of the query's calendar.
     public static let year = every(1, .year)
 
-    /// How many months an interval has, where it consists of months.
+    /// The number of months in an interval of months; otherwise `nil`.
     var months: Int? {
         switch unit {
         case .month: count
@@ -75,7 +77,7 @@ public struct StatisticsInterval: Sendable, Hashable {
         }
     }
 
-    /// How many days an interval has, where it consists of days.
+    /// The number of days in an interval of days; otherwise `nil`.
     var days: Int? {
         switch unit {
         case .day: count
@@ -84,7 +86,7 @@ public struct StatisticsInterval: Sendable, Hashable {
         }
     }
 
-    /// How many seconds an interval has, where its length is fixed.
+    /// The number of seconds in an interval of fixed length; otherwise `nil`.
     var seconds: Int64? {
         switch unit {
         case .minute: 60 * Int64(count)

@@ -1,10 +1,10 @@
 import HealthModel
 
-/// What statistics of one kind of type can be asked for. There is one type of options for each kind, so that options that have
-/// no meaning together do not compile. There are no others: a query with options of a type of your own is an error.
+/// Options for statistics of one kind of type. Each kind has its own options type, so that meaningless combinations do
+/// not compile. Do not conform your own types: a query with options of another type is an error.
 public protocol StatisticsOptions: Sendable {
-    /// The kind of type that the options are for. Asked of a type of the other kind they are an error; a type that the
-    /// catalog does not know is taken for one of this kind.
+    /// The kind of type for which the options are. Using them with a type of the other kind is an error. A type that
+    /// the catalog does not know is treated as this kind.
     static var aggregation: SampleType.Aggregation { get }
 }
 
@@ -13,37 +13,39 @@ public struct CumulativeOptions: StatisticsOptions, Hashable {
     /// These options are for types whose values add up.
     public static let aggregation = SampleType.Aggregation.cumulative
 
-    /// How several sources that measured the same time come together.
+    /// How to combine several sources that measured the same time.
     public enum Sources: Sendable, Hashable {
         /// At every instant the source with the highest priority counts.
         case merged
-        /// As ``merged``, with an order of sources for this query only instead of the one that was set for the type, or else the
-        /// default. Sources that it does not name come behind those that it does.
+        /// Like ``merged``, but with an order of sources for this query only, instead of the order set for the type or
+        /// the default. Sources that the order does not name come after those that it names.
         case mergedInOrder([RankedSource])
-        /// Of each whole day of which a peer gave a complete total, that total with what was written here and the peer does not hold; of all other time as ``merged`` (SEMANTICS C35). Of buckets longer
-        /// than a day the days count one by one, of shorter ones the samples do. The answer says whose totals are in it.
+        /// For each whole day for which a peer gave a complete total: that total plus the samples that were written
+        /// here and that the peer does not hold. For all other time: like ``merged`` (SEMANTICS C35). In buckets longer
+        /// than a day, each day counts this way; buckets shorter than a day use the samples. The answer names the peers
+        /// whose totals it contains.
         case authoritative
-        /// Every sample of every source counts: what phone and watch both measured counts twice.
+        /// Every sample of every source counts: time that both phone and watch measured counts twice.
         case unmergedCountingOverlapsTwice
 
-        /// The order that was asked for.
+        /// The order of sources for this query, if any.
         var priority: [RankedSource]? { if case .mergedInOrder(let order) = self { order } else { nil } }
     }
 
-    /// Which bucket a sample that crosses borders counts in.
+    /// Which bucket counts a sample that crosses borders.
     public enum Borders: Sendable, Hashable {
-        /// In each, by the share of its time that lies there.
+        /// Each bucket, by the share of the sample's time in it.
         case proportional
-        /// Whole in the one where it starts.
+        /// The bucket in which the sample starts counts it whole.
         case strictStart
     }
 
-    /// How sources come together; by default each instant counts once.
+    /// How to combine sources; by default each instant counts once.
     public var sources = Sources.merged
-    /// Where samples count that cross borders of buckets; by default in each bucket by their share.
+    /// Which buckets count samples that cross borders; by default each bucket by its share.
     public var borders = Borders.proportional
 
-    /// Options, by default as a query without options has them.
+    /// Creates options; the defaults are those of a query without options.
     public init(sources: Sources = .merged, borders: Borders = .proportional) {
         self.sources = sources
         self.borders = borders
@@ -55,20 +57,21 @@ public struct DiscreteOptions: StatisticsOptions, Hashable {
     /// These options are for types whose values do not add up.
     public static let aggregation = SampleType.Aggregation.discrete
 
-    /// How the values of a bucket become one.
+    /// How to compute the mean of the values in a bucket.
     public enum Mean: Sendable, Hashable {
-        /// Each sample weighs the same.
+        /// All samples have the same weight.
         case arithmetic
-        /// A value weighs as much as the time from its start to the next sample of the bucket, or to the bucket's end. The first and
-        /// the last bucket end where the query does. If that is for ever, the last bucket of an interval ends where the calendar
-        /// says; without an interval there is no end, and the last value weighs as much as its sample is long, so that the answer
-        /// does not depend on when it is asked for. Where nothing weighs anything all samples weigh the same.
+        /// A value is weighted by the time from its start to the next sample of the bucket, or to the end of the
+        /// bucket. The first and the last bucket end where the query does. If the query has no end, the last bucket of
+        /// an interval ends where the calendar says. Without an interval there is no end, and the last value is
+        /// weighted by the length of its sample, so that the answer does not depend on the time of the query. If all
+        /// weights are zero, all samples have the same weight.
         case timeWeighted
     }
 
-    /// What ``Statistics/average`` gives; by default all samples weigh the same.
+    /// The kind of mean in ``Statistics/average``; by default all samples have the same weight.
     public var mean = Mean.arithmetic
 
-    /// Options, by default as a query without options has them.
+    /// Creates options; the defaults are those of a query without options.
     public init(mean: Mean = .arithmetic) { self.mean = mean }
 }

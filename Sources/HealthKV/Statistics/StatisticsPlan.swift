@@ -5,10 +5,10 @@
 #endif
 import HealthModel
 
-/// A query that was checked and brought to numbers.
+/// A validated query, with types, sources and bounds resolved.
 struct StatisticsPlan {
     let query: StatisticsQuery
-    /// `nil` when the store has not met the type.
+    /// `nil` if the store has never met the type.
     let type: UInt32?
     let aggregation: SampleType.Aggregation
     let cumulative: CumulativeOptions
@@ -20,10 +20,10 @@ struct StatisticsPlan {
     let to: Instant
     /// Whether each source has cells of its own.
     let separately: Bool
-    /// Whether the ranking is the one that the store keeps, over all sources.
+    /// Whether the ranking is the one of the store, over all sources.
     let isDefault: Bool
 
-    /// What was summed up.
+    /// The accumulated cells.
     struct Answer {
         var cells: [StatisticsCell]
         var means: [Double]?
@@ -66,7 +66,7 @@ struct StatisticsPlan {
                 .unsuitableQuery, path: path,
                 "The range has more buckets than an answer can hold: ask for them one by one with forEachStatistics")
         }
-        // What is asked for without an end ends with its last bucket.
+        // A query without an end ends with its last bucket.
         if query.to == .distantFuture, let last = borders.instants.last {
             to = min(Instant(nanoseconds: last), .latest)
         }
@@ -74,7 +74,7 @@ struct StatisticsPlan {
         self.borders = borders
     }
 
-    /// The range of a query, and where it has no bounds that of the samples.
+    /// Returns the range of a query; missing bounds are those of the samples.
     static func reach(of query: StatisticsQuery, _ snapshot: borrowing Snapshot) throws -> (from: Instant, to: Instant)
     {
         var (from, to) = (query.from, query.to)
@@ -82,7 +82,7 @@ struct StatisticsPlan {
             var extent: ClosedRange<Int64>?
             if let type = try snapshot.number(of: query.type) { extent = try snapshot.extent(of: type) }
             guard let extent else {
-                // Without samples nothing says where the range would begin or end.
+                // Without samples, nothing determines the missing bounds of the range.
                 let known = from == .distantPast ? to == .distantFuture ? Instant(nanoseconds: 0) : to : from
                 return (known, known)
             }
@@ -117,10 +117,10 @@ struct StatisticsPlan {
         return unit
     }
 
-    /// How many cells each bucket has.
+    /// The number of cells per bucket.
     private var stride: Int { separately ? max(1, ranking.sources.count) : 1 }
 
-    /// The stretches of all buckets within the range.
+    /// The intervals of all buckets within the range.
     var stretches: StatisticsStretches {
         var stretches = StatisticsStretches()
         stretches.reserve(borders.count)
@@ -159,8 +159,8 @@ struct StatisticsPlan {
         [StatisticsCell](repeating: StatisticsCell(), count: borders.count * stride)
     }
 
-    /// Whether the summaries hold what is asked for. The least and the greatest value are converted one by one, since
-    /// converting there and back changes the last bit.
+    /// Whether the summaries can answer the query. Minimum and maximum must be converted sample by sample, because
+    /// converting to the canonical unit and back changes the last bit.
     private var mayUseSummaries: Bool {
         guard isDefault, !separately, cumulative.borders == .proportional,
             cumulative.sources == .merged || cumulative.sources == .authoritative
@@ -168,7 +168,7 @@ struct StatisticsPlan {
         return aggregation == .cumulative || mean == .arithmetic && unit == query.type.canonicalUnit
     }
 
-    /// Adds what samples contribute to some stretches.
+    /// Adds the contributions of samples in some intervals.
     func sum(
         _ stretches: StatisticsStretches, into cells: consuming [StatisticsCell], _ reader: consuming StatisticsReader,
         _ snapshot: borrowing Snapshot
@@ -205,16 +205,16 @@ struct StatisticsPlan {
         return answer
     }
 
-    /// A pause between stretches that is worth beginning anew behind it: about so long as takes 500 samples to pass over, if they
-    /// are spread over ten years.
+    /// Returns the smallest gap between intervals that is worth a new seek: about as long as it takes to skip 500
+    /// samples, if they are spread over ten years.
     private func pause(_ snapshot: borrowing Snapshot) throws -> Int64 {
         guard let type else { return .max }
         let samples = Int64(try snapshot.counts(of: type).samples)
-        // No more than a century: gaps are compared with it, and added to times.
+        // Limited to a century, because gaps are compared with it and it is added to times.
         return SummaryPeriod.hour * min(876_000, max(1, 500 * 87_600 / max(1, samples)))
     }
 
-    /// The buckets of one source, or of all together.
+    /// Returns the buckets of one source, or of all together.
     func collection(_ answer: Answer, source: Int) -> StatisticsCollection {
         let places = Swift.stride(from: source, to: answer.cells.count, by: stride)
         return StatisticsCollection(

@@ -5,7 +5,7 @@
 #endif
 import HealthModel
 
-/// A question for statistics, with everything that can be asked.
+/// A query for statistics, with all its parameters.
 ///
 /// ```swift
 /// var query = StatisticsQuery(.stepCount, by: .day, from: a, to: b, calendar: calendar)
@@ -13,31 +13,31 @@ import HealthModel
 /// let days = try store.read { try $0.statistics(query) }
 /// ```
 public struct StatisticsQuery: Sendable {
-    /// What is asked for. A type that the store has never met has no data, which is no error.
+    /// The queried type. A type that the store has never met has no data, which is not an error.
     public var type: SampleType
     /// `nil` for one bucket from `from` to `to`.
     public var interval: StatisticsInterval?
-    /// What lies outside `from..<to` is left out, also of the first and the last bucket.
+    /// Samples outside `from..<to` do not count, not even in the first and the last bucket.
     public var from: Instant
-    /// The first instant that no longer counts; ``Instant/distantFuture`` for all that follows.
+    /// The first instant that no longer counts; ``Instant/distantFuture`` for no end.
     public var to: Instant
-    /// Says where days, weeks and months begin: its time zone, its first weekday.
+    /// Determines where days, weeks and months begin: its time zone, its first weekday.
     public var calendar: Calendar
-    /// A border of the buckets: the others lie whole intervals before and behind it.
+    /// A border of the buckets: the others are whole intervals before and after it.
     public var anchor: Instant?
-    /// Samples of other sources take no part; `nil` for all. Summaries hold what all sources come to, so that an answer for some of them,
-    /// by source, unmerged, in another order or weighed by time is read from samples.
+    /// The sources that take part; `nil` for all. Summaries hold the merged values of all sources, so an answer for
+    /// some sources, by source, unmerged, in another order or weighted by time is computed from samples.
     public var sources: [SourceIdentity]?
-    /// The unit of the answer; `nil` for the canonical one. Discrete types are read sample by sample for another unit, since the least
-    /// and the greatest value are converted one by one.
+    /// The unit of the answer; `nil` for the canonical one. For another unit, discrete types are computed from samples,
+    /// because minimum and maximum are converted one by one.
     public var unit: HealthUnit?
-    /// Gives buckets without data too; ``Statistics/hasData`` tells them apart.
+    /// Whether to return buckets without data, too; ``Statistics/hasData`` distinguishes them.
     public var fillsEmptyBuckets: Bool
-    /// Options of the type's kind; `nil` for the defaults.
+    /// Options for the kind of the type; `nil` for the defaults.
     public var options: (any StatisticsOptions)?
 
-    /// A query. By default it is over all of time and all sources, in the current calendar and the type's own unit, without empty
-    /// buckets.
+    /// Creates a query. By default it covers all of time and all sources, in the current calendar and the type's own
+    /// unit, without empty buckets.
     public init(
         _ type: SampleType, by interval: StatisticsInterval?, from: Instant = .distantPast,
         to: Instant = .distantFuture, calendar: Calendar = .current, anchor: Instant? = nil,
@@ -58,16 +58,16 @@ public struct StatisticsQuery: Sendable {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Statistics of a type, bucket by bucket: days of the calendar that is
-    /// given, right at clock changes and with several devices.
+    /// Returns statistics of a type, bucket by bucket, by days or other steps of the given calendar. They are correct
+    /// at clock changes and with several devices.
     ///
     /// ```swift
     /// let days = try store.read { try $0.statistics(.stepCount, by: .day, from: a, to: b, calendar: calendar) }
     /// for day in days { print(day.start, day.sum ?? 0) }
     /// ```
     ///
-    /// Sources of a cumulative type are merged: at every instant the one with the highest priority counts. Of a discrete type there
-    /// are average, minimum and maximum. Buckets without data are left out, or filled.
+    /// Sources of a cumulative type are merged: at every instant the one with the highest priority counts. Discrete
+    /// types have average, minimum and maximum. Buckets without data are left out, or filled.
     public func statistics(
         _ type: SampleType, by interval: StatisticsInterval, from: Instant = .distantPast,
         to: Instant = .distantFuture, calendar: Calendar = .current, anchor: Instant? = nil,
@@ -79,8 +79,8 @@ extension SampleReading where Self: ~Copyable {
                 unit: unit, fillsEmptyBuckets: fillsEmptyBuckets))
     }
 
-    /// Statistics with options of a kind: ``CumulativeOptions`` or ``DiscreteOptions``. Those of the other kind than the type's are
-    /// an error.
+    /// Returns statistics with options: ``CumulativeOptions`` or ``DiscreteOptions``. Options of the other kind than
+    /// the type's are an error.
     ///
     /// ```swift
     /// let raw = try store.read { txn in
@@ -101,7 +101,7 @@ extension SampleReading where Self: ~Copyable {
                 unit: unit, fillsEmptyBuckets: fillsEmptyBuckets, options: options))
     }
 
-    /// The statistics of one stretch of time.
+    /// Returns the statistics of one interval of time.
     ///
     /// ```swift
     /// let today = try store.read { try $0.statistics(of: .stepCount, from: a, to: b) }
@@ -121,7 +121,7 @@ extension SampleReading where Self: ~Copyable {
         return empty[0]
     }
 
-    /// The answer to a query.
+    /// Returns the answer to a query.
     public func statistics(_ query: StatisticsQuery) throws -> StatisticsCollection {
         let plan = try StatisticsPlan(query, snapshot, separately: false)
         var answer = try plan.answer(snapshot)
@@ -132,8 +132,8 @@ extension SampleReading where Self: ~Copyable {
         return collection
     }
 
-    /// The answer to a query for each source alone, without the contest between them. Sources without samples of the type in the
-    /// store are left out.
+    /// Returns the answer to a query for each source alone, without competition between sources. Sources without
+    /// samples of the type are left out.
     ///
     /// ```swift
     /// let bySource = try store.read { txn in

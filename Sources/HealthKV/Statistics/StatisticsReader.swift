@@ -2,16 +2,17 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Reads the samples of a type for statistics: hot columns only, in the order of their starts, across duration classes.
+/// Reads the samples of a type for statistics: hot columns only, in the order of their starts, merged across duration
+/// classes.
 struct StatisticsReader {
     let type: UInt32
     let ranking: SourceRanking
-    /// The unit of the answer; `nil` until the first sample of a type without canonical unit says it.
+    /// The unit of the answer; for a type without canonical unit `nil` until the first sample determines it.
     private(set) var unit: HealthUnit?
     private var lanes: [StatisticsLane] = []
     private let scratch = StatisticsScratch()
     private var places = RevisionPlaces()
-    /// How many rows were given to the collectors.
+    /// The number of rows passed to the collectors.
     private(set) var rowsRead = 0
 
     init(type: UInt32, ranking: SourceRanking, unit: HealthUnit?) {
@@ -20,11 +21,12 @@ struct StatisticsReader {
         self.unit = unit
     }
 
-    /// Feeds all samples that start before `to`, and share an instant with what follows `from` or start there.
+    /// Feeds all samples that start before `to` and either start at or after `from` or, with `looksBack`, reach beyond
+    /// `from`.
     ///
     /// - Parameters:
-    ///   - looksBack: whether samples that began before `from` and reach into it are wanted.
-    ///   - wanted: samples that touch none of these stretches, which are in order, may be passed over.
+    ///   - looksBack: whether to include samples that began before `from` and reach into the range.
+    ///   - wanted: sorted intervals; samples that touch none of them may be skipped.
     mutating func feed(
         _ collector: inout some StatisticsCollector, from: Int64, to: Int64, looksBack: Bool,
         wanted: [Range<Int64>] = [], _ snapshot: borrowing Snapshot
@@ -50,7 +52,7 @@ struct StatisticsReader {
         }
     }
 
-    /// Gives a lane's rows as long as no other lane's row comes before them; answers false when no more are wanted.
+    /// Feeds a lane's rows until a row of another lane precedes them. Returns `false` when the collector needs no more.
     @inline(__always)
     private mutating func give(
         _ lane: Int, upTo other: (start: Int64, end: Int64), to collector: inout some StatisticsCollector
@@ -66,17 +68,17 @@ struct StatisticsReader {
             if row.start > other.start || row.start == other.start && row.end > other.end { return true }
             if collector.isDone(at: row.start) { return false }
             position += 1
-            // At the end of what is decoded nothing is known of the next one.
+            // After the last decoded row, the next row is not known.
             let next = position < rows.count ? min(rows[position].start, other.start) : row.start
             collector.add(row, before: next)
         }
         return true
     }
 
-    /// Decodes the next chunk of a lane that has rows to give.
+    /// Decodes the next chunk of a lane that yields rows.
     private mutating func fill(_ index: Int, _ snapshot: borrowing Snapshot) throws {
         var lane = lanes[index]
-        // The rows have one owner, or emptying them would allocate anew.
+        // Keep a single owner of the array, otherwise emptying it would reallocate.
         lanes[index].rows = []
         lane.rows.removeAll(keepingCapacity: true)
         lane.rows.reserveCapacity(ChunkEncoder.rowLimit)
@@ -116,7 +118,7 @@ struct StatisticsReader {
         }
     }
 
-    /// Row by row, where an unfinished mass operation hides some.
+    /// Decodes row by row if an unfinished mass operation hides some rows.
     private mutating func appendVisible(
         _ chunk: HotChunk, to lane: inout StatisticsLane, _ snapshot: borrowing Snapshot
     ) throws {
@@ -127,20 +129,21 @@ struct StatisticsReader {
             let place = places.place(row.revision, isUserEntered: row.flags.contains(.userEntered))
             if place.rank < 0 { continue }
             let value = try convert(row.value, row.unit, snapshot)
-            // An older release stored such values, and one of them would be the answer of every sum (SEMANTICS C32).
+            // An older release stored values that are not finite, and one of them would make every sum meaningless
+            // (SEMANTICS C32).
             guard value.isFinite else { continue }
             lane.rows.append(
                 StatisticsRow(start: row.start, end: end, value: value, rank: place.rank, source: place.source))
         }
     }
 
-    /// Whether a number stands for the unit of the answer.
+    /// Returns `true` if a number is that of the unit of the answer.
     private func isUnit(_ number: UInt32, _ snapshot: borrowing Snapshot) throws -> Bool {
         guard let unit else { return false }
         return try snapshot.number(of: unit) == number
     }
 
-    /// Without a unit the first sample that is asked for decides.
+    /// Converts a value. Without a unit, the first sample determines it.
     private mutating func convert(_ value: Double, _ number: UInt32, _ snapshot: borrowing Snapshot) throws -> Double {
         let entered = try snapshot.unit(number)
         guard let unit else {
@@ -157,18 +160,18 @@ struct StatisticsReader {
     }
 }
 
-/// What is decoded of one lane and not yet given.
+/// The decoded rows of one lane that were not fed yet.
 struct StatisticsLane {
     let lane: Lane
     let from: Int64
     let looksBack: Bool
-    /// Stretches that samples must touch, in order; empty when all are wanted.
+    /// The sorted intervals that samples must touch; empty if all samples are wanted.
     let wanted: [Range<Int64>]
-    /// Those before this one end before the rows that come.
+    /// The first interval that does not end before the next rows.
     private var firstWanted = 0
-    /// Whether what is wanted is so little that rows are read one by one.
+    /// Whether so little is wanted that rows are decoded one by one.
     let isSparse: Bool
-    /// The starts that samples can have to be wanted.
+    /// The range of starts that wanted samples can have.
     let starts: Range<Int64>
     let limit: Point
     var next: Point?
@@ -186,7 +189,7 @@ struct StatisticsLane {
             : lane.duration == .long
                 ? Int64.min : (Instant(nanoseconds: from) - lane.duration.longest).nanoseconds
         starts = earliest..<max(earliest, to)
-        // Times may lie centuries apart, farther than their numbers reach.
+        // The distance may be centuries, which overflows an integer.
         let reach = wanted.reduce(Double(wanted.count) * Double(DurationClass.hour.longest)) {
             $0 + Double($1.upperBound) - Double($1.lowerBound)
         }
@@ -196,14 +199,15 @@ struct StatisticsLane {
         if next! >= limit { next = nil }
     }
 
-    /// Whether a sample of this lane's class may touch a stretch that is wanted. Starts ascend from call to call.
+    /// Returns `true` if a sample of this lane's class may touch a wanted interval. Starts must ascend from call to
+    /// call.
     @inline(__always)
     mutating func mayWant(_ start: Int64) -> Bool {
         while firstWanted < wanted.count, wanted[firstWanted].upperBound <= start { firstWanted += 1 }
         return firstWanted < wanted.count && start &+ lane.duration.longest >= wanted[firstWanted].lowerBound
     }
 
-    /// Whether a sample touches a stretch that is wanted. Starts ascend from call to call.
+    /// Returns `true` if a sample touches a wanted interval. Starts must ascend from call to call.
     @inline(__always)
     mutating func wants(_ start: Int64, _ end: Int64) -> Bool {
         while firstWanted < wanted.count, wanted[firstWanted].upperBound <= start { firstWanted += 1 }
@@ -218,7 +222,7 @@ struct StatisticsLane {
     func isBefore(_ other: StatisticsLane) -> Bool { (head.start, head.end) < (other.head.start, other.head.end) }
 }
 
-/// Keeps the buffers of a reader in one place.
+/// Holds the buffers of a reader in one place.
 private final class StatisticsScratch {
     var columns = StatisticsColumns()
 }
@@ -241,7 +245,7 @@ private struct StatisticsColumns: ~Copyable {
         try units.refill { column throws(FormatError) in try chunk.decodeUnits(into: &column) }
     }
 
-    /// Appends the rows that a lane wants, where these are few: only the starts of the others are read.
+    /// Appends the wanted rows if they are few: decodes the other columns only for these rows.
     mutating func append(
         _ chunk: borrowing HotChunk, _ columns: HotRows, to lane: inout StatisticsLane, _ places: RevisionPlaces
     ) throws(FormatError) {
@@ -264,7 +268,7 @@ private struct StatisticsColumns: ~Copyable {
         }
     }
 
-    /// Appends the rows that a lane wants, their values converted.
+    /// Appends the wanted rows, with their values converted.
     @inline(__always)
     func append<Failure: Error>(
         to lane: inout StatisticsLane, _ places: RevisionPlaces,
@@ -275,7 +279,7 @@ private struct StatisticsColumns: ~Copyable {
         for index in 0..<starts.count {
             let start = starts[index]
             if start >= lane.starts.upperBound { break }
-            // -1 stands for an open end, which counts as the start.
+            // -1 means an open end, which counts as the start.
             let end = durations[index] == -1 ? start : start &+ durations[index]
             if start < lane.from, !lane.looksBack || end <= lane.from { continue }
             if !lane.wanted.isEmpty, !lane.wants(start, end) { continue }
@@ -295,14 +299,14 @@ private struct StatisticsColumns: ~Copyable {
 /// Rank and source of each revision, looked up once.
 private struct RevisionPlaces {
     struct Place {
-        /// -1 for what was not asked for, -2 for what is not known yet.
+        /// -1 if the source is not selected, -2 if it was not looked up yet.
         var rank: Int32
         var source: Int32
     }
 
-    /// Two for each revision: not entered by the user, and entered.
+    /// Two entries per revision: not entered by the user, and entered.
     private var places: [Place] = []
-    /// Numbers of revisions are small; a damaged one must not cost memory.
+    /// Numbers of revisions are small; a damaged number must not allocate much memory.
     private static let limit: UInt32 = 1 << 20
 
     mutating func learn(_ revision: UInt32, _ ranking: SourceRanking, _ snapshot: borrowing Snapshot) throws {

@@ -1,8 +1,8 @@
 import HealthModel
 
 extension SampleReading where Self: ~Copyable {
-    /// Calls `body` with each bucket of a query in the order of time. The range is answered in slices, so memory stays flat however
-    /// many buckets there are.
+    /// Calls `body` with each bucket of a query in the order of time. Computes the range in slices, so memory use stays
+    /// constant however many buckets there are.
     ///
     /// ```swift
     /// try store.read { txn in
@@ -12,7 +12,7 @@ extension SampleReading where Self: ~Copyable {
     /// }
     /// ```
     ///
-    /// - Parameter progress: called before each slice with the share of the time that is done, 0 to 1.
+    /// - Parameter progress: called before each slice with the finished share of the time, 0 to 1.
     public func forEachStatistics(
         _ query: StatisticsQuery, progress: (Double) throws -> Void = { _ in },
         _ body: (Statistics) throws -> Void
@@ -31,13 +31,13 @@ extension SampleReading where Self: ~Copyable {
             return try progress(1)
         }
         let (first, last) = (max(from, .earliest), min(to, .latest))
-        // Without an end the last bucket is whole.
+        // If the query has no end, the last bucket is whole.
         let end = query.to == .distantFuture ? Instant.latest : last
         let length = interval.sliceLength(sliceLimit, of: first, last)
         var part = query
         part.from = from
         var position = first
-        // Also of nothing the start and the end are told.
+        // Report the start and the end of an empty range, too.
         if position >= last { try progress(0) }
         while position < last {
             try progress(last.distance(from: first, to: position))
@@ -48,7 +48,7 @@ extension SampleReading where Self: ~Copyable {
             part.to = max(next, position + 1)
             let found = try statistics(part)
             for bucket in found { try body(bucket) }
-            // A type without canonical unit has that of its first sample.
+            // A type without canonical unit gets the unit of its first sample.
             if part.unit == nil { part.unit = found.unit }
             (part.from, position) = (part.to, part.to)
         }
@@ -57,8 +57,8 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension StatisticsInterval {
-    /// How much time a slice takes: about so many buckets. Short answers too come in some slices, so that work on many samples can
-    /// be watched and stopped.
+    /// Returns the length of a slice: about this many buckets. Short ranges also get several slices, so that work on
+    /// many samples can be observed and stopped.
     fileprivate func sliceLength(_ buckets: Int, of from: Instant, _ to: Instant) -> Int64 {
         let bucket = (seconds ?? days.map { Int64($0) * 86_400 } ?? Int64(months!) * 2_629_746)
             .multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
@@ -69,7 +69,7 @@ extension StatisticsInterval {
 }
 
 extension Instant {
-    /// Which share of the way from `from` to this instant another one has gone.
+    /// Returns the share of the way from `from` to this instant that another instant has covered.
     fileprivate func distance(from: Instant, to other: Instant) -> Double {
         let whole = Double(nanoseconds) - Double(from.nanoseconds)
         return max(0, min(1, (Double(other.nanoseconds) - Double(from.nanoseconds)) / whole))

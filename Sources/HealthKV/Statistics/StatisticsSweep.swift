@@ -1,10 +1,10 @@
-/// Sums up cumulative samples over stretches of time, by sweeping over them in the order of their starts (SEMANTICS B).
+/// Sums cumulative samples over intervals of time, by sweeping over them in the order of their starts (SEMANTICS B).
 ///
-/// For each rank a clock counts the nanoseconds that it has won so far; a sample remembers what its clock said when it began, or
-/// when its share was last counted. So its won time is a difference of whole numbers, however many others it competes with, and
-/// nothing is ever added and taken off again.
+/// For each rank a clock counts the nanoseconds that it has won so far. A sample remembers the value of its clock when
+/// it began, or when its share was last counted. Its won time is therefore a difference of integers, however many
+/// others it competes with, and nothing is ever added and subtracted again.
 struct StatisticsSweep: StatisticsCollector {
-    /// How the sources of a type are brought together.
+    /// How the sources of a type are combined.
     enum Contest: Sendable {
         /// At every instant the best rank wins.
         case merged
@@ -14,12 +14,12 @@ struct StatisticsSweep: StatisticsCollector {
 
     private struct Active {
         var end: Int64
-        /// What the clock of its rank said.
+        /// The value of the clock of its rank when the share was last counted.
         var entry: Int64
         var value: Double
         var length: Double
         var rank: Int32
-        /// Where its share goes, if it all goes to one cell.
+        /// The cell for its share, if the whole share goes to one cell.
         var cell: Int32
         var source: Int32
     }
@@ -32,9 +32,9 @@ struct StatisticsSweep: StatisticsCollector {
 
     private let stretches: StatisticsStretches
     private let contest: Contest
-    /// A sample counts whole in the stretch where it starts.
+    /// Whether a sample counts whole in the interval in which it starts.
     private let isStrict: Bool
-    /// Cells of one stretch: one for each source that is kept apart.
+    /// The number of cells of one interval: one for each source that is kept separate.
     private let stride: Int
     private(set) var cells: [StatisticsCell]
 
@@ -46,16 +46,16 @@ struct StatisticsSweep: StatisticsCollector {
     private var activeOfRank: [Int32]
     /// The best rank that has active samples.
     private var top: Int
-    /// A heap: the sample that ends first stands first.
+    /// A heap: the sample that ends first is the first element.
     private var active: [Active] = []
-    /// Samples without length at `now`, which count once all others of this instant are known.
+    /// Samples of zero length at `now`. They count once all other samples of this instant are known.
     private var pending: [Pending] = []
-    /// Active samples whose share goes to one cell.
+    /// The number of active samples whose share goes to one cell.
     private var strictShares = 0
 
     /// - Parameters:
-    ///   - cells: what to add to; one cell for each cell of the stretches and source.
-    ///   - stride: how many sources are kept apart, 1 for none.
+    ///   - cells: the cells to add to; one for each cell of the intervals and each source.
+    ///   - stride: the number of sources that are kept separate, 1 for none.
     init(
         _ stretches: StatisticsStretches, cells: consuming [StatisticsCell], ranks: Int, contest: Contest,
         isStrict: Bool = false, stride: Int = 1
@@ -66,13 +66,13 @@ struct StatisticsSweep: StatisticsCollector {
         self.stride = stride
         self.cells = cells
         nextBorder = stretches.borders.first ?? .max
-        // Without a contest all share one rank, which wins as long as anything is active.
+        // Without competition all share one rank, which wins while any sample is active.
         won = [Int64](repeating: 0, count: contest == .merged ? max(1, ranks) : 1)
         activeOfRank = [Int32](repeating: 0, count: won.count)
         top = won.count
     }
 
-    /// Whether samples from here on can still change anything.
+    /// Returns `true` if samples that start here or later can no longer change anything.
     func isDone(at start: Int64) -> Bool {
         start >= stretches.borders.last ?? .min && (strictShares == 0 || active.isEmpty)
     }
@@ -84,7 +84,7 @@ struct StatisticsSweep: StatisticsCollector {
         insert(row)
     }
 
-    /// Adds a sample. One that nothing competes with and no border cuts counts whole, whatever its rank.
+    /// Adds a sample. If nothing competes with it and no border cuts it, it counts whole, whatever its rank.
     @inline(__always)
     mutating func add(_ row: StatisticsRow, before next: Int64) {
         advance(to: row.start)
@@ -115,13 +115,13 @@ struct StatisticsSweep: StatisticsCollector {
                 cell: isStrict ? Int32(target) : 0, source: row.source))
     }
 
-    /// Counts everything that is left.
+    /// Counts the remaining samples.
     mutating func finish() {
         advance(to: isStrict ? .max : max(now, stretches.borders.last ?? .min))
         settlePending()
     }
 
-    /// Brings the clocks to an instant: samples that end before or at it end, borders are crossed.
+    /// Advances the clocks to an instant: ends the samples that end before or at it, and crosses borders.
     @inline(__always)
     private mutating func advance(to instant: Int64) {
         if instant == now { return }
@@ -131,7 +131,7 @@ struct StatisticsSweep: StatisticsCollector {
             let event = min(end, nextBorder)
             guard event <= instant, event < .max else { break }
             tick(event)
-            // What ends at a border has its share before it.
+            // A sample that ends at a border has its share before the border.
             if end <= nextBorder { endFirst() } else { crossBorder() }
         }
         tick(instant)
@@ -154,11 +154,11 @@ struct StatisticsSweep: StatisticsCollector {
         nextBorder = stretch + 1 < stretches.borders.count ? stretches.borders[stretch + 1] : .max
     }
 
-    /// Gives a sample's cell its share of what its rank has won since it was last counted.
+    /// Gives a sample's cell its share of the time that its rank has won since the share was last counted.
     @inline(__always)
     private mutating func share(_ index: Int) {
         let sample = active[index]
-        // Centuries may be longer than a signed number can tell.
+        // Centuries may be longer than a signed number can express.
         let time = UInt64(bitPattern: won[Int(sample.rank)] &- sample.entry)
         guard time > 0 else { return }
         active[index].entry = won[Int(sample.rank)]
@@ -178,7 +178,7 @@ struct StatisticsSweep: StatisticsCollector {
         popFirst()
     }
 
-    /// A sample without length counts whole unless something better covers its instant.
+    /// A sample of zero length counts whole unless a better rank covers its instant.
     private mutating func settlePending() {
         var best = Int32(min(top, won.count))
         for sample in pending { best = min(best, sample.rank) }

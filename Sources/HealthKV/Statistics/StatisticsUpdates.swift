@@ -2,15 +2,15 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Statistics that come again whenever a write has changed them.
+/// A sequence of statistics that yields a new answer whenever a write has changed them.
 ///
 /// ```swift
 /// let query = StatisticsQuery(.stepCount, by: .day, from: a, to: b, calendar: calendar)
 /// for try await days in store.statisticsUpdates(query) { print(days.last?.sum ?? 0) }
 /// ```
 ///
-/// The first answer comes at once. After a commit the answer is computed anew only if something that touches the query's type and
-/// range was written, and given only if it differs. A consumer that is slow misses answers in between and never the last one.
+/// The first answer comes immediately. After a commit the answer is recomputed only if the commit affected the query's
+/// type and range, and yielded only if it differs. A slow consumer misses intermediate answers, but never the last one.
 public struct StatisticsUpdates: AsyncSequence, Sendable {
     public typealias Element = StatisticsCollection
 
@@ -42,14 +42,14 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
                 } catch let error as StoreError where error.code == .closed {
                     return nil
                 } catch let error as StoreError where error.code == .suspended {
-                    // It goes on when the store does.
+                    // Continue when the store resumes.
                     seen = .max
                 }
                 guard await store.core.waitForCommit(after: generation, seen: seen) else { return nil }
             }
         }
 
-        /// What one look at the store finds.
+        /// The result of one read of the store.
         private struct Look {
             var answer: StatisticsCollection?
             var token: ChangeToken
@@ -57,7 +57,7 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
             var shadowing: [UInt32: Bool]
         }
 
-        /// The answer if it may have changed and has. Tells the commit that was looked at.
+        /// Reads the store and returns the answer if it has changed. Sets `seen` to the commit that was read.
         private mutating func look(_ seen: inout UInt64) throws -> StatisticsCollection? {
             let (query, token, order, shadowing, last) = (query, token, order, shadowing, last)
             let found = try store.read { txn in
@@ -80,7 +80,8 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
 }
 
 extension SampleStore {
-    /// Statistics that come again whenever a write of this process, or of another that this one notices, has changed them.
+    /// Returns statistics that are updated whenever a write of this process, or of another process that this one
+    /// notices, has changed them.
     public func statisticsUpdates(_ query: StatisticsQuery) -> StatisticsUpdates {
         StatisticsUpdates(store: self, query: query)
     }
@@ -94,11 +95,11 @@ extension StatisticsCollection {
 }
 
 extension Snapshot {
-    /// Whether commits since a token may have changed the samples that a query asks for.
+    /// Returns `true` if commits since a token may have changed the samples of a query.
     func touches(_ query: StatisticsQuery, since token: ChangeToken) throws -> Bool {
         guard let type = try number(of: query.type) else { return true }
         guard try fit(of: token) == .fits, token.commit >= header.prunedCommit else { return true }
-        // A sample that counts whole where it starts wins or loses time also behind the range.
+        // With strict starts, a sample that starts in the range also wins or loses time after the range.
         let reachesBeyond = (query.options as? CumulativeOptions)?.borders == .strictStart
         let to = reachesBeyond ? Int64.max : query.to.nanoseconds
         var cursor = try view.cursor(tables[.changes])

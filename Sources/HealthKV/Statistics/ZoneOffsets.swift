@@ -6,33 +6,34 @@
 import HealthModel
 import LMDB
 
-/// A zone's distances from UTC over a stretch of time, in seconds, as a list of changes.
+/// A zone's offsets from UTC over a range of time, in seconds, as a list of changes.
 ///
-/// A calendar answers such questions one date at a time and takes microseconds for each. Borders of ten years of days are asked
-/// for at every query, so the changes are found once per zone and year and kept.
+/// A calendar computes one date at a time and takes microseconds for each. Queries often need the borders of ten years
+/// of days, so the changes are computed once per zone and year and cached.
 struct ZoneOffsets: Sendable, Equatable {
-    /// From when on each distance holds, in seconds since 2001; ascending.
+    /// The time from which each offset applies, in seconds since 2001; ascending.
     private(set) var starts: [Int64] = []
     private(set) var offsets: [Int64] = []
 
-    /// A fixed distance.
+    /// Creates a fixed offset.
     init(fixed offset: Int64 = 0) {
         starts = [.min]
         offsets = [offset]
     }
 
-    /// Changes at given times, in order, for tests.
+    /// Creates changes at given times, in order, for tests.
     init(changes: [(start: Int64, offset: Int64)]) {
         starts = changes.map(\.start)
         offsets = changes.map(\.offset)
     }
 
-    /// The distances of a zone from `from` to `to`, both in seconds since 2001, and a little beyond.
+    /// Creates the offsets of a zone from `from` to `to`, both in seconds since 2001, and slightly beyond.
     init(_ zone: TimeZone, from: Int64, to: Int64) {
         let first = from.dividedDown(by: ZoneYear.length) - 1
         let last = max(from, to).dividedDown(by: ZoneYear.length) + 1
         let identifier = zone.identifier
-        // The years and not the dictionary: one that is read outside the lock has to be copied for whoever adds to it.
+        // Copy the years and not the dictionary: if the dictionary were also referenced outside the lock, the next
+        // insertion would have to copy it.
         let known = ZoneOffsets.cache.withLock { cache in
             let years = cache[identifier]
             return (first...last).map { years?[$0] }
@@ -55,10 +56,10 @@ struct ZoneOffsets: Sendable, Equatable {
 
     var count: Int { starts.count }
 
-    /// When the distance at a place of the list ends to hold.
+    /// Returns the time at which the offset at an index stops to apply.
     func end(_ index: Int) -> Int64 { index + 1 < starts.count ? starts[index + 1] : .max }
 
-    /// The place of the distance that holds at a time.
+    /// Returns the index of the offset that applies at a time.
     func index(at second: Int64) -> Int {
         var (low, high) = (0, starts.count)
         while low < high {
@@ -70,11 +71,12 @@ struct ZoneOffsets: Sendable, Equatable {
 
     func offset(at second: Int64) -> Int64 { offsets[index(at: second)] }
 
-    /// The local day of a time.
+    /// Returns the local day of a time.
     func day(at second: Int64) -> Int { Int((second + offset(at: second)).dividedDown(by: CivilTime.secondsPerDay)) }
 }
 
-/// About a year of a zone's distances, found by looking at every day: no zone changes its clocks and back within one.
+/// About a year of a zone's offsets. They are found by checking every day, because no zone changes its clocks and back
+/// within one day.
 private struct ZoneYear: Sendable {
     static let length: Int64 = 366 * CivilTime.secondsPerDay
 
@@ -91,13 +93,13 @@ private struct ZoneYear: Sendable {
             let next = day + CivilTime.secondsPerDay
             let later = offset(next)
             guard later != known else { continue }
-            // The change lies behind `low` and not behind `high`.
+            // The change is after `low` and not after `high`.
             var (low, high) = (day, next)
             while high - low > 1 {
                 let middle = (low + high) / 2
                 if offset(middle) == known { low = middle } else { high = middle }
             }
-            // At the end of the year it belongs to the next one.
+            // A change at the end of the year belongs to the next year.
             if high < from + ZoneYear.length { changes.append((high, later)) }
             known = later
         }

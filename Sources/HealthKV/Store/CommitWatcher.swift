@@ -1,43 +1,45 @@
 import HealthModel
 import LMDB
 
-/// Wakes those who wait for changes when another process commits. Whether there is anything new, only the commit counter
-/// of a fresh snapshot tells; the system's watch of the file says when to look at once. No snapshot is kept while waiting.
+/// Wakes callers that wait for changes when another process commits. Only the commit counter of a fresh snapshot tells
+/// whether there is anything new; the system's watch of the file tells when to look at once. The watcher keeps no
+/// snapshot while it waits.
 ///
-/// The watch alone is not enough: it tells of the write of a meta page, and LMDB shows the commit to readers only afterwards, so
-/// that a watcher that wakes quickly sees nothing new and is not woken again. So it also looks without being told.
+/// The file watch alone is not enough: it fires when a meta page is written, and LMDB makes the commit visible to
+/// readers only afterwards. A watcher that wakes quickly sees nothing new and is not woken again. So it also polls.
 final class CommitWatcher: Sendable {
     private struct State {
-        /// By ticket of someone who waits: the last commit that was seen there.
+        /// The last commit that each waiting caller has seen, by its ticket.
         var waiting: [UInt64: UInt64] = [:]
         var nextTicket: UInt64 = 0
-        /// How many callers wait for the thread to end. Whoever begins to wait meanwhile must not keep it alive.
+        /// How many callers wait for the thread to end. A caller that starts to wait for changes meanwhile must not
+        /// keep the thread alive.
         var stops = 0
         var thread: WriterThread?
         var watch: FileWatch?
     }
 
     private let state = Monitor(State())
-    /// How long it rests at most: half of what an observer may lag.
+    /// The longest rest: half of the lag that an observer may have.
     private static let restMilliseconds = 50
 
-    /// What a rest ends with.
+    /// Why a rest ended.
     enum Wake {
-        /// Something happened, or may have.
+        /// The file watch fired, or was woken: there may be a new commit.
         case told
-        /// The time is over.
+        /// The rest timed out.
         case unasked
-        /// Nobody waits any more, or the watch is to end.
+        /// No caller waits any more, or the watch is being stopped.
         case ended
     }
 
-    /// Counts in someone who waits and has seen all commits up to `seen`, and answers a ticket for ``leave(_:)``. The first one
-    /// starts the watch.
+    /// Registers a caller that has seen all commits up to `seen`, and returns a ticket for ``leave(_:)``. The first
+    /// caller starts the watch.
     func enter(_ folder: String, seen: UInt64, _ watch: @escaping @Sendable () -> Void) -> UInt64 {
         let (ticket, thread): (UInt64, WriterThread?) = state.withLock { state in
             state.nextTicket += 1
             state.waiting[state.nextTicket] = seen
-            // The thread may sleep over a commit between the caller's look and now.
+            // The thread may sleep through a commit that happened between the caller's snapshot and now.
             state.watch?.wake()
             guard state.thread == nil else { return (state.nextTicket, nil) }
             state.watch = FileWatch(folder: folder)
@@ -48,7 +50,7 @@ final class CommitWatcher: Sendable {
         return ticket
     }
 
-    /// Counts out who has a ticket.
+    /// Removes the caller that holds the ticket.
     func leave(_ ticket: UInt64) {
         state.withLock { state in
             state.waiting[ticket] = nil
@@ -56,7 +58,7 @@ final class CommitWatcher: Sendable {
         }
     }
 
-    /// Answers whether a commit is news to anybody who waits.
+    /// Returns `true` if the commit is new to any waiting caller. Counts as told to all callers that wait now.
     func takeNews(_ commit: UInt64) -> Bool {
         state.withLock { state in
             guard let seen = state.waiting.values.min(), commit > seen else { return false }
@@ -65,7 +67,7 @@ final class CommitWatcher: Sendable {
         }
     }
 
-    /// Rests until there may be news. At the end it forgets the thread.
+    /// Rests until there may be a new commit. Returns `.ended`, and forgets the thread, when the watch is over.
     func rest() -> Wake {
         let watch: FileWatch?? = state.withLock { state in
             if !state.waiting.isEmpty, state.stops == 0 { return state.watch }
@@ -80,10 +82,11 @@ final class CommitWatcher: Sendable {
         return .unasked
     }
 
-    /// Whether a thread looks for commits.
+    /// Whether a thread watches for commits.
     var isWatching: Bool { state.withLock { $0.thread != nil } }
 
-    /// Ends the watch, whoever waits. Who waits on is counted until it leaves; the next one to enter starts the watch again.
+    /// Ends the watch, even while callers wait. A caller that goes on waiting stays registered until it leaves; the
+    /// next caller to enter starts the watch again.
     func stop() {
         let thread = state.withLock { state in
             state.stops += 1
@@ -93,15 +96,16 @@ final class CommitWatcher: Sendable {
         thread?.stop()
         state.withLock { state in
             state.stops -= 1
-            // A thread that had not begun never comes to rest.
+            // A thread that had not started its job never reaches `rest()`.
             if let thread, state.thread === thread { (state.thread, state.watch) = (nil, nil) }
         }
     }
 }
 
 extension StoreCore {
-    /// Waits until there is a commit beyond those that the caller has seen: `generation` counts those of this process,
-    /// `seen` is the counter of the snapshot that was read. Answers false when the store is closed or the task cancelled.
+    /// Waits until there is a commit beyond those that the caller has seen: `generation` counts the commits of this
+    /// process, `seen` is the commit counter of the snapshot that the caller read. Returns `false` if the store is
+    /// closed or the task is cancelled.
     func waitForCommit(after generation: UInt64, seen: UInt64) async -> Bool {
         let ticket = watcher.enter(options.limits.watchedFolder ?? path, seen: seen) { [weak self] in
             var look = self?.lookForCommits()
@@ -117,18 +121,19 @@ extension StoreCore {
         return await observers.wait(after: generation)
     }
 
-    /// What a look has found, for the next one to compare with.
+    /// What one look at the file found. The next look compares with it.
     private struct Look {
         let environment: Environment
         let commit: UInt64
         let transaction: UInt64
-        /// How often it was taken for the present state since.
+        /// How many later looks have assumed that this result still holds.
         var repeats = 0
     }
 
-    /// Looks into a fresh snapshot and tells those to whom its commit is news. Not where the file's last transaction is that of
-    /// the last look, whose number is known without a snapshot. A file that another one took the place of without a word keeps
-    /// its number, so now and then a snapshot is taken all the same.
+    /// Reads the commit counter from a fresh snapshot and notifies the observers if the commit is new to any of them.
+    /// Takes no snapshot if the file's last transaction, whose number is known without one, is still that of the last
+    /// look. A file that was replaced without notice may keep its transaction number, so now and then a look takes a
+    /// snapshot all the same.
     private func lookForCommits(unlessAsAt last: Look? = nil) -> Look? {
         var look = last.flatMap { isCurrent($0) ? $0 : nil }
         look?.repeats += 1
@@ -145,7 +150,8 @@ extension StoreCore {
     }
 
     private func look() throws -> Look {
-        // Before the read: where that goes on with another file, the next look does not take this one for the present state.
+        // Taken before the read: if the read switches to another file, the next look does not take this result for
+        // current.
         let environment = environment
         let (commit, transaction) = try read { ($0.context.header.commit, $0.context.header.transaction) }
         return Look(environment: environment, commit: commit, transaction: transaction)

@@ -1,9 +1,10 @@
 import HealthModel
 import LMDB
 
-/// Where a copy of a store goes: it is made beside its folder under another name, and gets its own when it is whole.
+/// The destination of a copy of a store. The copy is made beside the destination folder under a temporary name, and is
+/// renamed once it is complete.
 struct CopyPlace {
-    /// The destination, without slashes at its end.
+    /// The destination, without trailing slashes.
     let folder: String
 
     init(_ folder: String) {
@@ -12,7 +13,7 @@ struct CopyPlace {
         self.folder = folder
     }
 
-    /// Refuses a destination that holds something, or that lies in the folder of the store at `store`.
+    /// Throws if the destination holds anything, or lies inside the folder of the store at `store`.
     func check(against store: String) throws(StoreError) {
         guard FileSystem.size(of: folder + "/data.mdb") == nil else {
             throw StoreError(.exists, path: folder, "The folder holds a store already")
@@ -25,10 +26,11 @@ struct CopyPlace {
         }
     }
 
-    /// Whether the destination lies in a folder, whatever links lead to it: judged by what the folders are, not by names.
+    /// Returns `true` if the destination lies inside the folder `other`. Compares the identities of folders, not their
+    /// names, so links do not mislead it.
     private func isInside(_ other: String) -> Bool {
         let wanted = FileSystem.identity(of: other)
-        // What is not there yet will be made in the first folder above it that is.
+        // Folders that do not exist yet will be created in the nearest ancestor that does.
         var above = folder
         while !FileSystem.isFolder(above) {
             let next = FileSystem.parent(of: above)
@@ -46,10 +48,11 @@ struct CopyPlace {
 
     private var prefix: String { folder + ".partial-" }
 
-    /// A name for a copy under way.
+    /// Returns a name for an unfinished copy.
     func newPartial() -> String { prefix + SampleID().description }
 
-    /// Removes what copies to this place left that were killed. One under way holds a lock; what no copy made is not touched.
+    /// Removes what killed copies to this destination left. An unfinished copy of a live process holds a lock and is
+    /// kept; folders that no copy made are not touched.
     func removeLeftovers() {
         let parent = FileSystem.parent(of: folder)
         let start = String(prefix.dropFirst(parent == "." ? 0 : parent == "/" ? 1 : parent.count + 1))
@@ -66,7 +69,7 @@ struct CopyPlace {
 
     private static let files: Set<String> = ["data.mdb", "lock.mdb"]
 
-    /// Removes a copy that is not whole.
+    /// Removes an unfinished copy.
     static func remove(_ partial: String) {
         empty(partial)
         FileSystem.removeFolder(partial)

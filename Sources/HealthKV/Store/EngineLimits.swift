@@ -1,80 +1,88 @@
 import ColumnFormat
 import LMDB
 
-/// Sizes at which the engine divides, joins and defers work. A user never sets them; tests and harnesses do, so that a
-/// small history meets what otherwise only a large one does.
+/// Sizes at which the engine splits, merges and defers work. Users never set them; tests and harnesses do, so that a
+/// small history reaches code that otherwise only a large one reaches.
 package struct EngineLimits: Sendable {
-    /// Bytes of a full chunk's hot value; `nil` for what fills a page.
+    /// Bytes of a full chunk's hot value; `nil` for the size that fills a page.
     package var chunkBytes: Int?
     /// Bytes of a block of the identity index or of links; `nil` for a page.
     package var identityBlockBytes: Int?
-    /// More entries than this split a partition of the identity index: about 1 MB, the most that one merge moves.
+    /// A partition of the identity index with more entries than this is split: about 1 MB, the most that one merge
+    /// moves.
     package var partitionEntries: UInt64 = 200_000
-    /// Recent identity entries beyond this are folded into runs.
+    /// Recent entries of the identity index beyond this number are folded into runs.
     package var recentEntries: UInt32 = 4_096
-    /// Links beyond this, and beyond a share of those that are packed, are packed too.
+    /// Recent links are packed once there are more than this number, and more than a share of the packed ones.
     package var recentLinks = 32
-    /// So many packed links to one that waits: that one takes as many bytes as some twenty-five of them.
+    /// The share: this many packed links per recent link. One recent link takes as many bytes as about 25 packed ones.
     package var linksPerRecentLink: UInt64 = 1_024
-    /// Packed levels of links that are no more than so many times as large as what joins them are written anew with it.
+    /// A packed level of links is rewritten together with the links that join it if it is at most this many times as
+    /// large.
     package var linkLevelRatio: UInt64 = 8
     /// A mass operation on more samples than this is carried out in steps.
     package var removedAtOnce = 2_000
-    /// Chunks that one step of a mass operation looks at: about 5 ms.
+    /// Chunks that one step of a mass operation examines: about 5 ms.
     package var chunksPerStep = 32
-    /// Samples that one step of summing up looks at: about 5 ms.
+    /// Samples that one step of summarizing reads: about 5 ms.
     package var summaryRowsPerStep = 50_000
-    /// The same where nobody waits behind it: fewer commits.
+    /// The same limit for `maintain` and after imports, where no writer waits behind the step: larger steps mean fewer
+    /// commits.
     package var summaryRowsAtOnce = 500_000
-    /// Blocks with no more samples than this have no summary: reading the samples is as fast, and a summary would be larger.
+    /// Blocks with at most this many samples have no summary: reading the samples is as fast, and a summary would be
+    /// larger.
     package var thinSamples: Int64 = 256
-    /// Blocks with no more samples than this have no quarters of hours: what lies between a border and an hour is read.
+    /// Blocks with at most this many samples have no quarter-hour cells: samples between a border and a full hour are
+    /// read.
     package var coarseSamples: Int64 = 2_048
-    /// Entries of the identity index that one step merges where nobody waits behind it.
+    /// Entries of the identity index that one step of `maintain` merges, where no writer waits behind it.
     package var mergedEntriesAtOnce: UInt64 = 400_000
-    /// Partitions of the identity index that imports keep a filter for: 250 kB each.
+    /// Partitions of the identity index for which imports keep a filter: 250 kB each.
     package var identityFilters = 128
-    /// Tombstones that one step of pruning looks at.
+    /// Tombstones that one step of pruning examines.
     package var tombstonesPerStep = 2_000
-    /// Change records beyond twice those that the last condensing left, from which on they are condensed again.
+    /// Change records are condensed again once there are this many more than twice the number that the last condensing
+    /// left.
     package var changeRecords = 512
-    /// Change records that one step of condensing looks at.
+    /// Change records that one step of condensing examines.
     package var changeRecordsPerStep = 256
-    /// Resolved conflicts that are kept, the latest of them: at some hundred bytes each a few MB.
+    /// How many of the latest resolved conflicts are kept: at some hundred bytes each, a few MB.
     package var auditEntries = 10_000
     /// Rows that an import brings into a lane at a time: enough to fill many chunks, few enough to bound memory.
     package var importWindow = 32_768
-    /// A batch with fewer identities than this is looked up; a larger one is compared with the index in one pass.
+    /// A batch with fewer identities than this looks each one up; a larger batch is compared with the index in one
+    /// pass.
     package var importLookups = 512
-    /// Draws what tells stores, replicas and epochs apart; a simulation takes it from its seed.
+    /// Draws the random numbers that distinguish stores, replicas and epochs. A simulation derives them from its seed.
     package var draw: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
-    /// Leaves syncing out. Nothing is durable then.
+    /// Skips `fsync`. Nothing is durable then.
     package var skipsSync = false
-    /// Leaves out the walk over the pages at opening: a fault for harnesses that must find it.
+    /// Skips the page walk at opening: a fault that harnesses must detect.
     package var skipsWalk = false
-    /// Lets processes open a store at the same moment: a fault for harnesses that must find it.
+    /// Lets several processes open a store at the same moment: a fault that harnesses must detect.
     package var opensTogether = false
-    /// Files from this size on get a stamp when they are closed. A smaller one is walked in a millisecond.
+    /// Files of at least this size get a stamp when they are closed. A smaller file is walked in a millisecond.
     package var stampedBytes: Int64 = 8 << 20
-    /// Does not ask whether the file is a copy: for harnesses that make thousands of copies.
+    /// Skips the check whether the file is a copy: for harnesses that make thousands of copies.
     package var ignoresPlace = false
-    /// Told of each step of putting a compacted file in place, so that tests can end the process there.
+    /// Called at each step of putting a compacted file in place, so that tests can kill the process there.
     package var atReplacement: (@Sendable (ReplacementStep) -> Void)?
-    /// Told of the folder of a copy before it is looked at, so that tests can damage it.
+    /// Called with the folder of a copy before the copy is verified, so that tests can damage it.
     package var atCopy: (@Sendable (String) -> Void)?
-    /// How often a copy to read from is made anew because a writer was at work.
+    /// How many times a private copy to read from is attempted while a writer keeps changing the file.
     package var copyAttempts = 8
-    /// The file system that the folder is taken to lie on; `nil` to ask.
+    /// The file system that the folder is assumed to lie on; `nil` to ask the system.
     package var fileSystem: FileSystemKind?
-    /// The folder whose changes wake observers; `nil` for the store's. In another one nothing happens, as where events are lost.
+    /// The folder whose changes wake observers; `nil` for the store's own. Watching another folder simulates lost
+    /// events.
     package var watchedFolder: String?
-    /// Takes the place of the system's calls that set attributes of files, and returns why one could not be set.
+    /// Replaces the system calls that set attributes of files. Returns why an attribute could not be set.
     package var setAttribute: (@Sendable (StoreAttribute, String) -> String?)?
-    /// A read that lasts longer is reported.
+    /// A read that lasts longer than this is reported.
     package var longReader: Duration = .seconds(5)
-    /// Commits after which readers of ended processes are looked for again.
+    /// Commits between two searches for reader slots of ended processes.
     package var commitsBetweenReaderChecks = 256
-    /// What a store that is made begins with; `nil` for identity and keys of its own.
+    /// The header of a newly created store; `nil` to draw its identity and keys.
     var header: StoreHeader?
 
     package init() {}
@@ -84,7 +92,7 @@ package struct EngineLimits: Sendable {
     }
 }
 
-/// What is done so far of putting a compacted file in place.
+/// The last completed step of putting a compacted file in place.
 package enum ReplacementStep: Int, CaseIterable, Sendable {
     case copied, prepared, retired, unlocked
 }

@@ -1,12 +1,13 @@
 import LMDB
 
-/// How a new data file takes the place of a store's.
+/// Puts a new data file in the place of a store's file.
 ///
-/// The new file is made whole and gets a name of its own. Then the old one says, in a commit, that it is retired: from that on
-/// nobody writes to it, under whatever locks, so its readers keep what they see. Only then the new file gets the name of
-/// the old one, whose locks go. A process that ends in between leaves a retired file and its successor: whoever finds
-/// them finishes the work, also who only reads: it renames, and changes no byte. The successor cannot be read under the name
-/// under which it waits, since whoever renames it may write to it, and would not see such a reader.
+/// The new file is completed and gets the name `data.next`. Then a commit marks the old file as retired: from then on
+/// no process writes to it, whatever locks it holds, so its readers keep what they see. Only then is the new file
+/// renamed to `data.mdb`, and the old file's lock file removed. A process that ends in between leaves a retired file
+/// and its successor. The next process that opens the store finishes the replacement, even if it only reads: it renames
+/// the file and changes no byte of it. The successor cannot be read under the name `data.next`: a process that renames
+/// it may write to it, and would not see a reader that opened it under the other name.
 struct FileReplacement {
     static let nextName = "data.next"
 
@@ -15,7 +16,7 @@ struct FileReplacement {
     private var data: String { folder + "/data.mdb" }
     private var next: String { folder + "/" + FileReplacement.nextName }
 
-    /// Gives a file that is whole and on the disk the name under which it waits. The caller holds the old file's write lock.
+    /// Renames a complete and durable file to `data.next`. The caller holds the old file's write lock.
     func prepare(_ made: String) throws(StoreError) {
         guard FileSystem.rename(made, to: next) else {
             throw StoreError(.storage, path: folder, "The compacted file cannot be given its name")
@@ -26,14 +27,15 @@ struct FileReplacement {
         }
     }
 
-    /// Takes away what was prepared for a file that was not retired. The caller holds that file's write lock.
+    /// Removes the prepared file of a replacement whose old file was not retired. The caller holds that file's write
+    /// lock.
     func giveUp() { FileSystem.remove(next) }
 
-    /// Whether there is a file that was prepared.
+    /// Whether a prepared file exists.
     var isPrepared: Bool { FileSystem.size(of: next) != nil }
 
-    /// Lets the prepared file take the place of a retired one, unless that has happened. The caller must not hold the folder's
-    /// lock, and does not have the retired file open with the lock file that lies there now.
+    /// Renames the prepared file over the retired one, unless that has already happened. The caller must not hold the
+    /// folder's lock, and must not have the retired file open with the lock file that lies there now.
     func finish(_ retired: FileIdentity, atStep: (ReplacementStep) -> Void = { _ in }) throws(StoreError) {
         try FolderLock.held(folder) { () throws(StoreError) in try takePlace(of: retired, atStep) }
     }
@@ -46,7 +48,8 @@ struct FileReplacement {
                 "data.mdb was retired for a compacted file, and that file, \(FileReplacement.nextName), is not in the folder; put it "
                     + "back or restore a backup")
         }
-        // The locks must go: the new file with them would make LMDB initialize locks that others hold.
+        // The lock file must go first: opening the new file with it would make LMDB initialize locks that other
+        // processes hold.
         guard FileSystem.remove(folder + "/lock.mdb") || FileSystem.identity(of: folder + "/lock.mdb") == nil else {
             throw StoreError(.storage, path: folder, "The lock file of the old file cannot be removed")
         }
@@ -56,22 +59,23 @@ struct FileReplacement {
                 .storage, path: folder,
                 "\(FileReplacement.nextName) cannot take the place of data.mdb; the next opening tries again")
         }
-        // After a power cut the old name may be back, and with it a retired file and its successor.
+        // A failed flush is harmless: after a power cut the old name may be back, and with it a retired file and its
+        // successor.
         _ = FileSystem.flush(folder: folder)
     }
 
-    /// Removes what a process that was killed before its commit has prepared.
+    /// Removes a file that was prepared by a process that was killed before its commit.
     func removeLeftover(_ environment: Environment, _ tables: Tables) throws {
         guard isPrepared else { return }
-        // Whoever is about to retire the file holds its write lock.
+        // A process that is about to retire the file holds its write lock.
         let transaction = try environment.beginWrite()
         let isRetired = try StoreHeader.isRetired(transaction.view, tables)
         if !isRetired, FileSystem.identity(of: data) == (try environment.dataFile()) { giveUp() }
     }
 }
 
-/// Found where a file is opened: it says that another is to take its place, or another has just taken it.
+/// Thrown when a file that is being opened turns out to be retired, or to have just been replaced.
 struct RetiredFile: Error {
-    /// The one that was opened; `nil` when its place is taken already.
+    /// The file that was opened; `nil` if another file has already taken its place.
     let file: FileIdentity?
 }

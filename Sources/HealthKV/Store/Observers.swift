@@ -1,6 +1,6 @@
 import LMDB
 
-/// Those who wait for the next commit of this process.
+/// The callers that wait for the next commit of this process.
 final class Observers: Sendable {
     private struct State {
         var generation: UInt64 = 0
@@ -12,7 +12,8 @@ final class Observers: Sendable {
 
     private let state = Monitor(State())
 
-    /// How many commits there were; ask before reading, wait with it afterwards, and no commit is missed.
+    /// How many commits there were. Read it before reading the store and pass it to `wait(after:)` afterwards: then no
+    /// commit is missed.
     var generation: UInt64 { state.withLock { $0.generation } }
 
     func notify() {
@@ -33,13 +34,14 @@ final class Observers: Sendable {
         for continuation in waiting { continuation.resume(returning: false) }
     }
 
-    /// Waits until there is a commit later than `generation`. Answers false when the store is closed or the task cancelled.
+    /// Waits until there is a commit later than `generation`. Returns `false` if the store is closed or the task is
+    /// cancelled.
     func wait(after generation: UInt64) async -> Bool {
         let ticket = state.withLock { state in
             state.nextTicket += 1
             return state.nextTicket
         }
-        // A cancellation that came too late for this wait must not be kept for another.
+        // A cancellation that arrives too late for this wait must not be kept for another one.
         defer { state.withLock { _ = $0.cancelled.remove(ticket) } }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -4,35 +4,36 @@ import LMDB
 import PageReader
 import Synchronization
 
-/// The data file of a store as this process has it open. A store changes it as a whole: when the file is compacted and
-/// replaced, and when the store is suspended and resumed. Readers that began before keep the old one alive.
+/// The data file of a store as this process has it open. A store replaces the whole object when the file is compacted
+/// and replaced, and when the store is suspended and resumed. Readers that began earlier keep the old object alive.
 final class OpenFile: Sendable {
     /// How the file is read.
     enum Access: Sendable {
         case locked
-        /// A private copy, since the lock file cannot be used and somebody may write.
+        /// A private copy, because the lock file cannot be used and another process may write.
         case copy
-        /// The file itself, without locks, since its medium is for reading only.
+        /// The file itself, without locks, because its medium is read-only.
         case immutable
     }
 
     let environment: Environment
     let tables: Tables
     let access: Access
-    /// What the names in the folder led to when the file was opened.
+    /// The identities of `data.mdb` and `lock.mdb` when the file was opened.
     let data: FileIdentity
     let lock: FileIdentity?
     let storeID: SampleID
     /// How far this process has written the file.
     let written = WrittenPlace()
-    /// When the names were last looked at, so that quick readers need not look each time.
+    /// When the names were last checked, so that short reads need not check each time.
     private let looked = Atomic<Int64>(0)
-    /// Up to where the disk has space for the file.
+    /// The end of the disk space that is reserved for the file.
     private let reserved = Atomic<Int>(0)
     private static let lookInterval: Int64 = 10_000_000
-    /// Until when this process knows who wrote to the file: it was walked, or the last write was its own. Nanoseconds since 1970.
+    /// The time up to which this process knows who wrote to the file: it walked the file, or the last write was its
+    /// own. Nanoseconds since 1970.
     private let knownUntil = Atomic<Int64>(FileSystem.nanosecondsSince1970)
-    /// Whether somebody else has written to it since.
+    /// Whether another process has written to the file since.
     private let isForeign = Atomic<Bool>(false)
 
     init(
@@ -47,8 +48,8 @@ final class OpenFile: Sendable {
         self.storeID = storeID
     }
 
-    /// Whether the names in the folder still lead to this file and its locks. Whoever replaces the file takes its locks
-    /// first, so a writer asks when it holds them.
+    /// Returns `true` if the names in the folder still lead to this file and its lock file. A process that replaces the
+    /// file takes its locks first, so a writer asks while it holds them.
     func isInPlace(_ folder: String, beforeWriting: Bool = false) -> Bool {
         if access != .locked { return true }
         guard let state = FileSystem.state(of: folder + "/data.mdb") else { return false }
@@ -56,15 +57,15 @@ final class OpenFile: Sendable {
         return state.identity == data && FileSystem.identity(of: folder + "/lock.mdb") == lock
     }
 
-    /// Whether nobody but this process has written to the file since it was walked, as far as the file's times tell. What others
-    /// wrote may be as sound, but nobody has looked at it.
+    /// Returns `true` if only this process has written to the file since the file was walked, as far as the file's
+    /// times tell. The writes of others may be just as sound, but nothing has verified them.
     func vouches(for state: FileState) -> Bool {
         state.identity == data && state.modified <= knownUntil.load(ordering: .acquiring)
             && !isForeign.load(ordering: .relaxed)
     }
 
-    /// Whether the file holds all that an earlier header stood for. Its epoch may be another: another process has found meanwhile that the
-    /// store was restored before.
+    /// Returns `true` if the file contains the whole history of an earlier header. The epoch may differ: another
+    /// process may have found meanwhile that the store had been restored before.
     func goesOn(from before: StoreHeader) throws -> Bool {
         let transaction = try environment.beginRead()
         var after = try StoreHeader.read(transaction.view, tables)
@@ -76,17 +77,17 @@ final class OpenFile: Sendable {
         if !vouches(for: state) { isForeign.store(true, ordering: .relaxed) }
     }
 
-    /// To be called after each write of this process, or what it wrote would pass for another's.
+    /// Call this after each write of this process; otherwise the write passes for another process's.
     func noteOwnWrite() { knownUntil.store(FileSystem.nanosecondsSince1970, ordering: .releasing) }
 
-    /// Makes sure that the file holds disk space beyond its last page, so that a commit that only deletes does not depend on
-    /// what others leave of the disk. Answers false when the disk has not so much.
+    /// Reserves disk space beyond the file's last page, so that a commit that only deletes does not depend on the free
+    /// space that others leave on the disk. Returns `false` if the disk has too little.
     func keepsDiskReserve(_ bytes: Int) -> Bool {
         guard let info = try? environment.info() else { return true }
         let used = (info.lastPage + 1) * environment.pageSize
         if used + bytes <= reserved.load(ordering: .relaxed) { return true }
         let wanted = used + 2 * bytes
-        // Some systems count this as a write.
+        // Some systems count the reservation as a write.
         if let state = FileSystem.state(of: environment.path + "/data.mdb") { noteForeign(state) }
         defer { noteOwnWrite() }
         guard environment.reserveDisk(from: used, to: wanted) else { return false }
@@ -94,7 +95,8 @@ final class OpenFile: Sendable {
         return true
     }
 
-    /// The same for readers, who come often: a name that changed is noticed within ten milliseconds.
+    /// Like ``isInPlace(_:beforeWriting:)``, for readers, which call often: a changed name is noticed within ten
+    /// milliseconds.
     func seemsInPlace(_ folder: String) -> Bool {
         let now = FileSystem.monotonicNanoseconds
         if now &- looked.load(ordering: .relaxed) < OpenFile.lookInterval { return true }
@@ -112,7 +114,7 @@ struct FileOpener {
 
     private var data: String { folder + "/data.mdb" }
 
-    /// Opens the file, making the store when there is none and the options allow it.
+    /// Opens the file. Creates the store if there is none and the options allow it.
     func open() throws -> OpenFile {
         let rules = OpeningRules(folder: folder, options: options, notices: notices)
         try rules.check()
@@ -126,7 +128,7 @@ struct FileOpener {
         for _ in 0..<FileOpener.attempts {
             do {
                 let file = try openShared()
-                // With the folder's lock this could wait for somebody who waits for that lock.
+                // Not under the folder's lock: this could wait for a process that waits for that lock.
                 if file.access == .locked, !options.readOnly {
                     try settle(file)
                     attributes.apply(toFilesIn: folder)
@@ -163,7 +165,7 @@ struct FileOpener {
         }
     }
 
-    /// What is done once with a file that is opened for writing.
+    /// Does the work that a file needs once when it is opened for writing.
     private func settle(_ file: OpenFile) throws {
         do {
             try FileOpener.catchingUp(file.environment) {
@@ -174,7 +176,7 @@ struct FileOpener {
                 try file.written.begin(folder, at: StoreCore.header(file).token)
             }
         } catch {
-            // Another process may have put a compacted file in the place of this one meanwhile.
+            // Another process may meanwhile have put a compacted file in the place of this one.
             let isRetired = (try? StoreCore.isRetired(file)) ?? false
             file.environment.close()
             throw isRetired ? RetiredFile(file: file.data) : error
@@ -188,7 +190,7 @@ struct FileOpener {
         }
         if let failure = FileSystem.makingFolderFails(folder) { throw StoreError.unmade(folder, failure) }
         if let stranger = FileSystem.names(in: folder)?.first(where: { !StoreCore.isOwnName($0) }) {
-            // Another process may have made the store just now.
+            // Another process may have created the store just now.
             if FileSystem.size(of: data) != nil { return }
             throw StoreError(
                 .notAStore, path: folder, "The folder holds other things (\(stranger)) and no store")
@@ -201,7 +203,8 @@ struct FileOpener {
 
     private var lmdbOptions: Environment.Options {
         var lmdb = Environment.Options()
-        // A map within the limit makes LMDB refuse what would otherwise end the process by a signal.
+        // A map within the limit makes LMDB return an error where the system would otherwise end the process by a
+        // signal.
         lmdb.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
         lmdb.readOnly = options.readOnly
         lmdb.scratch = options.limits.skipsSync
@@ -217,7 +220,7 @@ struct FileOpener {
             guard let present = FileSystem.identity(of: data) else {
                 throw StoreError(.noStore, path: folder, "The data file vanished while it was opened")
             }
-            // Where another has taken its place the lock file is not its own either.
+            // If another file has taken its place, the lock file is not its own either.
             if present != opened { throw RetiredFile(file: nil) }
             file = try FileOpener.catchingUp(environment) {
                 try finish(environment, .locked, data: opened, lock: lock)
@@ -233,8 +236,8 @@ struct FileOpener {
         return file
     }
 
-    /// Works with an environment that nobody else has yet. Another process may let the file grow at any moment: then the work begins
-    /// anew, with the greater map.
+    /// Runs `work` on an environment that no other thread uses yet. If another process lets the file grow in between,
+    /// adopts the larger map and runs `work` again.
     static func catchingUp<Result>(_ environment: Environment, _ work: () throws -> Result) throws -> Result {
         for _ in 0..<attempts {
             do {
@@ -246,7 +249,7 @@ struct FileOpener {
         return try work()
     }
 
-    /// Reads without locks, from the file where nobody can write to it, else from a private copy.
+    /// Opens the file without locks: the file itself if nothing can write to it, else a private copy.
     private func openUnlocked() throws -> OpenFile {
         guard let identity = FileSystem.identity(of: data) else {
             throw StoreError(.noStore, path: folder, "There is no store in this folder")
@@ -261,7 +264,7 @@ struct FileOpener {
         let temporary = FileSystem.temporaryFolder
         UnfinishedFolder.removeCopies(in: temporary)
         let copy = try UnfinishedFolder(in: temporary, prefix: UnfinishedFolder.copyPrefix)
-        // The map keeps the file; its name is not needed.
+        // The map keeps the file alive; its name is not needed.
         defer { copy.remove() }
         try copySnapshot(to: copy.path + "/data.mdb")
         notices.post(

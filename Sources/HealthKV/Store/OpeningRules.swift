@@ -1,6 +1,7 @@
 import LMDB
 
-/// What must hold of a folder and its files before a store in it is opened: names, owners, permissions, file system.
+/// The conditions that a folder and its files must meet before a store in it is opened: names, owners, permissions,
+/// file system.
 struct OpeningRules {
     let folder: String
     let options: SampleStore.Options
@@ -9,7 +10,7 @@ struct OpeningRules {
     private var data: String { folder + "/data.mdb" }
     private var lock: String { folder + "/lock.mdb" }
 
-    /// Throws when the store must not be opened. A folder that does not exist breaks no rule.
+    /// Throws if the store must not be opened. A folder that does not exist breaks no rule.
     func check() throws(StoreError) {
         guard let status = FileSystem.statusOfLink(folder) else {
             try OpeningRules.refuseUnseen(folder)
@@ -55,7 +56,8 @@ struct OpeningRules {
         return parent
     }
 
-    /// Refuses symbolic links as the folder or as a file in it. On the way to the folder they are the system's affair.
+    /// Throws if the folder or a file in it is a symbolic link. Links on the path to the folder are the system's
+    /// affair.
     static func refuseLinks(_ folder: String) throws(StoreError) {
         for path in [folder, folder + "/data.mdb", folder + "/lock.mdb"]
         where FileSystem.statusOfLink(path)?.kind == .symbolicLink {
@@ -68,7 +70,7 @@ struct OpeningRules {
         }
     }
 
-    /// Refuses a path that this process may not look at: nobody knows whether anything is there.
+    /// Throws if this process may not look at a path: then it cannot know whether anything is there.
     private static func refuseUnseen(_ path: String) throws(StoreError) {
         guard let code = FileSystem.lookFailure(path) else { return }
         let cause = LMDBError(.init(rawValue: code), operation: "lstat", path: path)
@@ -109,7 +111,7 @@ struct OpeningRules {
         }
     }
 
-    /// What LMDB would refuse with a bare code.
+    /// Reports missing permissions for which LMDB would throw a bare error code.
     private func checkAccess() throws(StoreError) {
         guard FileSystem.statusOfLink(data) != nil else { return }
         guard FileSystem.isReadable(data) else {
@@ -120,10 +122,10 @@ struct OpeningRules {
         throw StoreError(.accessDenied, path: what, "It may not be written to by this process")
     }
 
-    /// Whether LMDB can register readers: the lock file may be written, or made.
+    /// Whether LMDB can register readers: the lock file can be written to, or created.
     var canLock: Bool {
         guard let status = FileSystem.statusOfLink(lock) else {
-            // A lock file made by another user would lock the owner out.
+            // A lock file created by another user would lock the owner out.
             let isOwn = FileSystem.statusOfLink(folder)?.owner == FileSystem.effectiveUser
             return FileSystem.isWritable(folder) && (isOwn || options.tolerated.contains(.foreignOwner))
         }

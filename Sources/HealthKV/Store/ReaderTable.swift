@@ -1,15 +1,15 @@
 import LMDB
 
-/// Who reads at the moment, in this process.
+/// The threads of this process that are reading.
 struct ReaderTable {
     struct Entry {
         let ticket: ReadTicket
-        /// How many reads of one thread are inside each other.
+        /// How deeply the thread's reads are nested.
         var depth: Int
     }
 
     private(set) var entries: [ThreadIdentity: Entry] = [:]
-    /// Set while the map is to be replaced: readers that come wait.
+    /// Set while the map is being replaced: new readers wait.
     var isHeld = false
 
     var isEmpty: Bool { entries.isEmpty }
@@ -18,7 +18,7 @@ struct ReaderTable {
 
     func depth(_ thread: ThreadIdentity) -> Int { entries[thread]?.depth ?? 0 }
 
-    /// Counts a reader in. One that is inside another shares its ticket.
+    /// Registers a reader. A nested read shares the ticket of the outer one.
     mutating func enter(_ thread: ThreadIdentity, _ limit: Duration?) -> ReadTicket {
         if let known = entries[thread] {
             entries[thread] = Entry(ticket: known.ticket, depth: known.depth + 1)
@@ -35,7 +35,7 @@ struct ReaderTable {
     }
 }
 
-/// What is known of one read: since when, how long it may last, whether its length was reported.
+/// One read: when it began, how long it may last, whether its length was reported.
 final class ReadTicket: Sendable {
     let began = ContinuousClock.now
     private let deadline: ContinuousClock.Instant?
@@ -45,10 +45,10 @@ final class ReadTicket: Sendable {
 
     var age: Duration { began.duration(to: .now) }
 
-    /// Whether the read should have ended.
+    /// Whether the read has passed its deadline.
     var isExpired: Bool { deadline.map { $0 < ContinuousClock.now } ?? false }
 
-    /// Answers true once.
+    /// Returns `true` the first time, then `false`.
     func takeReport() -> Bool {
         isReported.withLock { isReported in
             defer { isReported = true }

@@ -1,26 +1,27 @@
 import ColumnFormat
 import LMDB
 
-/// A sum over the short records of a store, kept in the header: of each record's table, key and commit.
+/// A sum over the short records of a store, kept in the header. Each record contributes its table, key and commit.
 ///
-/// LMDB's pages carry no version, so a leaf that never reached the disk, or was put back, may be whole and right in
-/// itself and yet hold records of an older commit. This sum shows it: the header is rewritten by every commit and names
-/// LMDB's transaction. Chunks have their commit in their key, so the sum tells whether the keys are right, and each key
-/// whether its chunk is; details tell by their chunk.
+/// LMDB's pages carry no version. A leaf that never reached the disk, or was put back, may be complete and consistent
+/// in itself and yet hold records of an older commit. This sum detects it: every commit rewrites the header, which
+/// names LMDB's transaction. Chunks carry their commit in their key, so the sum verifies the keys, and each key
+/// verifies its chunk; details are verified by their chunk.
 enum RecordSum {
-    /// Chunks and details vouch for each other; blocks of the identity index are only written anew under other keys. The
-    /// header itself holds the sum.
+    /// Returns `true` if the sum covers the record. It leaves out details, which their chunks verify, and blocks of the
+    /// identity index, which are only ever rewritten under other keys. It leaves out `meta`, since the header itself
+    /// holds the sum.
     static func covers(_ table: TableCode, _ key: [UInt8]) -> Bool {
         switch table {
         case .details, .meta: false
-        // A chunk of an older store has no commit in its key.
+        // A chunk that was written by an older version has no commit in its key.
         case .chunks: ChunkKey.commit(key.rawBytes) != nil
         case .identity: key.first != IdentityPartition.blockTag
         default: true
         }
     }
 
-    /// What a record adds to the sum.
+    /// Returns what a record adds to the sum.
     static func term(_ table: TableCode, _ key: [UInt8], commit: UInt64) -> UInt64 {
         var writer = ByteWriter(reserving: key.count + 9)
         writer.append(table.rawValue)
@@ -29,19 +30,19 @@ enum RecordSum {
         return Checksum.hash(writer.bytes, 0..<writer.bytes.count)
     }
 
-    /// The commit that a key tells: then the value, which may be on another page, need not be touched.
+    /// Returns the commit that the key contains. Then the value, which may be on another page, need not be touched.
     static func commit(_ key: [UInt8], _ table: TableCode) -> UInt64? {
         table == .chunks ? ChunkKey.commit(key.rawBytes) : nil
     }
 
-    /// The same from a value as it stands, its head at least.
+    /// Returns what a stored value adds to the sum. `head` needs to hold the value's header only.
     static func term(_ table: TableCode, _ key: [UInt8], head: RawSpan) -> UInt64 {
         term(table, key, commit: StoredValue.commit(head: head))
     }
 }
 
 extension Snapshot {
-    /// The sum, counted anew.
+    /// Recomputes the sum from the records.
     func countRecordSum() throws -> UInt64 {
         var sum: UInt64 = 0
         for table in TableCode.allCases where table != .details && table != .meta {
@@ -58,7 +59,7 @@ extension Snapshot {
 }
 
 extension WriteTransaction {
-    /// Puts or removes a record that the sum covers: takes the old one out of it and the new one in.
+    /// Updates the sum for a record that is put or removed: subtracts the old record and adds the new one.
     mutating func account(_ table: TableCode, _ key: [UInt8], _ value: [UInt8]?) throws(LMDBError) {
         guard let sum = state.header.recordSum, RecordSum.covers(table, key) else { return }
         var changed = sum
@@ -69,7 +70,7 @@ extension WriteTransaction {
         state.header.recordSum = changed
     }
 
-    /// Empties a derived table that is built anew. The sum is counted anew too, at the end.
+    /// Empties a derived table that is rebuilt. The sum is recomputed at the end, too.
     mutating func clear(_ table: TableCode) throws(LMDBError) {
         state.isChanged = true
         state.header.recordSum = nil

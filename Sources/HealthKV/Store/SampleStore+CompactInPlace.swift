@@ -3,9 +3,9 @@ import HealthModel
 import LMDB
 
 extension SampleStore {
-    /// Puts a compacted copy in the place of the store's file: free pages are given back, and with them what deleted
-    /// samples left in them; what was deleted before cannot be undeleted any more. Readers go on meanwhile, writers
-    /// wait; other processes go on with the new file.
+    /// Replaces the store's file with a compacted copy. This frees unused pages, and with them what deleted samples
+    /// left in them; samples that were deleted before can no longer be undeleted. Readers continue meanwhile, and
+    /// writers wait; other processes continue with the new file.
     ///
     /// ```swift
     /// try store.write { try $0.purgeSource(Source(bundle: "app.example.old", name: "Old").identity) }
@@ -13,8 +13,8 @@ extension SampleStore {
     /// try store.compactInPlace()
     /// ```
     ///
-    /// The disk must have room for the copy. The old file's blocks are free once the last of its readers has ended; a disk may
-    /// keep their bytes until it uses them again.
+    /// The disk must have room for the copy. The old file's blocks become free once the last of its readers has ended;
+    /// a disk may keep their bytes until it reuses them.
     public func compactInPlace() throws {
         try checkWritable()
         try core.onWriter { [core] in
@@ -27,7 +27,7 @@ extension SampleStore {
 }
 
 extension StoreCore {
-    /// Runs on the writing thread. The old file's lock is held from before the copy until the old file says that it is
+    /// Runs on the writing thread. Holds the old file's write lock from before the copy until the old file is marked as
     /// retired, so no commit is lost.
     func compactInPlace() throws {
         _ = try presentFile()
@@ -44,7 +44,7 @@ extension StoreCore {
         }
     }
 
-    /// Makes the successor of a file, and lets the file say that it is retired.
+    /// Creates the successor of a file, and marks the file as retired.
     private func retire(_ old: OpenFile, _ replacement: FileReplacement) throws {
         var lmdb = try beginWrite(old)
         let isRetired = try StoreCore.isRetired(lmdb, old)
@@ -69,7 +69,7 @@ extension StoreCore {
             try lmdb.put(old.tables[.meta], StoreHeader.key, StoreHeader.retiredValue(commit: .max))
             try lmdb.commit()
         } catch {
-            // Where nobody knows whether the file is retired, whoever opens it next sees.
+            // If it is unknown whether the file is retired, the next process that opens it finds out.
             if !error.leavesOutcomeUnknown { replacement.giveUp() }
             throw failedCommit(error, old)
         }

@@ -3,24 +3,24 @@ import HealthModel
 import LMDB
 
 extension SampleStore {
-    /// Copies the store as it is to a new folder while it is in use. When this returns the copy is durable, and its pages have been
-    /// read back and looked at as those of a store that is opened.
+    /// Copies the store to a new folder while it is in use. When this returns, the copy is durable, and its pages have
+    /// been read back and verified like those of a store that is opened.
     ///
-    /// The folder must not be there or be empty, and must not lie in the store's own. Wherever the copy is used, also when its
-    /// `data.mdb` is written over the store's to restore it, it goes on as another replica with a new epoch: change tokens from
-    /// before are refused, and peers are compared anew.
+    /// The folder must not exist or must be empty, and must not lie inside the store's own. Wherever the copy is used,
+    /// it continues as another replica with a new epoch: change tokens from before are refused, and peers are compared
+    /// again. This also holds when its `data.mdb` is copied over the store's to restore it.
     ///
     /// ```swift
     /// try store.backup(to: folder + "-backup")
     /// ```
     ///
-    /// - Parameter progress: called now and then with the bytes copied so far. Answer false to stop: then nothing of the copy stays,
-    ///   and the error's code is ``StoreError/Code/cancelled``.
+    /// - Parameter progress: Called now and then with the bytes copied so far. Return `false` to stop: then nothing of
+    ///   the copy remains, and the error's code is ``StoreError/Code/cancelled``.
     public func backup(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
         try copy(to: folder, compacting: false, progress)
     }
 
-    /// Copies the store without its free pages to a new folder, while it is in use. See ``backup(to:progress:)``.
+    /// Copies the store without its free pages to a new folder while it is in use. See ``backup(to:progress:)``.
     public func compact(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
         try copy(to: folder, compacting: true, progress)
     }
@@ -33,7 +33,7 @@ extension SampleStore {
         let place = CopyPlace(folder)
         try place.check(against: path)
         place.removeLeftovers()
-        // The copy gets its name only when it is whole: whoever finds the folder finds a store.
+        // The copy gets its name only when it is complete: a process that finds the folder finds a store.
         let partial = place.newPartial()
         guard FileSystem.makeFolder(partial), let lock = FolderClaim(partial) else {
             throw StoreError(.storage, path: partial, "The folder cannot be made")
@@ -45,7 +45,7 @@ extension SampleStore {
             guard FileSystem.rename(partial, to: place.folder) else {
                 throw StoreError(.storage, path: folder, "The copy cannot be given its name")
             }
-            // Somebody may have opened it by its name already, so it stays.
+            // Another process may already have opened the copy by its name, so it stays.
             guard FileSystem.flush(folder: FileSystem.parent(of: place.folder)) else {
                 throw StoreError(
                     .storage, path: folder,
@@ -58,20 +58,22 @@ extension SampleStore {
         }
     }
 
-    /// Walks the pages of a copy, brings its header in step with its transaction id, which compaction starts anew, and verifies it.
-    /// A copy that takes the place of the original keeps its identity, so it gets the record of its new place; any other gets
-    /// one that fits no file, so that it is known as a copy also where it is written over the file that it was made of.
+    /// Walks the pages of a copy, updates its header to its transaction id, which compaction restarts, and verifies it.
+    /// A copy that replaces the original keeps its identity, so it records its new place. Any other copy records a
+    /// place that fits no file, so that it is recognized as a copy even if it is written over the file that it was made
+    /// from.
     static func settleCopy(
         _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ limits: EngineLimits
     ) throws {
         limits.atCopy?(folder)
         var lmdb = Environment.Options()
         lmdb.isPrivate = true
-        // As for a store: beyond the limit LMDB refuses what would otherwise end the process by a signal.
+        // As for a store: within the limit LMDB returns an error where the system would otherwise end the process by a
+        // signal.
         lmdb.mapSize = max(1 << 20, min(lmdb.mapSize, FileSystem.fileSizeLimit ?? .max))
         let environment = try StoreCore.openChecked(folder, lmdb, limits)
         defer { _ = environment.close() }
-        // What is written below would make up for a header that was wrong in the original.
+        // The write below would hide a header that was wrong in the original.
         if !compacting { try verifyHeader(environment, folder) }
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction, environment)
@@ -96,20 +98,21 @@ extension SampleStore {
 }
 
 extension StoreError {
-    /// An error that was met while a store was copied. Damage is told of the store: the copy is gone when somebody reads of it.
+    /// Converts an error of copying a store. Reports damage with the path of the store: the copy is gone by the time
+    /// the error is read.
     static func ofCopy(_ error: any Error, store: String) -> any Error {
         if let error = error as? StoreError, error.code == .damaged {
             return StoreError(
                 .damaged, path: store, "The copy is damaged and was removed, and the store may be too: \(error.detail)"
             )
         }
-        // What LMDB finds damaged while it copies stands in the store itself.
+        // Damage that LMDB finds while it copies is in the store itself.
         return isDamage(error) ? wrap(error, path: store) : error
     }
 }
 
 extension StoreCore {
-    /// Copies the file; one that another process replaced meanwhile is left for its successor.
+    /// Copies the file. If another process replaces the file meanwhile, starts over with its successor.
     fileprivate func copyPresentFile(
         to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?
     ) throws {

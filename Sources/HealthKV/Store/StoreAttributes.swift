@@ -1,20 +1,20 @@
 import LMDB
 
-/// Gives the folder of a store, the files in it and its copies the attributes that the options name.
+/// Sets the attributes that the options name on the folder of a store, the files in it and its copies.
 ///
-/// A file takes the protection class of the folder that it is made in, so the folder comes first and only files that an earlier
-/// opening left need a call of their own. What a backup leaves out it leaves out with all that is in it.
+/// A file takes the protection class of the folder that it is created in. So the folder comes first, and only files
+/// that an earlier opening left need a call of their own. Excluding a folder from backups excludes everything in it.
 struct StoreAttributes {
     let options: SampleStore.Options
     let notices: NoticeBoard
 
-    /// Before files are made in the folder.
+    /// Call this before files are created in the folder.
     func apply(toFolder folder: String) {
         protect(folder)
         if let isExcluded = options.isExcludedFromBackup { set(.excludedFromBackup(isExcluded), folder) }
     }
 
-    /// Once all files of an open store are there.
+    /// Call this once all files of an open store exist.
     func apply(toFilesIn folder: String) {
         guard options.fileProtection != nil else { return }
         for name in FileSystem.names(in: folder) ?? [] where StoreAttributes.isOfStore(name) {
@@ -22,7 +22,7 @@ struct StoreAttributes {
         }
     }
 
-    /// A copy is as secret as the store. Whether a backup takes it along is up to whoever makes it.
+    /// A copy is as secret as the store. Whether backups include it is up to the caller that makes it.
     func apply(toCopy folder: String) { protect(folder) }
 
     private static func isOfStore(_ name: String) -> Bool {

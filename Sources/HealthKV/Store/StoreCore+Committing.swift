@@ -3,7 +3,7 @@ import HealthModel
 import LMDB
 
 extension StoreCore {
-    /// Runs `body` in a transaction of the writing thread and commits. Answers whether anything was committed.
+    /// Runs `body` in a transaction of the writing thread and commits. Returns `true` if anything was committed.
     @discardableResult
     func transact(_ body: (inout WriteTransaction) throws -> Void) throws -> Bool {
         var file = try usableFile()
@@ -11,7 +11,8 @@ extension StoreCore {
         while true {
             let room = try prepareRoom(file)
             let lmdb = try beginWrite(file)
-            // Whoever replaces the file holds its lock meanwhile, so now it is known whether anybody has.
+            // A process that replaces the file holds its lock meanwhile. With the lock held here, it is certain whether
+            // the file was replaced.
             let isRetired = try StoreCore.isRetired(lmdb, file)
             if !isRetired, file.isInPlace(path, beforeWriting: true) {
                 defer { file.noteOwnWrite() }
@@ -75,8 +76,9 @@ extension StoreCore {
         return true
     }
 
-    /// What a failed commit means. LMDB writes pages, syncs them, and then writes the meta page: before that nothing has
-    /// happened. It would begin the next transaction as if nothing were, whatever the disk has lost.
+    /// Converts the error of a failed commit. LMDB writes pages, syncs them, and then writes the meta page: before
+    /// that, the commit has not happened. LMDB would begin the next transaction as if nothing were wrong, whatever the
+    /// disk has lost.
     func failedCommit(_ error: LMDBError, _ file: OpenFile) -> StoreError {
         if error.leavesOutcomeUnknown {
             isPoisoned.store(true, ordering: .releasing)
@@ -87,7 +89,7 @@ extension StoreCore {
         if error.code == .mapFull {
             return StoreError(.full, path: path, "The store has reached its greatest size", underlying: error)
         }
-        // A write that is cut short is reported by LMDB as a failure of the disk, also where the disk is only full.
+        // LMDB reports a short write as an I/O failure, even if the disk is only full.
         if error.meansNoRoom || error.code == .io && hasNoRoom(file) {
             return StoreError(
                 .full, path: path, "The disk or what this process may use of it is full", underlying: error)

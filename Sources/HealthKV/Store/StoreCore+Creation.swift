@@ -1,17 +1,18 @@
 import HealthModel
 import LMDB
 
-/// Making the data file of a store. LMDB writes a new file's first pages without a sync, and a crash in between leaves a
-/// file that it refuses for ever. So the file is made under another name and gets its own when it is whole: whoever
-/// finds it finds a store.
+/// Creates the data file of a store. LMDB writes a new file's first pages without a sync, and a crash in between leaves
+/// a file that it refuses forever. So the file is created under another name and renamed once it is complete: a process
+/// that finds `data.mdb` finds a store.
 extension StoreCore {
-    /// Whether a name in a folder is one that a store leaves: nothing of anybody else is touched or mixed with.
+    /// Returns `true` if a store leaves files or folders of this name. Files of anyone else are neither touched nor
+    /// mixed with.
     static func isOwnName(_ name: String) -> Bool {
         name.hasPrefix(UnfinishedFolder.prefix) || name == "lock.mdb" || name.hasPrefix("closed.stamp")
             || name.hasPrefix(".")
     }
 
-    /// Makes the data file in a folder that exists; one that another process made meanwhile is left as it is.
+    /// Creates the data file in a folder that exists. If another process creates one meanwhile, leaves that one alone.
     static func create(in folder: String, _ options: SampleStore.Options) throws {
         let made = try UnfinishedFolder(in: folder)
         defer { made.remove() }
@@ -22,7 +23,7 @@ extension StoreCore {
         defer { environment.close() }
         _ = try create(environment, options)
         let file = folder + "/data.mdb"
-        // A link, since a rename would take the place of a file that another process made.
+        // A hard link, since a rename would replace a file that another process created.
         guard FileSystem.link(made.path + "/data.mdb", to: file) || FileSystem.size(of: file) != nil else {
             throw StoreError(.storage, path: folder, "The data file cannot be given its name")
         }

@@ -2,10 +2,10 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Another file in place of the one that is open: after a compaction by this or another process the store goes on with
-/// it; after anything else it says that it cannot.
+/// Handles a data file that was replaced while it is open. After a compaction by this or another process, the store
+/// continues with the new file; after any other replacement it throws.
 extension StoreCore {
-    /// Opens the file that has taken the place of `old`, and answers it.
+    /// Opens the file that has taken the place of `old`, and returns it.
     func follow(_ old: OpenFile) throws -> OpenFile {
         try notices.holding { try followLocked(old) }
     }
@@ -18,8 +18,8 @@ extension StoreCore {
             if isRetired == true { try FileReplacement(folder: path).finish(old.data) }
             if isRetired == false { try refuseLostLock(old) }
             do {
-                // Whoever replaces a file rightly does away with its locks. To open another file with locks that this
-                // process holds would break them.
+                // A legitimate replacement also unlinks lock.mdb. Opening another file with locks that this process
+                // holds would break those locks.
                 guard old.lock == nil || FileSystem.identity(of: path + "/lock.mdb") != old.lock else {
                     throw StoreError(.replaced, path: path, "data.mdb was exchanged, and its lock file was not")
                 }
@@ -37,8 +37,9 @@ extension StoreCore {
         }
     }
 
-    /// Refuses to go on when the data file is still there and its lock file is not: with a new one nobody would see those who
-    /// read by the old one, and the pages that they see would be used again. A retired file's lock goes rightly.
+    /// Throws if the data file is still in place but its lock file is not. With a new lock file, writers would not see
+    /// readers that use the old one, and would reuse the pages that these readers see. The replacement of a retired
+    /// file removes the lock file legitimately.
     private func refuseLostLock(_ old: OpenFile) throws(StoreError) {
         guard FileSystem.identity(of: path + "/data.mdb") == old.data,
             FileSystem.identity(of: path + "/lock.mdb") != old.lock
@@ -51,25 +52,27 @@ extension StoreCore {
         throw error
     }
 
-    /// Whether the folder holds something that the store cannot go on with. Other failures, such as want of memory, may pass.
+    /// Returns `true` if the error means that the store cannot continue with the contents of the folder. Other
+    /// failures, such as lack of memory, may pass.
     private static func isLasting(_ error: StoreError) -> Bool {
         [.replaced, .noStore, .notAStore, .damaged, .newerFormat, .unsafeFolder].contains(error.code)
     }
 
-    /// Whether a file says that another takes its place.
+    /// Returns `true` if the file is marked as retired: another file takes its place.
     static func isRetired(_ file: OpenFile) throws -> Bool {
         let transaction = try file.environment.beginRead()
         return try isRetired(transaction, file)
     }
 
-    /// The file that the folder holds at present, for what needs no transaction.
+    /// Returns the file that is in the folder now, for operations that need no transaction.
     func presentFile() throws -> OpenFile {
         var file = try usableFile()
         while !file.isInPlace(path) { file = try follow(file) }
         return file
     }
 
-    /// Opens the file of the folder, which must be the same store, and not an earlier state of it than `before`.
+    /// Opens the file in the folder, which must belong to the same store and must not be an earlier state than
+    /// `before`.
     private func openSuccessor(of old: OpenFile, from before: StoreHeader?) throws -> OpenFile {
         var options = options
         options.createIfMissing = false
@@ -87,7 +90,7 @@ extension StoreCore {
         return new
     }
 
-    /// The header as it is; throws when the file is retired.
+    /// Returns the current header. Throws if the file is retired.
     static func header(_ file: OpenFile) throws -> StoreHeader {
         let transaction = try file.environment.beginRead()
         return try StoreHeader.read(transaction.view, file.tables)
@@ -95,12 +98,12 @@ extension StoreCore {
 }
 
 extension SampleStore {
-    /// Gives every lock and the file back, as a system demands that may stop the process for a long time while it goes
-    /// on running others: iOS ends an app that is suspended while it holds a lock in a shared container.
+    /// Releases every lock and closes the file. Systems demand this of a process that they may stop for a long time
+    /// while others run: iOS ends an app that is suspended while it holds a lock in a shared container.
     ///
-    /// Waits for what is queued and for readers, also where a write waits for another process, and throws ``StoreError/Code/busy``
-    /// when they have not ended in time; then the store is not suspended. Until ``resume()`` every call throws
-    /// ``StoreError/Code/suspended``; other openings of the same folder in this process are suspended too.
+    /// Waits for queued writes and for readers, even while a write waits for another process. Throws
+    /// ``StoreError/Code/busy`` if they do not end in time; then the store is not suspended. Until ``resume()``, every
+    /// call throws ``StoreError/Code/suspended``. Other handles of the same folder in this process are suspended, too.
     ///
     /// ```swift
     /// try store.suspend()      // when the scene enters the background
@@ -114,7 +117,7 @@ extension SampleStore {
         try core.suspend(within: timeout)
     }
 
-    /// Opens the file again after ``suspend(within:)``.
+    /// Reopens the file after ``suspend(within:)``.
     public func resume() throws {
         try checkOpen()
         try core.resume()
@@ -124,7 +127,7 @@ extension SampleStore {
 extension StoreCore {
     func suspend(within timeout: Duration) throws {
         let deadline = ContinuousClock.now + timeout
-        // What was accepted is done first.
+        // Accepted writes are finished first.
         if !options.readOnly, try !finishesQueued(by: deadline) { throw notSuspended("Writes have") }
         let file = try beginSuspension(by: deadline)
         let hasEnded = writer.withLock { $0 }?.stop(atMost: ContinuousClock.now.duration(to: deadline)) ?? true
@@ -139,7 +142,7 @@ extension StoreCore {
         state.withLock { $0.phase = .suspended }
     }
 
-    /// From now on calls are refused. Whoever exchanges the file at the moment, as a compaction does, is waited for.
+    /// Refuses calls from now on. Waits for an exchange of the file that is under way, such as a compaction.
     private func beginSuspension(by deadline: ContinuousClock.Instant) throws -> OpenFile {
         while true {
             let begun: OpenFile? = try following.withLockIfFree { _ in
@@ -157,7 +160,7 @@ extension StoreCore {
         }
     }
 
-    /// The header of a file that other processes may let grow at the moment.
+    /// Returns the header, even while other processes let the file grow.
     private func presentHeader(_ file: OpenFile) throws -> StoreHeader {
         let transaction = try begin(file)
         return try StoreHeader.read(transaction.view, file.tables)
@@ -165,7 +168,7 @@ extension StoreCore {
 
     private func giveUpSuspension(_ whose: String) -> StoreError {
         state.withLock { $0.phase = .open }
-        // Those who wait for commits watch the file again.
+        // Callers that wait for commits watch the file again.
         observers.notify()
         return notSuspended(whose)
     }

@@ -24,7 +24,7 @@ extension StoreCore {
         return try body(transaction)
     }
 
-    /// Begins to read the file, or the one that has taken its place.
+    /// Begins a read transaction on the file, or on the one that has taken its place.
     private func beginLive(_ file: inout OpenFile) throws -> LMDB.ReadTransaction {
         while true {
             if file.seemsInPlace(path) {
@@ -36,7 +36,7 @@ extension StoreCore {
         }
     }
 
-    /// Whether another file has taken the place of the one that a transaction sees.
+    /// Returns `true` if another file has taken the place of the one that the transaction sees.
     static func isRetired<Owner: Transaction & ~Copyable>(_ transaction: borrowing Owner, _ file: OpenFile) throws
         -> Bool
     {
@@ -52,7 +52,7 @@ extension StoreCore {
                 table.isHeld && !table.isInside(thread) ? nil : table.enter(thread, limit)
             }
             if let ticket { return ticket }
-            // Whoever holds readers back may wait for this thread, if it writes.
+            // The thread that holds readers back may wait for this thread to finish its write.
             if isWriting { return readers.withLock { $0.enter(thread, limit) } }
             readers.wait { !$0.isHeld }
         }
@@ -63,8 +63,8 @@ extension StoreCore {
         report(ticket)
     }
 
-    /// Begins to read. When another process let the file grow, the map is replaced first; when all places for readers are
-    /// taken, those of ended processes are cleared.
+    /// Begins a read transaction. If another process let the file grow, adopts the larger map first; if all reader
+    /// slots are taken, clears those of ended processes.
     func begin(_ file: OpenFile) throws -> LMDB.ReadTransaction {
         for attempt in 0... {
             var failure: LMDBError?
@@ -74,7 +74,7 @@ extension StoreCore {
         fatalError("the loop ends by returning or throwing")
     }
 
-    /// Does away with what hinders a transaction from beginning, or throws the error.
+    /// Removes the obstacle that keeps a transaction from beginning, or throws the error.
     func remedy(_ failure: LMDBError, _ file: OpenFile, _ attempt: Int) throws {
         switch failure.code {
         case .mapResized where attempt < 8: try adoptMap(of: file)
@@ -83,7 +83,7 @@ extension StoreCore {
         }
     }
 
-    /// What a transaction that begins knows.
+    /// Creates the context of a new transaction.
     func makeContext<Owner: Transaction & ~Copyable>(
         of transaction: borrowing Owner, _ file: OpenFile, verified: VerifiedBlocks?
     ) throws -> ReadContext {
@@ -102,7 +102,7 @@ extension StoreCore {
         if stale > 0 { notices.post(.staleReaders, path, "\(stale) readers had ended without saying so") }
     }
 
-    /// Tells of readers that keep their snapshot for long: the file cannot reuse what they see.
+    /// Reports readers that keep their snapshot for long: the file cannot reuse the pages that they see.
     func reportLongReaders() {
         for ticket in readers.withLock({ $0.entries.values.map(\.ticket) }) { report(ticket) }
     }

@@ -1,28 +1,29 @@
 import ColumnFormat
 import LMDB
 
-/// How much may still be written.
+/// How much may still be written to the file.
 struct Room {
-    /// Why nothing may be added, though deleting may go on; `nil` when there is room.
+    /// Why nothing may be added, while deletions are still allowed; `nil` when there is room.
     var refusal: StoreError?
-    /// Whether the end is so near that a commit must show that it leaves room for deletions.
+    /// Whether the end is so near that a commit must prove that it leaves room for deletions.
     var isNear = false
-    /// Bytes up to the end, at least.
+    /// A lower bound of the bytes left up to the end.
     var left = Int.max
-    /// Whether the map should be larger, if it may.
+    /// Whether the map should grow, if it may.
     var isSmall = false
 }
 
-/// The map and its end. Growing replaces the map, so it waits for the readers of this process; new ones wait meanwhile.
+/// Manages the size of the map. Growing replaces the map, so it waits for the readers of this process; new readers wait
+/// meanwhile.
 extension StoreCore {
     private static let greatestReserve = 64 << 20
-    /// Disk space that the file holds beyond its pages; nothing is added without, so that deletions have it.
+    /// Disk space that the file reserves beyond its pages, for deletions. Without the reserve, nothing may be added.
     private static let diskReserve = 1 << 20
 
-    /// Looks how much room is left before a transaction, and enlarges the map when it is little.
+    /// Measures how much room is left before a transaction, and enlarges the map if there is little.
     func prepareRoom(_ file: OpenFile) throws -> Room {
         var room = try mappedRoom(file)
-        // A transaction needed more than there was: the next one finds more.
+        // The last transaction needed more room than there was, so the next one gets more.
         if ranOut.load(ordering: .relaxed) {
             room.isSmall = true
             room.refusal =
@@ -31,7 +32,7 @@ extension StoreCore {
                     .full, path: path, "The last transaction needed more room than the map has")
         }
         if room.isSmall, try grow(file, &room) { room = try mappedRoom(file) }
-        // Once it cannot grow, what was too large stays too large, and smaller things fit.
+        // If the map cannot grow any more, a transaction that was too large remains too large, but smaller ones fit.
         ranOut.store(room.refusal?.code == .growthBlocked, ordering: .relaxed)
         if room.refusal?.code == .full, !room.isNear { room.refusal = nil }
         if room.refusal == nil, !file.keepsDiskReserve(StoreCore.diskReserve),
@@ -50,10 +51,10 @@ extension StoreCore {
         let used = (info.lastPage + 1) * file.environment.pageSize
         let comfort = min(StoreCore.greatestReserve, limit / 2)
         if used + comfort <= limit { return Room(left: limit - used) }
-        // The file never shrinks: what was freed inside it counts as room. But readers of other processes may hold it, so
-        // the map grows as if it did not.
+        // The file never shrinks, so pages that were freed inside it count as room. But readers of other processes may
+        // hold them, so the map grows as if they did not count.
         let free = try freeBytes(file)
-        // Beginning to read has taken over a map that another process let grow.
+        // Beginning the read may have adopted a map that another process let grow.
         guard try file.environment.info().mapSize == info.mapSize else { return try mappedRoom(file) }
         let left = limit - used + free
         var room = Room(isNear: 2 * reserve > left, left: left, isSmall: true)
@@ -65,7 +66,7 @@ extension StoreCore {
     }
 
     private static func reserve(_ limit: Int) -> Int {
-        // A few commits' worth of pages at least: what one frees is free only for the next but one.
+        // At least the pages of a few commits: the pages that one commit frees become free only for the next but one.
         max(min(greatestReserve, limit / 8), min(1 << 20, limit / 4))
     }
 
@@ -76,14 +77,14 @@ extension StoreCore {
 
     private var greatestSize: Int { min(options.sizeLimit ?? options.mapSize, FileSystem.fileSizeLimit ?? .max) }
 
-    /// Enlarges the map when it may grow; answers whether it did. Without it only deleting goes on.
+    /// Enlarges the map if it may grow. Returns `true` if it grew. If it did not, only deletions continue.
     private func grow(_ file: OpenFile, _ room: inout Room) throws -> Bool {
         let size = try file.environment.info().mapSize
         let greatest = greatestSize
         guard size < greatest else { return false }
         do {
             try holdingReaders {
-                // While there is room it is only tried.
+                // While there is still room, do not wait for readers.
                 let patience = room.refusal == nil ? Duration.zero : options.growthTimeout
                 try file.environment.resize(
                     to: min(greatest, size * 2), waitingUntil: ContinuousClock.now + patience)
@@ -103,7 +104,7 @@ extension StoreCore {
         return true
     }
 
-    /// Takes over the size to which another process let the map grow.
+    /// Adopts the size to which another process let the map grow.
     func adoptMap(of file: OpenFile) throws {
         // A snapshot that this thread holds would be unmapped with the map.
         let deadline = ContinuousClock.now + (isReadingTwice ? .zero : options.growthTimeout)
@@ -116,7 +117,7 @@ extension StoreCore {
         }
     }
 
-    /// Whether the calling thread is inside a transaction beside the one that it begins.
+    /// Whether the calling thread is inside a transaction besides the one that it begins.
     private var isReadingTwice: Bool {
         isWriting && environment.isWritingThread || readers.withLock { $0.depth(ThreadIdentity.current) > 1 }
     }
@@ -134,19 +135,19 @@ extension StoreCore {
         try body()
     }
 
-    /// Whether what a transaction has written may take it near the end.
+    /// Returns `true` if the writes of a transaction may take the file near its end.
     func mayFill(_ room: Room, _ state: WriteState, _ file: OpenFile) -> Bool {
         if room.isNear { return true }
-        // A record may cost a page of each level of its tree.
+        // A record may cost one page per level of its tree.
         return room.left / 4 < state.bytes + state.writes * 4 * file.environment.pageSize
     }
 
-    /// How many values as long as those of a full chunk must find their pages side by side: what one deletion frees is free for the
-    /// next but one.
+    /// How many runs of adjacent pages, each as long as a full chunk's value, must be available: the pages that one
+    /// deletion frees become free only for the next but one.
     private static let reservedRuns = 4
 
-    /// Shows that a commit near the end leaves room for deletions: so many pages can still be had, some of them side by side, and are
-    /// given back.
+    /// Proves that a commit near the end leaves room for deletions: allocates a number of pages, some of them adjacent,
+    /// and releases them again.
     func demandReserve(_ transaction: inout WriteTransaction, _ file: OpenFile) throws {
         struct Enough: Error {}
         let info = try file.environment.info()
@@ -174,7 +175,7 @@ extension StoreCore {
         } catch is Enough {
             return
         } catch let error as LMDBError where error.code == .mapFull {
-            // A map that may grow does so before the next transaction.
+            // A map that may still grow does so before the next transaction.
             if info.mapSize < greatestSize {
                 ranOut.store(true, ordering: .relaxed)
                 return

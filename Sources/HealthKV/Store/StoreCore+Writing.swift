@@ -2,15 +2,15 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Writes that wait for the writing thread.
+/// The queue of writes that wait for the writing thread.
 struct WriteQueue {
     var members: [WriteMember] = []
     var isClosed = false
 
-    /// The first of those who wait, who wait no longer.
+    /// Removes and returns the first `limit` members.
     mutating func take(limit: Int) -> [WriteMember] {
         guard members.count > limit else {
-            // All of them as they lie: the copy of a whole array would share its memory with the queue.
+            // Hands over the array itself: a copy of all members would share its storage with the queue.
             defer { members = [] }
             return members
         }
@@ -19,7 +19,7 @@ struct WriteQueue {
     }
 }
 
-/// One call of `write`: what to do, and whom to tell once it is durable.
+/// One call of `write`: the work, and the callback to run once the work is durable.
 struct WriteMember: Sendable {
     let run: @Sendable (inout WriteTransaction) throws -> Void
     let finish: @Sendable ((any Error)?) -> Void
@@ -44,7 +44,7 @@ private final class ResultBox<Result: Sendable>: Sendable {
 }
 
 extension StoreCore {
-    /// The most members of one commit: bounds what a crash can undo and how long the first one waits.
+    /// The most members of one commit. Bounds the work that a crash can undo and how long the first member waits.
     private static let groupLimit = 1_024
 
     func write<Result: Sendable>(
@@ -92,21 +92,21 @@ extension StoreCore {
         guard !options.readOnly else {
             throw StoreError(.readOnly, path: path, "The store was opened for reading only")
         }
-        // A forked child has no writing thread: it is told so here.
+        // A forked child has no writing thread. This throws there.
         try checkUsable()
         let isFirst = try queue.withLock { queue in
             guard !queue.isClosed else { throw StoreError(.closed, path: path, "The store is closed") }
             queue.members.append(member)
             return queue.members.count == 1
         }
-        // One job empties the queue, so only the first member needs to send one.
+        // One job empties the queue, so only the first member needs to submit one.
         if isFirst, !thread().perform({ [self] in writeQueued() }) {
             let failed = queue.withLock { $0.take(limit: .max) }
             for member in failed { member.finish(refusal()) }
         }
     }
 
-    /// Why the writing thread takes no job.
+    /// Returns why the writing thread accepts no job.
     private func refusal() -> StoreError {
         if queue.withLock({ $0.isClosed }) { return StoreError(.closed, path: path, "The store is closing") }
         if state.withLock({ $0.phase != .open }) {
@@ -115,7 +115,7 @@ extension StoreCore {
         return StoreError(.busy, path: path, "The writing thread is stopping, or the system has none to give")
     }
 
-    /// Waits until the writing thread has done what is queued; answers false when it has not by then.
+    /// Waits until the writing thread has finished the queued work. Returns `false` if it has not by the deadline.
     func finishesQueued(by deadline: ContinuousClock.Instant) throws -> Bool {
         try checkUsable()
         let isDone = Monitor(false)
@@ -164,7 +164,7 @@ extension StoreCore {
         }
     }
 
-    /// A step of upkeep that nobody waits for: who is told of notices hears when it fails, once for each reason.
+    /// Runs a step of upkeep that no caller waits for. Posts a notice when it fails, once for each reason.
     private func maintainIdly() -> WriterThread.IdleWork {
         do {
             let work = try maintainStep(waits: true)
@@ -190,14 +190,14 @@ extension StoreCore {
         }
     }
 
-    /// The error for a caller. Where the map was too small for a transaction it is enlarged before the next; the closure is
-    /// not run again, since it may have had effects of its own.
+    /// Converts an error for the caller. If the map was too small for a transaction, the map grows before the next one;
+    /// the closure is not run again, since it may have had side effects.
     private func wrap(_ error: any Error) -> any Error {
         if let error = error as? LMDBError, error.code == .mapFull { ranOut.store(true, ordering: .relaxed) }
         return wrapped(error)
     }
 
-    /// Runs the members in one transaction and tells each, once all is durable, how it went.
+    /// Runs the members in one transaction. Once everything is durable, tells each member how it went.
     func commit(_ members: [WriteMember]) {
         var failures = [(any Error)?](repeating: nil, count: members.count)
         do {

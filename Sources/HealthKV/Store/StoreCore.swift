@@ -3,12 +3,12 @@ import HealthModel
 import LMDB
 import Synchronization
 
-/// One open store: shared by all ``SampleStore``s that were opened on its file.
+/// One open store, shared by all ``SampleStore`` handles of its file.
 final class StoreCore: Sendable {
-    /// Where a store stands between opening and closing.
+    /// The state of a store between opening and closing.
     enum Phase {
         case open
-        /// Takes no calls, and waits for readers before it gives the file back.
+        /// Accepts no calls, and waits for readers before it closes the file.
         case suspending
         case suspended
     }
@@ -16,9 +16,9 @@ final class StoreCore: Sendable {
     struct State {
         var file: OpenFile
         var phase = Phase.open
-        /// How far the file was when it was given back by suspending.
+        /// The header of the file when it was closed by suspending.
         var suspendedAt: StoreHeader?
-        /// Why the file can no longer be used, when another took its place.
+        /// Why the file can no longer be used, if another took its place.
         var replaced: StoreError?
     }
 
@@ -28,13 +28,13 @@ final class StoreCore: Sendable {
     let notices: NoticeBoard
     let encoder: ChunkEncoder
     let state: Monitor<State>
-    /// Held while another file is taken over, so that one does it.
+    /// Held while the store switches to another file, so that only one thread does it.
     let following = Monitor<Void>(())
     let identity = Monitor<FileIdentity?>(nil)
     let removesFolder = Atomic<Bool>(false)
     /// Committed names that transactions learned.
     let names = Monitor(NameBook())
-    /// Those who read at the moment.
+    /// The current readers.
     let readers = Monitor(ReaderTable())
     let feedIndex = FeedIndexCache()
     let queue = Monitor(WriteQueue())
@@ -42,25 +42,25 @@ final class StoreCore: Sendable {
     let writer: Monitor<WriterThread?> = Monitor(nil)
     let watcher = CommitWatcher()
     let isPoisoned = Atomic<Bool>(false)
-    /// Whether anything of the file was found damaged since it was opened.
+    /// Whether any part of the file was found damaged since it was opened.
     let sawDamage = Atomic<Bool>(false)
     let fork = ForkMark()
-    /// Whether a transaction has failed for want of room in the map.
+    /// Whether a transaction has failed because the map was full.
     let ranOut = Atomic<Bool>(false)
-    /// Commits of this process since readers of ended ones were last looked for.
+    /// Commits of this process since the last search for reader slots of ended processes.
     let commitsSinceCheck = Atomic<Int>(0)
-    /// Whether the identity index may have runs to merge: nothing is known of what earlier processes left.
+    /// Whether the identity index may have runs to merge. Initially `true`: what earlier processes left is unknown.
     let mayHaveRuns = Atomic<Bool>(true)
-    /// Whether packing links met damage: it is not tried again before they are rebuilt.
+    /// Whether packing links met damage. Packing is not tried again before the links are rebuilt.
     let hasDamagedLinks = Atomic<Bool>(false)
     let filters = IdentityFilters()
-    /// Hours that wait to be summed up.
+    /// Hours that wait to be summarized.
     let backlog = Monitor(SummaryBacklog())
-    /// Why upkeep failed last; `nil` when it did not.
+    /// Why upkeep last failed; `nil` if it did not.
     let upkeepFailure = Monitor<String?>(nil)
-    /// Where the pruning of tombstones goes on; `nil` when it is not under way.
+    /// Where the pruning of tombstones continues; `nil` when none is under way.
     let pruning = Monitor<[UInt8]?>(nil)
-    /// The commit before which the condensing of change records goes on; `nil` when it is not under way.
+    /// The commit before which the condensing of change records continues; `nil` when none is under way.
     let condensing = Monitor<UInt64?>(nil)
 
     init(folder: String, options: SampleStore.Options, registry: StoreRegistry, notices: NoticeBoard) throws {
@@ -77,12 +77,12 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// The file that is open at present. A transaction keeps to the one it began with.
+    /// The file that is open now. A transaction keeps the file that it began with.
     var file: OpenFile { state.withLock { $0.file } }
 
     var environment: Environment { file.environment }
 
-    /// The file, unless the store cannot be used at present.
+    /// Returns the open file. Throws if the store cannot be used now.
     func usableFile() throws(StoreError) -> OpenFile {
         if isPoisoned.load(ordering: .acquiring) {
             throw StoreError(
@@ -95,20 +95,21 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// An error of any layer for the caller. A file that was found damaged gets no stamp.
+    /// Converts an error of any layer for the caller. If it reports damage, the file gets no stamp at closing.
     func wrapped(_ error: any Error, ofRead isRead: Bool = false) -> any Error {
         let error = isRead ? StoreError.wrapRead(error, path: path) : StoreError.wrap(error, path: path)
         if StoreError.isDamage(error) { sawDamage.store(true, ordering: .relaxed) }
         return error
     }
 
-    /// The tables of a store that exists; `nil` for an LMDB file without any, which others may have made.
+    /// Returns the tables of an existing store; `nil` for an LMDB file without any tables, which another process may
+    /// have created.
     static func openExisting(_ environment: Environment, _ path: String, readOnly: Bool) throws -> ExistingStore? {
         var last: ExistingStore?
         while let found = try lookAtExisting(environment, path, readOnly: readOnly) {
             if found.header == found.number { return found }
-            // LMDB takes the number of a snapshot first and its meta page then: where two commits came between, it is that of
-            // the later one. In a file that is wrong nothing changes.
+            // LMDB reads the number of a snapshot first and its meta page second. If two commits happened in between,
+            // the meta page is that of the later one. In a damaged file, a second look finds the same mismatch.
             if let last, last.number == found.number, last.header == found.header {
                 throw StoreError(
                     .damaged, path: path,
@@ -123,7 +124,7 @@ final class StoreCore: Sendable {
     struct ExistingStore {
         let tables: Tables
         let storeID: SampleID
-        /// The number of the transaction that has looked, and the one that the header names.
+        /// The number of the transaction that looked, and the one that the header names.
         fileprivate let number: UInt64
         fileprivate let header: UInt64
     }
@@ -148,30 +149,30 @@ final class StoreCore: Sendable {
             tables: tables, storeID: header.storeID, number: UInt64(transaction.id), header: header.transaction)
     }
 
-    /// Whether the file is as sound at closing as it was found at opening.
+    /// Whether the file is as sound at closing as it was at opening.
     private var mayStamp: Bool {
         !options.readOnly && !isPoisoned.load(ordering: .acquiring) && !removesFolder.load(ordering: .relaxed)
             && !sawDamage.load(ordering: .relaxed) && !options.limits.skipsWalk && !options.limits.skipsSync
             && identity.withLock { $0 } == FileSystem.identity(of: path + "/data.mdb")
     }
 
-    /// Whether the caller is inside a read or write closure of this store.
+    /// Whether the caller is inside a `read` or `write` closure of this store.
     var isInsideTransaction: Bool { isWriting || readers.withLock { $0.isInside(ThreadIdentity.current) } }
 
     var isWriting: Bool { writer.withLock { $0?.isCurrent ?? false } }
 
     func shutDown() {
-        // In a forked child there is no writing thread to wait for, and the file is the parent's.
+        // In a forked child there is no writing thread to wait for, and the file belongs to the parent.
         if environment.isForked { return }
         queue.withLock { $0.isClosed = true }
         writer.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
         observers.finish()
         watcher.stop()
-        // Readers end by themselves; none can begin, since every handle is closed.
+        // Readers end by themselves, and no new one can begin, since every handle is closed.
         readers.wait { $0.isEmpty }
         while !environment.close() { pause(milliseconds: 1) }
-        // Before the stamp, which tells when the file's attributes last changed.
+        // Before the stamp, which records when the file's attributes last changed.
         file.written.write(file.data, path)
         if mayStamp { CloseStamp.write(folder: path, file, options.limits) }
         if removesFolder.load(ordering: .relaxed) {
@@ -182,7 +183,7 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// Keeps committed names that a transaction learned.
+    /// Keeps the committed names that a transaction learned.
     func learn(_ learned: NameBook) {
         names.withLock { known in if learned.size > known.size { known = learned } }
     }

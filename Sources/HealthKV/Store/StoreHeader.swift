@@ -2,20 +2,20 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// The one record that every commit rewrites: what the store is, and where it stands.
+/// The one record that every commit rewrites: the identity and the current state of the store.
 ///
 /// It holds LMDB's transaction id, because LMDB's own meta pages carry no checksum: opening compares the two.
 struct StoreHeader: Sendable, Equatable {
     static let key: [UInt8] = Array("header".utf8)
     static let formatVersion: UInt32 = 1
-    /// Stands in place of the format version once another file has taken the place of this one.
+    /// Replaces the format version once another file has taken the place of this one.
     private static let retired: UInt32 = .max
 
     /// Never changes, not even in copies.
     var storeID: SampleID
-    /// Tells this copy's clocks from those of others.
+    /// Distinguishes this copy's clocks from those of other copies.
     var replica: UInt32
-    /// Begins anew when the store is restored or repaired, so that old tokens are told apart.
+    /// Changes when the store is restored or repaired, so that old tokens are recognized.
     var epoch: UInt32 = 1
     /// The store's own commit counter: LMDB's transaction id restarts at 1 in a compacted copy.
     var commit: UInt64 = 0
@@ -27,15 +27,15 @@ struct StoreHeader: Sendable, Equatable {
     var hashKey: KeyedHash
     /// Entries in the recent part of the identity index.
     var recentEntries: UInt32 = 0
-    /// Mass operations that are not finished.
+    /// The number of unfinished mass operations.
     var intents: UInt32 = 0
     /// Tombstones of this and earlier commits may be gone: older tokens have expired.
     var prunedCommit: UInt64 = 0
     /// When tombstones were last pruned.
     var prunedAt: Int64 = 0
-    /// Types whose duplicates at one time are shadowed otherwise than the catalog says.
+    /// The types whose shadowing of duplicates at one time differs from the catalog.
     var shadowing: [UInt32: Bool] = [:]
-    /// The sum over the short records; `nil` in a store that was written before there was one, until it is rebuilt.
+    /// The sum over the short records; `nil` in a store that was written before the sum existed, until it is rebuilt.
     var recordSum: UInt64? = 0
     /// The mark of the newest change record; 0 while there is none.
     var mark: UInt64 = 0
@@ -66,10 +66,10 @@ struct StoreHeader: Sendable, Equatable {
         return record.value(table: .meta, key: StoreHeader.key, commit: commit)
     }
 
-    /// Commits stand in the upper half of places in queues, so that they have fewer bits than a word.
+    /// Commits form the upper half of places in queues, so they must have fewer bits than a word.
     private static let countLimit: UInt64 = 1 << 62
 
-    /// The place behind the last commit.
+    /// The position after the last commit.
     var token: ChangeToken { ChangeToken(store: storeID, epoch: epoch, commit: commit, ordinal: .max, mark: mark) }
 
     init(drawing draw: @escaping () -> UInt64 = { .random(in: 0 ... .max) }) {
@@ -79,7 +79,7 @@ struct StoreHeader: Sendable, Equatable {
         hashKey = KeyedHash(key0: draw(), key1: draw())
     }
 
-    /// A replica that no other copy of the store has.
+    /// Draws a replica number that no other copy of the store has.
     private static func replica(_ draw: () -> UInt64) -> UInt32 { max(1, UInt32(truncatingIfNeeded: draw())) }
 
     init(_ span: RawSpan) throws(FormatError) {
@@ -103,41 +103,41 @@ struct StoreHeader: Sendable, Equatable {
             let type = try record.read(UInt32.self)
             shadowing[type] = try record.read(UInt8.self) != 0
         }
-        // They are counted on from here: none is near the end of its number.
+        // These numbers are incremented from here on, so none may be close to its maximum.
         guard commit < StoreHeader.countLimit, transaction < StoreHeader.countLimit, recentEntries < 1 << 31,
             intents < 1 << 31, prunedCommit < StoreHeader.countLimit
         else { throw FormatError(.invalid, "header of the store") }
-        // A header from before there was a sum, or a mark, ends here.
+        // A header that was written before the sum, or the mark, existed ends here.
         recordSum = record.isAtEnd ? nil : try record.read(UInt64.self)
         guard !record.isAtEnd else { return }
         if try record.read(UInt8.self) == 0 { recordSum = nil }
         mark = try record.read(UInt64.self)
     }
 
-    /// Makes the file another replica, which begins another epoch: what it writes is not taken for what the original, or what
-    /// this file held before it was restored, has written.
+    /// Turns the file into another replica with a new epoch. Then its writes are not taken for writes of the original,
+    /// or for those that this file held before it was restored.
     mutating func beginEpoch(at now: Instant, drawing draw: () -> UInt64) {
         replica = StoreHeader.replica(draw)
-        // Not the next number: two copies of one file would take the same.
+        // Not the next number: two copies of one file would both take it.
         epoch &+= 1 + UInt32(truncatingIfNeeded: draw()) >> 12
         clock = max(clock &+ 1, now.nanoseconds)
     }
 
-    /// A header that says that the file is no longer the store's: whoever still has it open must look for the new one.
+    /// Returns a header that marks the file as retired: processes that still have it open must look for the new file.
     static func retiredValue(commit: UInt64) -> [UInt8] {
         var record = RecordWriter()
         record.append(retired)
         return record.value(table: .meta, key: key, commit: commit)
     }
 
-    /// Whether another file has taken the place of the one that a view sees.
+    /// Returns `true` if another file has taken the place of the one that the view sees.
     static func isRetired(_ view: View, _ tables: Tables) throws -> Bool {
         guard let span = try view.get(tables[.meta], key) else { return false }
         var record = try RecordReader(span, table: .meta, key: key)
         return try record.read(UInt32.self) == retired
     }
 
-    /// The header in a view; it must have been written by the transaction that the view sees.
+    /// Reads the header in a view. The transaction that the view sees must have written it; this is not checked here.
     static func read(_ view: View, _ tables: Tables) throws -> StoreHeader {
         guard let span = try view.get(tables[.meta], key) else { throw FormatError(.truncated, "header of the store") }
         return try StoreHeader(span)

@@ -2,17 +2,17 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What a store is and how its file is used.
+/// Describes a store and how its file is used.
 public struct StoreInfo: Sendable, Hashable {
-    /// What one table of the file takes.
+    /// The space that one table of the file takes.
     public struct TableInfo: Sendable, Hashable {
         /// The name of the LMDB database.
         public let name: String
-        /// How many records it has.
+        /// The number of records.
         public let entries: Int
-        /// Pages that only lead to others.
+        /// Inner pages of the tree.
         public let branchPages: Int
-        /// Pages that hold keys, and values that are short.
+        /// Pages that hold keys and short values.
         public let leafPages: Int
         /// Pages of values too long for a leaf.
         public let overflowPages: Int
@@ -24,66 +24,67 @@ public struct StoreInfo: Sendable, Hashable {
         public var pages: Int { branchPages + leafPages + overflowPages }
     }
 
-    /// A snapshot that somebody reads. While it lives, no page that it sees can be used again.
+    /// A snapshot that a reader holds. While it lives, no page that it sees can be reused.
     public struct ReaderInfo: Sendable, Hashable {
         /// The process that reads.
         public let process: Int32
-        /// The transaction it sees; `nil` for a slot that is kept for the next reader.
+        /// The transaction that the reader sees; `nil` for a slot that is kept for the next reader.
         public let transaction: Int?
     }
 
     /// The folder of the store.
     public let path: String
-    /// The identity of the store, which copies share.
+    /// The identity of the store. Copies share it.
     public let storeID: SampleID
-    /// Tells this copy from others of the same store; part of every clock it ticks.
+    /// Distinguishes this copy from other copies of the same store. It is part of every clock that this copy ticks.
     public let replica: UInt32
-    /// Rises when a copy is restored; change tokens of earlier epochs are refused.
+    /// Rises when a copy is restored. Change tokens of earlier epochs are refused.
     public let epoch: UInt32
     /// The version of the format on disk.
     public let formatVersion: Int
-    /// How often the store was changed.
+    /// How many times the store was changed.
     public let commit: UInt64
     /// Live samples of all types, shadowed ones included.
     public let samples: Int
-    /// Types with live samples.
+    /// The number of types with live samples.
     public let types: Int
-    /// Sources that the store has met, also those without samples now.
+    /// The number of sources that the store has met, including those that have no samples now.
     public let sources: Int
-    /// Deletions that are remembered; a sample may have two, under its id and its sync identifier.
+    /// The number of remembered deletions. A sample may have two, under its id and its sync identifier.
     public let tombstones: Int
-    /// Operations that wait for peers.
+    /// The number of operations that wait for peers.
     public let pending: Int
-    /// Mass operations that are not finished.
+    /// The number of unfinished mass operations.
     public let unfinished: Int
     /// The size of the data file.
     public let fileBytes: Int
-    /// Bytes of pages in use: about what a compacted copy takes.
+    /// The bytes of pages in use: about the size of a compacted copy.
     public let liveBytes: Int
-    /// Pages that the next writes use before the file grows.
+    /// The number of free pages, which the next writes use before the file grows.
     public let freePages: Int
-    /// Bytes of a page.
+    /// The size of a page in bytes.
     public let pageSize: Int
-    /// The greatest size that the file can grow to as it is opened now.
+    /// The largest size to which the file can grow as it is opened now.
     public let mapSize: Int
     /// How many readers the lock file has room for.
     public let maxReaders: Int
-    /// LMDB's number of the last transaction; a compacted copy begins anew.
+    /// LMDB's number of the last transaction. A compacted copy restarts it.
     public let lastTransaction: Int
-    /// Snapshots that are being read, in all processes.
+    /// The snapshots that are being read, in all processes.
     public let readers: [ReaderInfo]
-    /// How long the oldest reader of this process has kept its snapshot; `nil` when nobody reads.
+    /// How long the oldest reader of this process has kept its snapshot; `nil` when there is no reader.
     public let oldestReader: Duration?
-    /// Whether readers are registered with locks. Without them the store is seen as it was when it was opened.
+    /// Whether readers register with locks. Without locks, the store appears as it was when it was opened.
     public let usesLocks: Bool
-    /// What the store's keeper should know, the latest last.
+    /// The latest notices about the store, oldest first.
     public let notices: [StoreNotice]
-    /// What each table takes, in the order of their codes.
+    /// The space that each table takes, in the order of their codes.
     public let tables: [TableInfo]
 }
 
 extension SampleStore {
-    /// What the store is and how its file is used. It walks every table's leaves for their fill.
+    /// Returns a description of the store and of how its file is used. Walks the leaves of every table to measure their
+    /// fill.
     public func info() throws -> StoreInfo {
         try checkOpen()
         try core.checkUsable()

@@ -2,22 +2,22 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Where the data file lay when the store was last written to: a record in the file that does not fit the file any more
-/// once it was copied or restored.
+/// The location of the data file when the store was last written to. The record is in the file itself, and no longer
+/// fits once the file was copied or restored.
 ///
-/// Two copies of one store that both go on would stamp different changes alike, and peers would take one for the other. So
-/// a copy takes a new replica and a new epoch, and drops its anchors: what peers told the original is asked for again. A
-/// file that is moved within its file system stays what it is; its device's number may change from start to start of the
-/// system, so it does not count. What the store's own copies hold fits no file; a file that others copied and later wrote over
-/// itself fits, and is known by ``WrittenPlace``.
+/// If two copies of one store both continued as the same replica, they would stamp different changes alike, and peers
+/// would take one for the other. So a copy takes a new replica and a new epoch, and drops its anchors: it asks again
+/// for what peers told the original. A file that is moved within its file system stays what it is. The number of its
+/// device may change whenever the system starts, so it does not count. The store's own copies hold a location that fits
+/// no file. A file that another program copied and later wrote back over itself fits; ``WrittenPlace`` detects it.
 struct StorePlace: Equatable {
     static let key: [UInt8] = Array("place".utf8)
 
     let inode: UInt64
-    /// Nanoseconds since 1970; 0 where the system does not keep it.
+    /// Nanoseconds since 1970; 0 if the system does not keep it.
     let birth: Int64
 
-    /// What a copy holds until it is first opened for writing: the place of no file.
+    /// The place of no file, which a copy holds until it is first opened for writing.
     static let ofCopy = StorePlace(inode: 0, birth: 0)
 
     private init(inode: UInt64, birth: Int64) {
@@ -25,7 +25,7 @@ struct StorePlace: Equatable {
         self.birth = birth
     }
 
-    /// The place of a file; `nil` when there is none.
+    /// The place of a file; `nil` if there is none.
     init?(of path: String) {
         guard let identity = FileSystem.identity(of: path) else { return nil }
         inode = identity.inode
@@ -51,11 +51,11 @@ struct StorePlace: Equatable {
     }
 
     private func isSame(as other: StorePlace) -> Bool {
-        // A time that one of two systems does not keep says nothing.
+        // A time that one of two systems does not keep proves nothing.
         inode == other.inode && (birth == other.birth || birth == 0 || other.birth == 0)
     }
 
-    /// Compares the file with its record, and makes another replica of a copy.
+    /// Compares the file with its record, and turns a copy into another replica.
     static func settle(
         _ environment: Environment, _ tables: Tables, _ folder: String, _ options: SampleStore.Options,
         _ notices: NoticeBoard
@@ -64,7 +64,7 @@ struct StorePlace: Equatable {
         let written = WrittenPlace.token(of: folder)
         if try isSettled(place, written, environment, tables) { return }
         var transaction = try environment.beginWrite()
-        // Another process may have done it meanwhile, or put another file in the place of this one.
+        // Another process may have done this meanwhile, or put another file in the place of this one.
         let isRetired = try StoreHeader.isRetired(transaction.view, tables)
         let known = try read(transaction.view, tables)
         if isRetired { return }
@@ -88,7 +88,7 @@ struct StorePlace: Equatable {
         }
     }
 
-    /// What the anchors add to the header's sum over the records.
+    /// Returns the share of the anchors in the header's sum over the records.
     private static func sumOfAnchors(_ view: View, _ tables: Tables) throws -> UInt64 {
         var sum: UInt64 = 0
         var cursor = try view.cursor(tables[.anchors])
@@ -96,13 +96,13 @@ struct StorePlace: Equatable {
         return sum
     }
 
-    /// Whether the file is where it was last written, and has come as far.
+    /// Returns `true` if the file is where it was last written, and is not older than its attribute says.
     private static func isSettled(
         _ place: StorePlace, _ written: ChangeToken?, _ environment: Environment, _ tables: Tables
     ) throws -> Bool {
         let transaction = try environment.beginRead()
         guard let known = try read(transaction.view, tables), known.isSame(as: place) else { return false }
-        // The successor of a retired file is looked at when it is opened.
+        // The successor of a retired file is checked when it is opened.
         if try StoreHeader.isRetired(transaction.view, tables) { return true }
         let header = try StoreHeader.read(transaction.view, tables)
         return try !WrittenPlace.isRolledBack(written, header, transaction.view, tables)

@@ -1,6 +1,7 @@
 import LMDB
 
-/// The open stores of this process. LMDB's locks break when a process opens a file twice, so a second opening shares.
+/// The open stores of this process. LMDB's locks break when a process opens a file twice, so a second opening shares
+/// the first one's store.
 final class StoreRegistry: Sendable {
     static let shared = StoreRegistry()
 
@@ -9,10 +10,11 @@ final class StoreRegistry: Sendable {
         var users: Int
     }
 
-    /// In no order, since few are open at a time. A suspended store holds no file, so the number of its file may be another's.
+    /// Unordered, since few are open at a time. A suspended store holds no file open, so another file may have its
+    /// file's number.
     private let entries = Monitor<[Entry]>([])
 
-    /// Stores whose last user is gone and whose closing is not finished: opening their files waits for it.
+    /// Stores whose last user is gone but whose closing is not finished. Opening their files waits for it.
     private let closing = Monitor<[StoreCore]>([])
 
     func open(_ folder: String, _ options: SampleStore.Options) throws -> StoreCore {
@@ -26,8 +28,8 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    /// Lets a store that is open go on with the file that another process has put in place of its own, so that the folder
-    /// is not opened beside it.
+    /// Lets an open store continue with the file that another process has put in place of its own, so that the folder
+    /// is not opened a second time.
     private func followReplaced(_ folder: String) {
         guard let place = FileSystem.identity(of: folder), let present = FileSystem.identity(of: folder + "/data.mdb")
         else { return }
@@ -35,16 +37,16 @@ final class StoreRegistry: Sendable {
             entries.map(\.core).filter { $0.identity.withLock { $0 } != present && !$0.fork.isForked }
         }
         for core in others where FileSystem.identity(of: core.path) == place {
-            // One that cannot go on says so itself, and is not shared.
+            // A store that cannot continue throws by itself, and is not shared.
             _ = try? core.presentFile()
         }
     }
 
-    /// Answers nil when the file is being closed.
+    /// Returns `nil` if the file is being closed.
     private func openUnlessClosing(
         _ folder: String, _ options: SampleStore.Options, _ notices: NoticeBoard
     ) throws -> StoreCore? {
-        // Before a store that is open is shared, whose rules were checked by another path.
+        // Before sharing an open store: its rules were checked for another path.
         try OpeningRules.refuseLinks(folder)
         return try entries.withLock { entries in
             if closing.withLock({ $0.contains { $0.hasFile(of: folder) } }) { return nil }
@@ -57,7 +59,7 @@ final class StoreRegistry: Sendable {
             try StoreRegistry.refuseSharedLock(folder, entries.map(\.core))
             let core = try StoreCore(folder: folder, options: options, registry: self, notices: notices)
             let opened = core.file
-            // Without locks nothing is shared and nothing can be broken.
+            // Without locks nothing is shared and nothing can break.
             guard opened.access == .locked else { return core }
             core.identity.withLock { $0 = opened.data }
             entries.append(Entry(core: core, users: 1))
@@ -65,7 +67,8 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    /// Where the store stands that has a file open, or that has given it back and will take it again from this folder.
+    /// Returns the index of the store that has a file open, or that has released it by suspending and will reopen it
+    /// from this folder.
     private static func index(of file: FileIdentity, in folder: String, _ entries: [Entry]) -> Int? {
         entries.firstIndex { entry in
             let core = entry.core
@@ -91,8 +94,8 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    /// Refuses to open a lock file that this process has open beside another data file: closing either would drop the locks
-    /// of both, and LMDB would begin the table of readers anew under those who read.
+    /// Throws if this process has the lock file open with another data file. Closing either would drop the locks of
+    /// both, and LMDB would reinitialize the reader table while readers use it.
     private static func refuseSharedLock(_ folder: String, _ others: [StoreCore]) throws(StoreError) {
         guard let lock = FileSystem.identity(of: folder + "/lock.mdb") else { return }
         for other in others where other.holdsFile && other.file.lock == lock && !other.fork.isForked {
@@ -103,12 +106,12 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    /// Lets a store open another file of its folder, and knows it by that from then on. Nobody in this process opens a
-    /// store meanwhile.
+    /// Lets a store open another file of its folder, and registers the store under that file. No other thread of this
+    /// process opens a store meanwhile.
     func moving(_ core: StoreCore, _ open: () throws -> OpenFile) throws -> OpenFile {
         try entries.withLock { entries in
             let others = entries.map(\.core).filter { $0 !== core && $0.holdsFile && !$0.fork.isForked }
-            // LMDB must not have it open twice.
+            // LMDB must not have the file open twice.
             if let found = FileSystem.identity(of: core.path + "/data.mdb"),
                 others.contains(where: { $0.identity.withLock { $0 } == found })
             {
@@ -117,13 +120,13 @@ final class StoreRegistry: Sendable {
             }
             try StoreRegistry.refuseSharedLock(core.path, others)
             let new = try open()
-            // Without one it is not known here.
+            // A store without an identity is not registered here.
             core.identity.withLock { if $0 != nil { $0 = new.data } }
             return new
         }
     }
 
-    /// Gives one use back; the last one closes.
+    /// Releases one use of a store. The last one closes it.
     func release(_ core: StoreCore) throws {
         guard core.identity.withLock({ $0 }) != nil else { return core.shutDown() }
         let isLast = entries.withLock { entries in
@@ -131,7 +134,7 @@ final class StoreRegistry: Sendable {
             entries[index].users -= 1
             guard entries[index].users == 0 else { return false }
             entries.remove(at: index)
-            // Before anybody can open the file again: LMDB must not have it open twice.
+            // Before another thread can open the file again: LMDB must not have it open twice.
             closing.withLock { $0.append(core) }
             return true
         }
@@ -142,10 +145,10 @@ final class StoreRegistry: Sendable {
 }
 
 extension StoreCore {
-    /// Whether the file is open: a suspended store has given it back.
+    /// Whether the file is open. A suspended store has closed it.
     fileprivate var holdsFile: Bool { state.withLock { $0.phase != .suspended } }
 
-    /// Whether a file of a folder is one that the store knows as its own.
+    /// Returns `true` if a file in the folder is the store's own data or lock file.
     fileprivate func hasFile(of folder: String) -> Bool {
         if let data = FileSystem.identity(of: folder + "/data.mdb"), identity.withLock({ $0 }) == data { return true }
         guard let lock = FileSystem.identity(of: folder + "/lock.mdb") else { return false }

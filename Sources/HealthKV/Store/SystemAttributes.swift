@@ -1,5 +1,5 @@
-// Only Apple's systems have these attributes. tools/apple checks the types of this file elsewhere, against the whole of
-// Foundation, which the library does without there.
+// Only Apple's systems have these attributes. Elsewhere tools/apple type-checks this file against the full Foundation,
+// which the library does without there.
 #if canImport(Darwin) || CHECKS_APPLE_CALLS
     #if canImport(Foundation)
         import Foundation
@@ -7,7 +7,7 @@
 
     /// The calls that set a ``StoreAttribute``.
     enum SystemAttributes {
-        /// Returns why an attribute could not be set; `nil` when it is.
+        /// Sets an attribute. Returns why it could not be set, or `nil` on success.
         static func set(_ attribute: StoreAttribute, _ path: String) -> String? {
             do {
                 switch attribute {

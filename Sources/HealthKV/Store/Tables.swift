@@ -5,14 +5,14 @@ import LMDB
 struct Tables: Sendable {
     private let tables: [Table]
 
-    /// Opens every table, making those that are missing.
+    /// Opens every table, and creates those that are missing.
     init(creatingIn transaction: inout LMDB.WriteTransaction, _ environment: Environment) throws(LMDBError) {
         var tables: [Table] = []
         for code in TableCode.allCases { tables.append(try environment.openTable(named: code.name, in: &transaction)) }
         self.tables = tables
     }
 
-    /// Opens every table, or answers `nil` when one is missing.
+    /// Opens every table; `nil` if one is missing.
     init?(in transaction: borrowing LMDB.ReadTransaction, _ environment: Environment) throws(LMDBError) {
         var tables: [Table] = []
         for code in TableCode.allCases {

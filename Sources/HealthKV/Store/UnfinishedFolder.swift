@@ -1,12 +1,12 @@
 import HealthModel
 import LMDB
 
-/// A folder in which a data file is made: inside a store's, until the file is whole and gets its name, or in the one for temporary
-/// files, until a private copy is open. It is claimed while somebody works in it, so that nobody takes it for what a killed process
-/// left.
+/// A folder in which a data file is made: inside a store's folder until the file is complete and renamed, or in the
+/// folder for temporary files until a private copy is open. The folder is claimed while a process works in it, so that
+/// no other process takes it for the leftover of a killed one.
 struct UnfinishedFolder {
     static let prefix = "unfinished-"
-    /// Before the names of private copies.
+    /// The prefix of the names of private copies.
     static let copyPrefix = "healthkv-copy-"
     private static let attempts = 16
 
@@ -18,7 +18,7 @@ struct UnfinishedFolder {
             let made = folder + "/" + prefix + SampleID().description
             if let failure = FileSystem.makingFolderFails(made) { throw StoreError.unmade(made, failure) }
             guard let claim = FolderClaim(made) else { continue }
-            // Before it was claimed another may have removed it.
+            // Another process may have removed the folder before it was claimed.
             if FileSystem.isFolder(made) {
                 (path, self.claim) = (made, claim)
                 return
@@ -28,7 +28,7 @@ struct UnfinishedFolder {
         throw StoreError(.storage, path: folder, "The folder for a new data file cannot be made in it")
     }
 
-    /// Removes the folder with what is left in it.
+    /// Removes the folder with the files in it.
     func remove() {
         UnfinishedFolder.remove(path)
         claim.release()
@@ -45,8 +45,8 @@ struct UnfinishedFolder {
         }
     }
 
-    /// Removes private copies that killed processes of this user left in a folder that others use, too: nothing that a link leads to,
-    /// and nothing that no copy made.
+    /// Removes private copies that killed processes of this user left in a folder that others use, too. Follows no
+    /// links, and removes nothing that no copy made.
     static func removeCopies(in folder: String) {
         for name in FileSystem.names(in: folder) ?? [] where name.hasPrefix(copyPrefix) {
             let path = folder + "/" + name

@@ -2,26 +2,27 @@ import HealthModel
 import LMDB
 import Synchronization
 
-/// How far the data file was written, kept in an extended attribute of it.
+/// How far the data file was written, kept in an extended attribute of the file.
 ///
-/// Copying an older state of the file over it (`cp older data.mdb`) changes its bytes and leaves the attribute: a file that has not
-/// come as far as its attribute says was rolled back. The attribute is set when the store is closed or suspended and now and then while it
-/// is written, after the commit that it tells of. So it is never ahead of the file, and where it is behind, because a process was killed
-/// or the file system keeps no attributes, a rollback is found by peers only (docs/decisions/0027).
+/// Copying an older state of the file over it (`cp older data.mdb`) changes its bytes and leaves the attribute. So a
+/// file that is behind its attribute was rolled back. The attribute is set when the store is closed or suspended, and
+/// now and then while it is written, always after the commit that it names. So it is never ahead of the file. It may be
+/// behind, because a process was killed or the file system keeps no attributes: then only peers detect a rollback
+/// (docs/decisions/0027).
 final class WrittenPlace: Sendable {
     static let attribute = "user.healthkv.written"
-    /// In nanoseconds. Setting the attribute takes some system calls, which not every commit is to pay.
+    /// In nanoseconds. Setting the attribute takes some system calls, too many for every commit.
     private static let interval: Int64 = 1_000_000_000
 
     private struct State {
-        /// The last commit of this process that the attribute does not tell of.
+        /// The last commit of this process that the attribute does not yet name.
         var unwritten: ChangeToken?
         var isWrittenAt = Int64.min
     }
 
     private let state = Monitor(State())
 
-    /// Has the attribute set at the end where the file has none yet: it is new, or took the place of another.
+    /// Schedules the attribute to be set if the file has none: the file is new, or took the place of another.
     func begin(_ folder: String, at token: @autoclosure () throws -> ChangeToken) rethrows {
         guard WrittenPlace.token(of: folder) == nil else { return }
         let token = try token()
@@ -40,7 +41,7 @@ final class WrittenPlace: Sendable {
         if isDue { write(file, folder) }
     }
 
-    /// Brings the attribute up to the last commit of this process.
+    /// Updates the attribute to the last commit of this process.
     func write(_ file: FileIdentity, _ folder: String) {
         let unwritten = state.withLock { state in
             defer { state.unwritten = nil }
@@ -48,7 +49,7 @@ final class WrittenPlace: Sendable {
         }
         let path = folder + "/data.mdb"
         guard let token = unwritten, FileSystem.identity(of: path) == file else { return }
-        // Another process may have come farther.
+        // Another process may have written further.
         if let known = WrittenPlace.token(of: folder), known.store == token.store,
             (known.epoch, known.commit) >= (token.epoch, token.commit)
         {
@@ -57,15 +58,15 @@ final class WrittenPlace: Sendable {
         FileSystem.setAttribute(WrittenPlace.attribute, of: path, Array(token.description.utf8))
     }
 
-    /// What the attribute of a store's file says; `nil` where there is none.
+    /// Returns the token in the attribute of a store's file; `nil` if there is none.
     static func token(of folder: String) -> ChangeToken? {
         FileSystem.attribute(attribute, of: folder + "/data.mdb").flatMap {
             ChangeToken(String(decoding: $0, as: UTF8.self))
         }
     }
 
-    /// Whether a file is an older state, or another history, than what was last written to it. The attribute must have been read before
-    /// the transaction began, or another writer may have been in between.
+    /// Returns `true` if the file is an older state than the last one written to it, or has another history. Read the
+    /// attribute before the transaction begins; otherwise another writer may write in between.
     static func isRolledBack(
         _ written: ChangeToken?, _ header: StoreHeader, _ view: View, _ tables: Tables
     ) throws -> Bool {

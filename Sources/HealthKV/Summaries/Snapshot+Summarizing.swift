@@ -3,12 +3,12 @@ import HealthModel
 import LMDB
 
 extension Snapshot {
-    /// How the values of a type combine, if summaries are kept of it.
+    /// Returns how the values of a type combine; `nil` if no summaries are kept of it.
     func summarizedAggregation(of type: UInt32) throws -> SampleType.Aggregation? { try self.type(type).aggregation }
 
-    /// Sums up the samples of a type over the quarters of some hours.
+    /// Summarizes the samples of a type over the quarters of some hours.
     ///
-    /// - Returns: a cell for each quarter, and how many samples were looked at.
+    /// - Returns: a cell for each quarter, and the number of samples read.
     func summarize(_ type: UInt32, hours: Range<Int64>, _ ranking: SourceRanking) throws -> (
         cells: [StatisticsCell], rows: Int
     ) {
@@ -35,7 +35,8 @@ extension Snapshot {
         return (sweep.cells, reader.rowsRead)
     }
 
-    /// The first start of a type's samples from an instant on, so that centuries without any need not be walked through.
+    /// Returns the first start of a type's samples at or after an instant, so that centuries without samples can be
+    /// skipped.
     func nextStart(_ type: UInt32, from instant: Int64, _ ranking: SourceRanking) throws -> Int64? {
         var reader = StatisticsReader(type: type, ranking: ranking, unit: try self.type(type).canonicalUnit)
         var first = FirstStart()
@@ -43,7 +44,7 @@ extension Snapshot {
         return first.instant
     }
 
-    /// The summary of a block; `nil` where none is kept, so that samples must be read.
+    /// Returns the summary of a block; `nil` if there is none, so that samples must be read.
     func summary(_ type: UInt32, _ block: Int64, _ aggregation: SampleType.Aggregation) throws -> SummaryContent? {
         let key = SummaryPeriod.key(type, block)
         guard let span = try view.get(tables[.summaries], key) else { return nil }
@@ -51,7 +52,8 @@ extension Snapshot {
         return try SummaryContent(stored, block: block, aggregation)
     }
 
-    /// The first stale stretch of hours of any type, or of those behind one, with the type; `nil` when nothing is stale.
+    /// Returns the first stale range of hours with its type, of any type, or of the types after `passed`; `nil` if
+    /// nothing is stale.
     func firstStaleRange(behind passed: UInt32? = nil) throws -> (type: UInt32, hours: ClosedRange<Int64>)? {
         var cursor = try view.cursor(tables[.upkeep])
         guard try cursor.seek(passed.map { StaleRange.key($0, .max) } ?? [StaleRange.upkeepKind]) else { return nil }
@@ -62,7 +64,7 @@ extension Snapshot {
     }
 }
 
-/// Takes one sample.
+/// Records the start of the first sample.
 private struct FirstStart: StatisticsCollector {
     private(set) var instant: Int64?
 

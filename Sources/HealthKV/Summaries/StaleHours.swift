@@ -1,7 +1,7 @@
 import ColumnFormat
 import HealthModel
 
-/// Hours of some types whose summaries no longer hold, by type.
+/// Hours whose summaries are no longer valid, by type.
 struct StaleHours: Sendable {
     private var marks: [UInt32: Marks] = [:]
 
@@ -9,30 +9,32 @@ struct StaleHours: Sendable {
 
     var types: Dictionary<UInt32, Marks>.Keys { marks.keys }
 
-    /// The hours of a type, in no order.
+    /// Returns the hours of a type, unsorted.
     func ranges(of type: UInt32) -> [ClosedRange<Int64>]? { marks[type]?.ranges }
 
-    /// The same to be kept: many as few, since each is a record, and summed up by itself.
+    /// Returns the hours of a type as they are stored: condensed if there are many ranges, because each range is a
+    /// record and is summarized separately.
     func condensedRanges(of type: UInt32) -> [ClosedRange<Int64>] {
         guard var marks = marks[type] else { return [] }
         if marks.ranges.count > 8 { marks.condense() }
         return marks.ranges
     }
 
-    /// Marks the hours that a stretch of time touches.
+    /// Marks the hours that a range of time touches.
     mutating func mark(_ type: UInt32, _ start: Int64, _ end: Int64) {
         marks[type, default: Marks()].mark(start, end)
     }
 
-    /// Marks the hours that rows, in order of their starts, touch; hours side by side are marked as one stretch.
+    /// Marks the hours that rows touch. The rows must be sorted by start; adjacent hours are marked as one range.
     mutating func mark(_ type: UInt32, _ rows: ArraySlice<StoredRow>) {
         let hour = DurationClass.hour.longest
-        // Taken out while it grows: to look it up for each stretch would cost more than all else.
+        // Remove the marks from the dictionary while they change: a lookup for each range would cost more than
+        // everything else.
         var marked = marks.removeValue(forKey: type) ?? Marks()
         let span = rows.span
         var from = span[0].start
         var to = from
-        /// Starts before this fall into the hours up to `to`, or the one behind them.
+        /// Starts before this limit fall into the hours up to `to`, or into the hour after them.
         var limit = from
         for index in 0..<span.count {
             let start = span[index].start
@@ -50,8 +52,8 @@ struct StaleHours: Sendable {
         marks[type] = marked
     }
 
-    /// The stale hours of one type. Where there are many, stretches near each other become one: more is recomputed than has to be,
-    /// never less.
+    /// The stale hours of one type. If there are many, nearby ranges are merged: then more hours than necessary are
+    /// recomputed, never fewer.
     struct Marks: Sendable {
         private(set) var ranges: [ClosedRange<Int64>] = []
         private var limit = 64
@@ -69,7 +71,7 @@ struct StaleHours: Sendable {
 
         mutating func condense() {
             ranges.sort { $0.lowerBound < $1.lowerBound }
-            // Within a block hardly anything is saved by summing up one part and not the other.
+            // Within a block, summarizing only some of the hours saves hardly anything.
             join { $0 <= SummaryPeriod.hoursPerBlock }
             if ranges.count > Marks.most {
                 let gaps = zip(ranges, ranges.dropFirst()).map { $1.lowerBound - $0.upperBound }.sorted()
@@ -79,7 +81,7 @@ struct StaleHours: Sendable {
             limit = max(64, 2 * ranges.count)
         }
 
-        /// Joins what overlaps, and neighbours whose distance is small enough.
+        /// Joins overlapping ranges, and neighbours whose distance is small enough.
         private mutating func join(_ isNear: (Int64) -> Bool) {
             var joined: [ClosedRange<Int64>] = []
             for range in ranges {

@@ -1,16 +1,17 @@
 import LMDB
 
-/// What this process knows of hours that wait to be summed up.
+/// What this process knows about hours that wait to be summarized.
 struct SummaryBacklog: Sendable {
-    /// Nothing is known of what earlier processes left.
+    /// Initially `true`, because earlier processes may have left stale hours.
     var mayBeStale = true
-    /// Commits since the last step that made hours stale.
+    /// The number of commits since the last step that made hours stale.
     var commits = 0
     var lastCommit = ContinuousClock.now
 
-    /// How long nothing must have been written before idle work sums up: a writer that comes back at once must not wait for it.
+    /// Idle work summarizes only after a pause of this length without writes, so that a writer that returns immediately
+    /// does not wait for it.
     static let pause = Duration.milliseconds(100)
-    /// So many commits do not wait for a pause, or what is stale would grow without bound.
+    /// After this many commits the work does not wait for a pause, otherwise the stale hours would grow without bound.
     static let mostCommits = 512
 
     mutating func note() {
@@ -21,9 +22,9 @@ struct SummaryBacklog: Sendable {
 }
 
 extension StoreCore {
-    /// Sums up some stale hours.
+    /// Summarizes some stale hours.
     ///
-    /// - Parameter waits: leaves it for later when something was written just now.
+    /// - Parameter waits: postpones the work if something was written just now.
     func summaryStep(waits: Bool) throws -> WriterThread.IdleWork {
         let backlog = backlog.withLock { $0 }
         guard backlog.mayBeStale else { return .none }
@@ -44,7 +45,7 @@ extension StoreCore {
         return .more
     }
 
-    /// Sums up everything that is stale.
+    /// Summarizes all stale hours.
     func refreshAllSummaries() throws {
         backlog.withLock { $0.mayBeStale = true }
         while case .more = try onWriter({ [self] in try summaryStep(waits: false) }) {}

@@ -2,8 +2,8 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Adds up summaries over buckets, and says which stretches must be read from samples: what is stale, what lies between a border
-/// and the next whole hour or quarter, and blocks that have no summary.
+/// Adds summaries over buckets, and determines the intervals that must be read from samples: stale hours, the time
+/// between a border and the next whole hour or quarter, and blocks without a summary.
 struct SummaryAnswer {
     let type: UInt32
     let aggregation: SampleType.Aggregation
@@ -11,17 +11,18 @@ struct SummaryAnswer {
     private let from: Int64
     private let to: Int64
     private(set) var cells: [StatisticsCell]
-    /// In order, with the buckets that they belong to.
+    /// The intervals to read from samples, in order, with their buckets.
     private(set) var rest = StatisticsStretches()
-    /// Everything before it is answered or among the rest.
+    /// Everything before this position is added to a cell or is in `rest`.
     private var position: Int64
     private var bucket = 0
     private let wantsPlain: Bool
-    /// Quarters of cumulative types do not keep what values as such are.
+    /// Quarters of cumulative types do not hold the plain values.
     private var hasQuarters: Bool { !wantsPlain || aggregation == .discrete }
     private let buffers: SummaryBuffers
 
-    /// - Parameter wantsPlain: whether values as such are wanted of a cumulative type: their sum, the least and the greatest.
+    /// - Parameter wantsPlain: whether the plain values of a cumulative type are wanted: their sum, minimum and
+    ///   maximum.
     init(
         type: UInt32, aggregation: SampleType.Aggregation, borders: BucketBorders, from: Int64, to: Int64,
         wantsPlain: Bool = false
@@ -37,12 +38,13 @@ struct SummaryAnswer {
         buffers = SummaryBuffers(SummaryColumns(aggregation, wantsPlain: wantsPlain))
     }
 
-    /// Walks over the blocks that the range touches. Where one of them was made of values that are not finite, all is left to the
-    /// samples, since statistics leave such values out.
+    /// Iterates over the blocks that the range touches. If one of them was computed from values that are not finite,
+    /// the whole range is left to the samples, because statistics leave such values out.
     mutating func add(_ snapshot: borrowing Snapshot) throws {
         guard from < to else { return }
         try addBlocks(snapshot)
-        // Whatever is not finite is no number once it is multiplied by zero. Sums hold all values that were counted.
+        // A value that is not finite becomes NaN when multiplied by zero. The sums include all values that were
+        // counted.
         var probe = 0.0
         for index in cells.indices { probe += 0 * cells[index].sum + 0 * cells[index].plain }
         if probe == 0 { return }
@@ -64,7 +66,7 @@ struct SummaryAnswer {
             let endHour = firstHour + SummaryPeriod.hoursPerBlock
             while nextStale < stale.count, stale[nextStale].upperBound < firstHour { nextStale += 1 }
             if nextStale < stale.count, stale[nextStale].contains(firstHour), stale[nextStale].contains(endHour - 1) {
-                // Nothing of it holds.
+                // The whole block is stale.
                 found = try cursor.next()
                 continue
             }
@@ -75,7 +77,7 @@ struct SummaryAnswer {
         leave(until: to)
     }
 
-    /// Leaves everything from the position on to the samples.
+    /// Leaves everything from the position to `end` to the samples.
     private mutating func leave(until end: Int64) {
         while position < end {
             let upper = min(borders[bucket + 1], end)
@@ -85,7 +87,7 @@ struct SummaryAnswer {
         }
     }
 
-    /// Adds the hours of a block that hold.
+    /// Adds the hours of a block that are not stale.
     private mutating func add(
         _ stored: borrowing SummaryBlock, _ block: Int64, _ stale: ArraySlice<ClosedRange<Int64>>
     ) throws {
@@ -99,7 +101,7 @@ struct SummaryAnswer {
         }
     }
 
-    /// Whether a bucket begins or ends within any hour of a block.
+    /// Returns `true` if a bucket begins or ends within an hour of a block.
     private func cutsHours(_ block: Int64) -> Bool {
         let (start, end) = (block * SummaryPeriod.block, (block + 1) * SummaryPeriod.block)
         if max(position, start) % SummaryPeriod.hour != 0 || min(to, end) % SummaryPeriod.hour != 0 { return true }
@@ -137,7 +139,7 @@ struct SummaryAnswer {
         }
     }
 
-    /// Adds a part of one bucket that lies in one block.
+    /// Adds the part of one bucket that lies in one block.
     @inline(__always)
     private mutating func addPiece(
         _ hours: SummaryCells, _ quarters: SummaryCells?, _ from: Int64, _ to: Int64,
@@ -161,7 +163,7 @@ struct SummaryAnswer {
         guard first < last, columns.addQuarters(first..<last, to: &cells[bucket], quarters) else {
             return rest.append(from, to, cell: bucket)
         }
-        // Behind and before whole quarters; both in the order of time, as the rest must be.
+        // Before and after the whole quarters, in the order of time, as `rest` requires.
         if from < first * quarter { rest.append(from, first * quarter, cell: bucket) }
         if last * quarter < to { rest.append(last * quarter, to, cell: bucket) }
     }

@@ -1,15 +1,15 @@
 import ColumnFormat
 import HealthModel
 
-/// Keeps the columns of an answer in one place. With an answer that held them itself, and so could not be copied, what Swift 6.3.1 made
-/// for release freed memory that was not its own.
+/// Holds the columns of an answer in one place. When the answer held them itself, and so was not copyable, release
+/// builds of Swift 6.3.1 freed memory that did not belong to it.
 final class SummaryBuffers {
     var columns: SummaryColumns
 
     init(_ columns: consuming SummaryColumns) { self.columns = columns }
 }
 
-/// The columns of one block that an answer adds up: those that all of are needed are decoded, others opened.
+/// The columns of one block that an answer adds: columns that are needed completely are decoded, others only opened.
 struct SummaryColumns: ~Copyable {
     private var counts = ScratchColumn<Int64>(capacity: SummaryLevel.hours.cells)
     private var durations = ScratchColumn<Int64>(capacity: SummaryLevel.hours.cells)
@@ -130,7 +130,7 @@ struct SummaryColumns: ~Copyable {
         cell.maximum = max(cell.maximum, maxima.greatest(rows, where: counts))
     }
 
-    /// Adds whole quarters of an hour, counted since 2001; answers false when the block keeps none.
+    /// Adds whole quarters of an hour, counted since 2001. Returns `false` if the block has none.
     func addQuarters(
         _ range: Range<Int64>, to cell: inout StatisticsCell, _ cells: SummaryCells?
     ) -> Bool {

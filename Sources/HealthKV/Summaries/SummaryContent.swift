@@ -1,20 +1,20 @@
 import ColumnFormat
 import HealthModel
 
-/// The cells of one block, taken apart to be changed or compared.
+/// The decoded cells of one block, for changes and comparisons.
 struct SummaryContent: Equatable {
     static let empty = [StatisticsCell](repeating: StatisticsCell(), count: SummaryLevel.hours.cells)
     static let emptyQuarters = [StatisticsCell](repeating: StatisticsCell(), count: SummaryLevel.quarters.cells)
 
     var hours = SummaryContent.empty
-    /// `nil` where the block has none.
+    /// `nil` if the block has none.
     var quarters: [StatisticsCell]?
 
     var samples: Int64 { hours.reduce(0) { $0 &+ $1.count } }
 
     init() {}
 
-    /// Replaces some hours by what was summed up anew over their quarters.
+    /// Replaces some hours by cells that were recomputed for their quarters.
     mutating func replace(_ range: Range<Int>, by fresh: [StatisticsCell]) {
         for hour in range {
             var cell = StatisticsCell()

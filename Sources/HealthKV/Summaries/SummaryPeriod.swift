@@ -1,13 +1,13 @@
 import ColumnFormat
 import HealthModel
 
-/// How time is divided for summaries, and where they stand in their table.
+/// How time is divided for summaries, and the keys of summaries in their table.
 enum SummaryPeriod {
     static let hour: Int64 = 3_600 * Instant.nanosecondsPerSecond
     static let quarter: Int64 = 900 * Instant.nanosecondsPerSecond
     static let hoursPerBlock = Int64(SummaryLevel.hours.cells)
     static let block = hour * hoursPerBlock
-    /// The period of summaries in their keys; 0 stands for counts.
+    /// The period of summaries in their keys; 0 is used for counts.
     static let period: UInt8 = 1
 
     static func block(of instant: Int64) -> Int64 { instant.dividedDown(by: block) }
@@ -21,11 +21,11 @@ enum SummaryPeriod {
         return writer.bytes
     }
 
-    /// The blocks that samples can touch, and their hours: what lies outside has no instants.
+    /// The blocks that samples can touch, and their hours. Times outside of them are not valid instants.
     static let blocks = block(of: Instant.earliest.nanoseconds)...block(of: Instant.latest.nanoseconds)
     static let hours = blocks.lowerBound * hoursPerBlock...(blocks.upperBound + 1) * hoursPerBlock
 
-    /// The type and block of a key; `nil` for keys of counts.
+    /// Returns the type and block of a key; `nil` for keys of counts.
     static func parse(_ key: RawSpan) throws(FormatError) -> (type: UInt32, block: Int64)? {
         let bytes = key.copied()
         if bytes.count == 5, bytes[4] == 0 { return nil }
@@ -37,15 +37,15 @@ enum SummaryPeriod {
     }
 }
 
-/// Fields in which a level keeps what.
+/// The fields of each level.
 extension SummaryLevel {
     var length: Int64 { self == .hours ? SummaryPeriod.hour : SummaryPeriod.quarter }
 
-    /// Fields of values that are kept beside the sum.
+    /// Returns the value columns that are stored beside the sum.
     func values(_ aggregation: SampleType.Aggregation) -> [SummaryColumn] {
         switch (aggregation, self) {
         case (.discrete, _): [.minimum, .maximum, .firstValue, .lastValue]
-        // Charts show values also of cumulative types; a pixel is seldom shorter than an hour.
+        // Charts also show values of cumulative types; a pixel is seldom shorter than an hour.
         case (.cumulative, .hours): [.plain, .minimum, .maximum]
         case (.cumulative, .quarters): []
         }

@@ -2,11 +2,12 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Brings summaries up to date. A write only marks the hours that it touched; steps of bounded length sum them up anew from
+/// Updates the summaries. A write only marks the hours that it touched; steps of bounded length recompute them from
 /// samples, so that sums never drift. Until then these hours are answered from samples.
 extension WriteTransaction {
-    /// Sums up stale hours until about `limit` samples were looked at. Where samples of a type are damaged its hours stay stale, and are
-    /// answered from samples; that is an error only when nothing else was left to do, so that it costs other types nothing.
+    /// Recomputes stale hours until about `limit` samples were read. If samples of a type are damaged, its hours stay
+    /// stale and are answered from samples. This is an error only if nothing else was left to do, so that it does not
+    /// affect other types.
     mutating func refreshSummaries(rows limit: Int) throws {
         var left = limit
         var (passed, damage): (UInt32?, (any Error)?) = (nil, nil)
@@ -35,11 +36,11 @@ extension WriteTransaction {
         }
     }
 
-    /// Sums up stale hours from the first one on, and answers which hour comes next.
+    /// Recomputes stale hours starting with the first one, and returns the next hour.
     private mutating func refresh(
         _ type: UInt32, _ aggregation: SampleType.Aggregation, _ stale: ClosedRange<Int64>, rows left: inout Int
     ) throws -> Int64 {
-        // Where there are no samples there are no summaries, and nothing needs to be walked through.
+        // Ranges without samples have no summaries and need not be processed.
         let blocks = SummaryPeriod.block(ofHour: stale.lowerBound)...SummaryPeriod.block(ofHour: stale.upperBound)
         guard let extent = try snapshot.extent(of: type) else {
             try removeSummaries(type, blocks)
@@ -64,21 +65,22 @@ extension WriteTransaction {
             let next = try snapshot.nextStart(type, from: block * SummaryPeriod.block, pass.ranking)
             let nextBlock = next.map { SummaryPeriod.block(of: $0) } ?? inside.upperBound + 1
             guard nextBlock == block else {
-                // Nothing begins before that block: there is nothing to keep.
+                // No sample starts before that block, so there is nothing to keep.
                 try removeSummaries(type, block...min(nextBlock - 1, blocks.upperBound))
                 hour = min(nextBlock * SummaryPeriod.hoursPerBlock, last + 1)
                 left -= 64
                 continue
             }
             let end = (block + 1) * SummaryPeriod.hoursPerBlock
-            // What is stale to the end of a block may be left to a later pass; what is not must hold at once.
+            // If the stale range extends to the end of a block, a later pass may finish it. If valid hours follow, all
+            // stale hours of the block must be recomputed now.
             hour = try refresh(hour, to: min(last + 1, end), mayStop: stale.upperBound + 1 >= end, &pass)
             left -= pass.rows + 256
         }
         return hour > last ? stale.upperBound + 1 : hour
     }
 
-    /// Sums up hours of one block from a stale one on, and answers which hour comes next.
+    /// Recomputes hours of one block starting with a stale one, and returns the next hour.
     private mutating func refresh(
         _ hour: Int64, to limit: Int64, mayStop: Bool, _ pass: inout SummaryPass
     ) throws -> Int64 {
@@ -91,7 +93,7 @@ extension WriteTransaction {
         pass.rows = 0
         try sum(known == nil ? start..<to : hour..<to, block, &content, &pass)
         if content.quarters == nil, content.samples > environment.limits.coarseSamples {
-            // Grown beyond what goes without quarters: all hours that hold get them.
+            // The block has outgrown the limit for blocks without quarters, so compute quarters for all valid hours.
             content.quarters = SummaryContent.emptyQuarters
             try sum(start..<(mayStop ? to : end), block, &content, &pass)
         } else if content.samples <= environment.limits.coarseSamples / (known == nil ? 1 : 2) {
@@ -128,21 +130,21 @@ extension WriteTransaction {
     }
 }
 
-/// What stays the same while stale hours of a type are summed up, and how far to go at a time.
+/// The constants of a pass over the stale hours of a type, and its current step size.
 private struct SummaryPass {
     let ranking: SourceRanking
     let type: UInt32
     let aggregation: SampleType.Aggregation
     var hours: Int64
-    /// Samples that the last pass looked at.
+    /// The number of samples that the last step read.
     var rows = 0
 
-    /// Where a day has more samples than this, less than a day is summed up at a time.
+    /// If a step would read more samples than this, it covers fewer hours.
     static let mostRows = 20_000
 }
 
 extension Snapshot {
-    /// The blocks of a type that have a summary.
+    /// Returns the blocks of a type that have a summary.
     func summarizedBlocks(_ type: UInt32, _ wanted: ClosedRange<Int64>? = nil) throws -> [Int64] {
         var blocks: [Int64] = []
         var cursor = try view.cursor(tables[.summaries])

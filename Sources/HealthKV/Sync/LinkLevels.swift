@@ -2,25 +2,25 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// The levels of a peer's packed links, the newest first.
+/// The levels of a peer's packed links, newest first.
 struct PeerLevels {
     let peer: [UInt8]
     var levels: [LinkLevel] = []
     /// Whether the levels cannot be read.
     var areDamaged = false
 
-    /// The peer's name, where anything is packed.
+    /// The name of the peer; `nil` if no links are packed.
     var name: String? { levels.first?.directory.peer }
 }
 
-/// A packed link and the level that it was found in.
+/// A packed link and the level in which it was found.
 struct FoundLink {
     let link: PackedLink
     let level: UInt8
 }
 
 extension Snapshot {
-    /// Whether a packed link holds: nothing recent and no newer level says otherwise of its id of the peer.
+    /// Returns `true` if a packed link is valid: no recent record and no newer level overrides its peer id.
     func isHeld(_ levels: PeerLevels, _ found: FoundLink) throws -> Bool {
         let (peer, id) = (levels.peer, found.link.peerID)
         if try view.contains(tables[.links], LinkKey.recent(peer, .byPeerID, id)) { return false }
@@ -30,7 +30,7 @@ extension Snapshot {
         return found.link.form != .gone
     }
 
-    /// The levels of every peer with packed links.
+    /// Returns the levels of every peer with packed links.
     func linkLevels() throws -> [PeerLevels] {
         if let known = context.linkLevels { return known }
         var found: [PeerLevels] = []
@@ -59,15 +59,15 @@ extension Snapshot {
         return levels
     }
 
-    /// Appends the packed links of a level whose hashes lie in a range, and those only that have an id of the peer if
-    /// it is given. Not all of them need hold.
+    /// Appends the packed links of a level whose hashes are in a range; with `peerID`, only links with that id. The
+    /// result may include links that are no longer valid.
     func findPacked(
         _ peer: [UInt8], _ level: UInt8, _ range: ClosedRange<UInt64>, peerID: SampleID? = nil,
         into links: inout [PackedLink]
     ) throws {
         var cursor = try view.cursor(tables[.links])
         let start = LinkKey.block(peer, .chunk, level, range.lowerBound)
-        // Links of one hash stand in one chunk, so that none before this has any of the range.
+        // Links with one hash are in one chunk, so no earlier chunk has links of the range.
         var found = try cursor.seekAtOrBefore(start)
         if !found || !cursor.key.hasPrefix(start, count: LinkKey.levelPrefix) { found = try cursor.seek(start) }
         while found, cursor.key.hasPrefix(start, count: LinkKey.levelPrefix) {
@@ -80,7 +80,7 @@ extension Snapshot {
         }
     }
 
-    /// The link of a level with an id of the peer, whether or not it holds.
+    /// Returns the link of a level with an id of the peer, valid or not.
     private func packedLink(_ peer: [UInt8], _ level: UInt8, peerID: SampleID) throws -> PackedLink? {
         let hash = IdentityHash.ofPeerID(peerID, header.hashKey)
         let key = LinkKey.block(peer, .hints, level, hash)
@@ -101,7 +101,7 @@ extension Snapshot {
         return links.first
     }
 
-    /// The packed link with an id of the peer that holds while no recent record says otherwise.
+    /// Returns the packed link with an id of the peer. It is valid only if no recent record overrides it.
     func packedLink(_ peer: [UInt8], peerID: SampleID) throws -> PackedLink? {
         for level in try linkLevels(peer).levels {
             guard let link = try packedLink(peer, level.number, peerID: peerID) else { continue }
@@ -110,7 +110,7 @@ extension Snapshot {
         return nil
     }
 
-    /// The packed link of a sample that holds.
+    /// Returns the valid packed link of a sample.
     func packedLink(_ peer: [UInt8], of sample: SampleID) throws -> PackedLink? {
         let hash = IdentityHash.ofLinked(sample, header.hashKey)
         let levels = try linkLevels(peer)
@@ -131,12 +131,12 @@ extension Snapshot {
         return nil
     }
 
-    /// Whether there is a row with an id that it holds in full.
+    /// Returns `true` if a row stores this id in full.
     private func isStored(_ id: SampleID) throws -> Bool {
         try isStored(id, among: hints(IdentityHash.of(id, header.hashKey)))
     }
 
-    /// The sample of a packed link that holds.
+    /// Returns the sample of a valid packed link.
     func sample(of packed: PackedLink) throws -> SampleID {
         switch packed.form {
         case .byPeerID: return packed.peerID
@@ -155,7 +155,7 @@ extension Snapshot {
             isProvisional: packed.isProvisional)
     }
 
-    /// The first chunk of a level from a hash on, and where the next one begins.
+    /// Returns the first chunk of a level at or after a hash, and the hash at which the next chunk begins.
     func packedChunk(
         _ peer: [UInt8], _ level: UInt8, from hash: UInt64
     ) throws -> (key: [UInt8], links: [PackedLink], next: UInt64?)? {
@@ -178,8 +178,8 @@ extension Snapshot {
         return (key, links, next)
     }
 
-    /// The packed links that name a sample by a hash alone. A chunk that cannot be read has none that could be
-    /// written out, and keeps no sample from being changed: its links are lost already.
+    /// Returns the packed links that identify a sample only by its hash. Skips a damaged chunk: its links are lost
+    /// anyway, and must not prevent a sample from being changed.
     func linksByRow(_ levels: PeerLevels, _ hash: UInt64) throws -> [FoundLink] {
         var found: [FoundLink] = []
         for level in levels.levels {

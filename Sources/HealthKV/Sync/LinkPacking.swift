@@ -3,8 +3,9 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// Packs the recent links of a peer as a new level, and joins with it the levels that are not much larger: a step
-    /// of upkeep. So a link is written anew a few times for each level that it passes, however many there are.
+    /// Packs the recent links of a peer as a new level, and joins it with the levels that are not much larger. This is
+    /// a step of upkeep. Each link is therefore rewritten only a few times per level that it passes, however many links
+    /// there are.
     mutating func packLinks(of peer: [UInt8]) throws {
         let levels = try snapshot.linkLevels(peer).levels
         var size = UInt64(try snapshot.linkKeys(peer, .byPeerID).count)
@@ -17,8 +18,8 @@ extension WriteTransaction {
         try packLinks(of: peer, with: left > LinkLevel.most || levels.first?.number == .max ? levels : Array(joined))
     }
 
-    /// Packs the recent links of a peer with those of its newest levels. The chunks of the oldest of these are read
-    /// and written in order, one after another, so that each is full; the hints are made anew.
+    /// Packs the recent links of a peer together with those of its newest levels. Reads and writes the chunks of the
+    /// oldest joined level in order, one after another, so that each written chunk is full; rebuilds the hints.
     private mutating func packLinks(of peer: [UInt8], with joined: [LinkLevel]) throws {
         let levels = try snapshot.linkLevels(peer)
         guard let name = try levels.name ?? snapshot.nameOfRecentLinks(peer) else { return }
@@ -40,14 +41,14 @@ extension WriteTransaction {
             incoming = PackedLink.merged(held, incoming[...])
         }
         let newer = Set(incoming.lazy.map(\.peerID))
-        // Where nothing is older a mark says nothing.
+        // Without an older level a mark has no effect.
         if older == nil { incoming.removeAll { $0.form == .gone } }
         var chunks = LinkChunkWriter(pageSize: linkBlockBytes)
         var (next, from) = (0, joined.isEmpty ? nil : 0 as UInt64?)
         repeat {
             let chunk = try joined.last.flatMap { try takeChunk(peer, $0.number, from: from) }
             from = chunk?.next
-            // What is written stands before the chunk that is read next.
+            // The links to write now precede the chunk that is read next.
             let end = from.flatMap { bound in incoming[next...].firstIndex { $0.hash >= bound } } ?? incoming.count
             let held = (chunk?.links ?? []).filter {
                 !newer.contains($0.peerID) && (older != nil || $0.form != .gone)
@@ -69,7 +70,7 @@ extension WriteTransaction {
 
     private var linkBlockBytes: Int { environment.limits.identityBlockBytes ?? environment.pageSize }
 
-    /// Takes the recent links out of the table, packed and in order.
+    /// Removes the recent links from the table and returns them packed and sorted.
     private mutating func takeRecentLinks(_ peer: [UInt8]) throws -> [PackedLink] {
         var links: [PeerLink] = []
         try snapshot.forEachRecentLink(peer, .bySample) { links.append($0.link) }
@@ -85,7 +86,7 @@ extension WriteTransaction {
             packed.append(mark)
         }
         packed.sort(by: PackedLink.isBefore)
-        // What is looked up in the order of the index is found fast.
+        // Lookups in the order of the index are fast.
         for index in packed.indices { try snapshot.shorten(&packed[index]) }
         for kind in [LinkKey.Kind.bySample, .byPeerID] {
             for key in try snapshot.linkKeys(peer, kind) { try remove(.links, key) }
@@ -93,7 +94,7 @@ extension WriteTransaction {
         return packed
     }
 
-    /// Takes the first chunk of a level from a hash on out of the table.
+    /// Removes from the table the first chunk of a level at or after a hash, and returns it.
     private mutating func takeChunk(
         _ peer: [UInt8], _ level: UInt8, from hash: UInt64?
     ) throws -> (links: [PackedLink], next: UInt64?)? {
@@ -111,7 +112,7 @@ extension WriteTransaction {
         while from < hints.count {
             let block = encoder.block(hints[from...], commit: commit) { LinkKey.block(peer, .hints, level, $0) }
             from += block.count
-            // One that was forged may say that more have a hash than a block holds.
+            // In a forged file, more links may share a hash than a block holds.
             guard from == hints.count || !encoder.areTogether(hints[from - 1], hints[from]) else {
                 throw snapshot.damaged("too many links have one hash")
             }
@@ -120,7 +121,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Makes anew how links are found under the ids of peers, from how they stand under samples, and one level of all.
+    /// Rebuilds the links under peer ids from the links under sample ids, and packs all of them into one level.
     mutating func rebuildLinks() throws {
         for peer in try snapshot.peersWithLinks() {
             var links: [SampleID: PeerLink] = [:]
@@ -131,7 +132,7 @@ extension WriteTransaction {
                     orphans.append(recent.link)
                 }
             }
-            // What was packed under that id before stays forgotten.
+            // A packed link under that id must stay removed.
             for link in orphans {
                 try put(RecentLink(link, isGone: true), LinkKey.recent(peer, .byPeerID, link.peerID))
             }
@@ -144,28 +145,28 @@ extension WriteTransaction {
 }
 
 extension LinkLevel {
-    /// As many levels are left beside the newest; sizes that grow by a factor never make so many.
+    /// The maximum number of levels beside the newest. Sizes that grow by a factor never reach it.
     fileprivate static let most = 12
 }
 
-/// Links on their way into chunks, in order.
+/// Collects sorted links and writes them into chunks.
 private struct LinkChunkWriter {
     private var encoder: LinkChunkEncoder
     private var waiting: [PackedLink] = []
     /// A hint for each link.
     private(set) var hints: [LinkHint] = []
     private(set) var chunks: UInt32 = 0
-    /// Whether more links than a chunk holds have one hash, as only a forged one says.
+    /// Whether more links share a hash than a chunk holds, which happens only in a forged file.
     private(set) var arePartedWrongly = false
 
-    /// So many fill a page for certain, since each takes more than eight bytes.
+    /// This many links certainly fill a page, because each takes more than eight bytes.
     private let kept: Int
 
     init(pageSize: Int) { (encoder, kept) = (LinkChunkEncoder(pageSize: pageSize), pageSize / 8) }
 
     var links: Int { hints.count }
 
-    /// Adds links that stand behind all before.
+    /// Adds links that follow all previous ones.
     mutating func add(_ links: [PackedLink], header: StoreHeader) {
         waiting += links
         for link in links {
@@ -173,7 +174,7 @@ private struct LinkChunkWriter {
         }
     }
 
-    /// The chunks that are full, and with the last one all that is left.
+    /// Returns the full chunks; with `isLast`, also the remainder.
     mutating func take(
         isLast: Bool, _ commit: UInt64, _ key: (UInt64) -> [UInt8]
     ) -> [(key: [UInt8], value: [UInt8])] {
@@ -193,7 +194,7 @@ private struct LinkChunkWriter {
 }
 
 extension PackedLink {
-    /// Two sorted lists as one.
+    /// Merges two sorted lists.
     fileprivate static func merged(_ one: [PackedLink], _ other: ArraySlice<PackedLink>) -> [PackedLink] {
         if other.isEmpty { return one }
         var merged: [PackedLink] = []
@@ -209,15 +210,15 @@ extension PackedLink {
 }
 
 extension Snapshot {
-    /// A link as it is packed, its sample by its id.
+    /// Converts a link to its packed form, with the sample's id in full.
     fileprivate func unpacked(_ link: PeerLink) -> PackedLink {
         PackedLink(
             hash: IdentityHash.ofLinked(link.sample, header.hashKey), form: .byID, sample: link.sample,
             peerID: link.peerID, version: link.version, isProvisional: link.isProvisional)
     }
 
-    /// Leaves out the sample's id where something else leads to it. Only what the index shows to be the one live row
-    /// of its hash is named by that; what cannot be read shows nothing.
+    /// Omits the sample's id if it can be found by other means. A link refers to its sample by hash only if the index
+    /// shows that exactly one live row has the hash; if the index is damaged, the link keeps the id.
     fileprivate func shorten(_ link: inout PackedLink) throws {
         guard let sample = link.sample else { return }
         if sample == link.peerID {
@@ -230,7 +231,7 @@ extension Snapshot {
         } catch  where StoreError.isDamage(error) {}
     }
 
-    /// The name of the peer that recent links are of.
+    /// Returns the name of the peer to which recent links belong.
     fileprivate func nameOfRecentLinks(_ peer: [UInt8]) throws -> String? {
         for kind in [LinkKey.Kind.bySample, .byPeerID] {
             let prefix = LinkKey.all(peer, kind)
@@ -242,7 +243,7 @@ extension Snapshot {
         return nil
     }
 
-    /// The peer with the most recent links, where there are so many that they are to be packed.
+    /// Returns the peer with the most recent links if there are enough recent links to pack; otherwise `nil`.
     func peerToPack(_ limits: EngineLimits) throws -> [UInt8]? {
         let entries = try view.statistics(tables[.links]).entries
         guard entries > 2 * limits.recentLinks else { return nil }
@@ -251,7 +252,7 @@ extension Snapshot {
             packed += Int(level.directory.chunks) + Int(level.directory.hintBlocks) + 1
             links &+= level.directory.links
         }
-        // Each stands there twice, once in each direction.
+        // Each recent link has two records, one for each direction.
         let share = links / max(1, limits.linksPerRecentLink)
         let limit = 2 * max(limits.recentLinks, Int(clamping: min(share, 1 << 40)))
         guard entries - packed > limit else { return nil }

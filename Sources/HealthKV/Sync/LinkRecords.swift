@@ -2,20 +2,20 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Keys of the table of links. Behind the peer's sixteen bytes stands which kind of record it is; keys of what is
-/// packed have its level next.
+/// Keys of the table of links. The sixteen bytes of the peer are followed by the kind of the record; keys of packed
+/// data continue with the level.
 enum LinkKey {
     /// The numbers are embedded on disk.
     enum Kind: UInt8 {
         /// A recent link under the sample's id.
         case bySample = 0
-        /// A recent link under the peer's id, or the mark that a packed link of that id no longer holds.
+        /// A recent link under the peer's id, or the mark that a packed link of that id is no longer valid.
         case byPeerID = 1
-        /// What a level of a peer's packed links holds.
+        /// The directory of a level of a peer's packed links.
         case directory = 2
         /// A chunk of packed links, under the hash of its first sample.
         case chunk = 3
-        /// A block of hints, under the hash of its first id of the peer.
+        /// A block of hints, under the hash of its first peer id.
         case hints = 4
     }
 
@@ -26,7 +26,7 @@ enum LinkKey {
 
     static func all(_ peer: [UInt8], _ kind: Kind) -> [UInt8] { peer + [kind.rawValue] }
 
-    /// The key of a level's directory, and what those of its chunks or blocks begin with.
+    /// Returns the key of a level's directory, or the common prefix of the keys of its chunks or blocks.
     static func all(_ peer: [UInt8], _ kind: Kind, _ level: UInt8) -> [UInt8] { peer + [kind.rawValue, level] }
 
     static func recent(_ peer: [UInt8], _ kind: Kind, _ id: SampleID) -> [UInt8] {
@@ -46,10 +46,10 @@ enum LinkKey {
         return writer.bytes
     }
 
-    /// The level in the key of something packed.
+    /// Returns the level in a key of packed data.
     static func level(_ key: [UInt8]) -> UInt8 { key[prefix] }
 
-    /// The kind of a record; `nil` where the key is none of a link.
+    /// Returns the kind of a record; `nil` if the key is not one of a link.
     static func kind(_ key: [UInt8]) -> Kind? {
         guard key.count >= prefix, let kind = Kind(rawValue: key[16]) else { return nil }
         let count =
@@ -61,14 +61,14 @@ enum LinkKey {
         return key.count == count ? kind : nil
     }
 
-    /// The hash in the key of a chunk or of a block of hints.
+    /// Returns the hash in the key of a chunk or of a block of hints.
     static func hash(_ key: [UInt8]) -> UInt64 { key.dropFirst(levelPrefix).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// A link that is not packed yet, or the mark that a packed one no longer holds.
+/// A link that is not packed yet, or the mark that a packed link is no longer valid.
 ///
-/// Whatever changes a packed link leaves a record under the id that the peer had for it there. So a packed link holds
-/// exactly while there is none.
+/// Every change to a packed link leaves a record under the peer id of that link. So a packed link is valid exactly
+/// while there is no such record.
 struct RecentLink: SyncRecord, Equatable {
     let link: PeerLink
     var isGone = false
@@ -104,20 +104,20 @@ struct RecentLink: SyncRecord, Equatable {
     }
 }
 
-/// A level of a peer's packed links. Levels come one upon another, each with what was recent when it was packed, and
-/// are joined before they are many. Of links with one id of the peer, that of the newest level counts.
+/// A level of a peer's packed links. Each packing adds a level with the links that were recent then, and levels are
+/// joined before there are many. Among links with one peer id, the one of the newest level counts.
 struct LinkLevel {
     let number: UInt8
     let directory: LinkDirectory
 }
 
-/// What a level of a peer's links holds. The name stands here once.
+/// The directory of a level of a peer's links. Only the directory holds the peer's name.
 struct LinkDirectory: SyncRecord, Equatable {
     let peer: String
     var links: UInt64 = 0
     var chunks: UInt32 = 0
     var hintBlocks: UInt32 = 0
-    /// What the blocks keep of each hint.
+    /// The number of bits that the blocks keep of each hint.
     var precision = LinkHint.Precision(links: 0)
 
     static var table: TableCode { .links }
@@ -147,10 +147,11 @@ struct LinkDirectory: SyncRecord, Equatable {
 extension IdentityHash {
     private static let peerID: UInt64 = 31
 
-    /// The 40 bits by which a packed link names its sample: those of the identity index, which leads to the row.
+    /// Returns the 40 bits by which a packed link names its sample. They are those of the identity index, which points
+    /// to the row.
     static func ofLinked(_ sample: SampleID, _ key: KeyedHash) -> UInt64 { IdentityEntry.hash(of(sample, key)) }
 
-    /// The 40 bits by which a hint knows a peer's id.
+    /// Returns the 40 bits by which a hint identifies a peer id.
     static func ofPeerID(_ id: SampleID, _ key: KeyedHash) -> UInt64 {
         IdentityEntry.hash(key.hash(id.high, id.low, peerID))
     }

@@ -2,15 +2,15 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-// Recent links are records of their own, all others are packed in levels (docs/decisions/0030). A packed link of a
-// live sample names it by a hash only. That is exact: see `WriteTransaction.keepLinks(ofLeaving:)`.
+// Recent links are individual records, all others are packed in levels (docs/decisions/0030). A packed link of a live
+// sample names it by a hash only. That is exact: see `WriteTransaction.keepLinks(ofLeaving:)`.
 
 extension Snapshot {
     func recentLink(_ peer: [UInt8], _ kind: LinkKey.Kind, _ id: SampleID) throws -> RecentLink? {
         try record(LinkKey.recent(peer, kind, id), as: RecentLink.self)
     }
 
-    /// The peers that have links, by their keys.
+    /// Returns the keys of the peers that have links.
     func peersWithLinks() throws -> [[UInt8]] {
         var peers: [[UInt8]] = []
         var cursor = try view.cursor(tables[.links])
@@ -24,7 +24,7 @@ extension Snapshot {
         return peers
     }
 
-    /// The keys of a kind of a peer's records; those of one level only, if it is given.
+    /// Returns the keys of a peer's records of one kind; with `level`, only those of that level.
     func linkKeys(_ peer: [UInt8], _ kind: LinkKey.Kind, level: UInt8? = nil) throws -> [[UInt8]] {
         let prefix = level.map { LinkKey.all(peer, kind, $0) } ?? LinkKey.all(peer, kind)
         var keys: [[UInt8]] = []
@@ -54,27 +54,28 @@ extension Snapshot {
         }
     }
 
-    /// The ids of a peer that recent records are about: packed links with one of them hold no longer.
+    /// Returns the peer ids that have recent records. Packed links with these ids are no longer valid.
     func recentPeerIDs(_ peer: [UInt8]) throws -> Set<SampleID> {
         var ids: Set<SampleID> = []
         try forEachRecentLink(peer, .byPeerID) { ids.insert($0.link.peerID) }
         return ids
     }
 
-    /// The link that a peer's own id leads to.
+    /// Returns the link with an id of the peer.
     func link(_ peer: [UInt8], peerID: SampleID, of name: String) throws -> PeerLink? {
         if let recent = try recentLink(peer, .byPeerID, peerID) { return recent.isGone ? nil : recent.link }
         return try packedLink(peer, peerID: peerID).map { try link($0, of: name) }
     }
 
-    /// Calls `body` with each link of a peer, or with those only that can be read and whose samples can be found.
+    /// Calls `body` with each link of a peer. With `skippingDamage`, leaves out links that cannot be read or whose
+    /// samples cannot be found.
     func forEachLink(
         _ peer: [UInt8], skippingDamage: Bool = false, _ body: (PeerLink) throws -> Void
     ) throws {
         try forEachRecentLink(peer, .bySample) { try body($0.link) }
         let levels = try linkLevels(peer).levels
         guard let name = levels.first?.directory.peer else { return }
-        // Of ids that something newer is about no older link holds.
+        // A newer record or level with the same peer id overrides an older link.
         var newer = try recentPeerIDs(peer)
         for level in levels {
             let isOldest = level.number == levels.last?.number
@@ -100,7 +101,7 @@ extension Snapshot {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// What a peer calls a sample.
+    /// Returns the link of a sample for a peer.
     public func link(peer: String, sample: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
         let key = PeerKey.peer(peer, snapshot.header.hashKey)
@@ -112,13 +113,13 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
-    /// The link that a peer's own id leads to.
+    /// Returns the link with an id of the peer.
     public func link(peer: String, peerID: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
         return try snapshot.link(PeerKey.peer(peer, snapshot.header.hashKey), peerID: peerID, of: peer)
     }
 
-    /// What a peer calls samples, in the order of their ids.
+    /// Returns all links of a peer, in the order of the samples' ids.
     package func links(of peer: String) throws -> [PeerLink] {
         let snapshot = snapshot
         var links: [PeerLink] = []
@@ -126,7 +127,8 @@ extension SampleReading where Self: ~Copyable {
         return links.sorted { $0.sample < $1.sample }
     }
 
-    /// Whether a peer calls any sample by another id. While it calls none there is nothing to look up.
+    /// Returns `true` if there are links of a peer, that is, if the peer may hold a sample under another id. Otherwise
+    /// no lookup is needed.
     public func hasLinks(of peer: String) throws -> Bool {
         let snapshot = snapshot
         let prefix = PeerKey.peer(peer, snapshot.header.hashKey)
@@ -134,7 +136,7 @@ extension SampleReading where Self: ~Copyable {
         return try cursor.seek(prefix) && cursor.key.hasPrefix(prefix, count: prefix.count)
     }
 
-    /// Calls `body` with the links of all peers, those of deleted samples too.
+    /// Calls `body` with the links of all peers, including those of deleted samples.
     ///
     /// - Parameter skippingDamage: leaves out links of samples that are lost to damage.
     public func forEachLink(skippingDamage: Bool = false, _ body: (PeerLink) throws -> Void) throws {
@@ -148,7 +150,7 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Keeps what a peer calls a sample, in place of any earlier link of that sample or of that id of the peer.
+    /// Sets the link of a sample. Replaces any earlier link of that sample or of that id of the peer.
     public mutating func setLink(_ link: PeerLink) throws {
         let bySample = try self.link(peer: link.peer, sample: link.sample)
         if bySample == link { return }
@@ -159,7 +161,7 @@ extension WriteTransaction {
         try putRecent(link, PeerKey.peer(link.peer, state.header.hashKey))
     }
 
-    /// Forgets what a peer calls a sample, in both directions.
+    /// Removes a link in both directions.
     public mutating func removeLink(_ link: PeerLink) throws {
         guard let held = try self.link(peer: link.peer, sample: link.sample) else { return }
         let peer = PeerKey.peer(link.peer, state.header.hashKey)
@@ -172,7 +174,7 @@ extension WriteTransaction {
         try put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.peerID))
     }
 
-    /// Forgets a link under the peer's id; where one is packed under that, a mark stays.
+    /// Removes the record of a link under the peer's id. If a packed link has this id, writes a mark instead.
     private mutating func forgetRecent(_ link: PeerLink, _ peer: [UInt8]) throws {
         let key = LinkKey.recent(peer, .byPeerID, link.peerID)
         if try snapshot.packedLink(peer, peerID: link.peerID) == nil {
@@ -182,7 +184,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Forgets all links of a peer.
+    /// Removes all links of a peer.
     mutating func removeLinks(of name: String) throws {
         let peer = PeerKey.peer(name, state.header.hashKey)
         context.linkLevels = nil
@@ -193,10 +195,10 @@ extension WriteTransaction {
         }
     }
 
-    /// Writes packed links of a sample out in full, before the row with its stored id goes. A packed link names its
-    /// sample by 40 bits of the hash only, and that one sample has them holds while exactly one live row with a
-    /// stored id of that hash is there. So links are written out when that row leaves, and when another one of that
-    /// hash comes (``keepLinks(besides:)``).
+    /// Writes the packed links of a sample out as full records before the row with its stored id leaves. A packed link
+    /// names its sample by 40 bits of a hash. This is unambiguous while exactly one live row with a stored id has that
+    /// hash. So links are written out when that row leaves, and when another row with the same hash arrives
+    /// (``keepLinks(besides:)``).
     mutating func keepLinks(ofLeaving id: SampleID) throws {
         let peers = try snapshot.linkLevels()
         if peers.allSatisfy(\.levels.isEmpty) { return }
@@ -206,7 +208,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Writes packed links of a sample out in full that has the hash of another one, whose row comes.
+    /// Writes the packed links of another sample out as full records before a row with the same hash arrives.
     mutating func keepLinks(besides id: SampleID) throws {
         let peers = try snapshot.linkLevels()
         if peers.allSatisfy(\.levels.isEmpty) { return }
@@ -214,7 +216,7 @@ extension WriteTransaction {
         for levels in peers {
             for found in try snapshot.linksByRow(levels, hash) {
                 let others = try snapshot.storedIDs(hashed: hash).filter { $0 != id }
-                // There is none where the row left before: the link was written out then.
+                // If the other row has left before, there is none: the link was written out then.
                 guard let other = others.first else { continue }
                 guard others.count == 1 else { throw snapshot.damaged("a link leads to several samples") }
                 try writeOut(found, of: other, levels)
@@ -233,7 +235,7 @@ extension WriteTransaction {
 }
 
 extension Snapshot {
-    /// Some keys of a peer's links.
+    /// Returns at most `limit` keys of a peer's links.
     fileprivate func allLinkKeys(_ peer: [UInt8], limit: Int) throws -> [[UInt8]] {
         var keys: [[UInt8]] = []
         var cursor = try view.cursor(tables[.links])

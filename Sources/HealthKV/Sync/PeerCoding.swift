@@ -2,8 +2,8 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Keys of the tables of sync. A peer's name is hashed to sixteen bytes, so that keys have one length whatever it is; the
-/// name itself stands in the record.
+/// Keys of the tables of sync. A peer's name is hashed to sixteen bytes, so that all keys have one length whatever the
+/// name; the name itself is in the record.
 enum PeerKey {
     static func peer(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
         let words = IdentityHash.words(of: Array(name.utf8), hashKey)
@@ -21,7 +21,7 @@ enum PeerKey {
         return writer.bytes
     }
 
-    /// What a peer's queue holds stands before its operations, and where the operation of a sample stands behind them.
+    /// The key of a queue's directory sorts before its operations; the keys of the places of samples sort after them.
     static func directory(_ peer: String, _ hashKey: KeyedHash) -> [UInt8] { section(peer, 0, hashKey) }
 
     static func section(_ peer: String, _ number: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
@@ -50,7 +50,7 @@ enum PeerKey {
 
     static func isOperation(_ key: [UInt8]) -> Bool { key.count == 28 }
 
-    /// Behind all keys of the peer whose key is given.
+    /// Returns a key after all keys of the peer to which the given key belongs.
     static func behind(peerOf key: [UInt8]) -> [UInt8] { key.prefix(16) + [UInt8](repeating: .max, count: 24) }
 
     static func audit(_ commit: UInt64, _ ordinal: UInt32) -> [UInt8] {
@@ -61,13 +61,13 @@ enum PeerKey {
     }
 }
 
-/// A record that a table of sync holds.
+/// A record of a table of sync.
 protocol SyncRecord {
     static var table: TableCode { get }
     func encode(into record: inout RecordWriter)
     init(from record: inout RecordReader) throws
-    /// Whether what a key says of the record is what the record says. Readers go on behind what a record says, and
-    /// writers remove by it.
+    /// Returns `true` if the fields in a key match the record. Readers continue after the position that a record
+    /// states, and writers remove records by it.
     func belongs(under key: [UInt8]) -> Bool
 }
 
@@ -76,7 +76,7 @@ extension SyncRecord {
 }
 
 extension [UInt8] {
-    /// Whether the last sixteen bytes are an id.
+    /// Returns `true` if the last sixteen bytes are an id.
     func ends(with id: SampleID) -> Bool { count >= 16 && suffix(16).elementsEqual(id.keyBytes) }
 }
 
@@ -97,7 +97,7 @@ struct SyncKey: KeyCodec, Hashable {
     init(keyBytes span: RawSpan) { keyBytes = span.copied() }
 }
 
-/// A record of sync with the header that every primary value carries.
+/// A record of sync with the header that every primary value has.
 struct StoredSync<Record: SyncRecord>: RecordCodec {
     let record: Record
     let key: SyncKey
@@ -147,7 +147,7 @@ extension RegisteredPeer: SyncRecord {
         registered = Instant(nanoseconds: try record.read(Int64.self))
         lastSeen = Instant(nanoseconds: try record.read(Int64.self))
         acknowledged = try record.readOptionalText().flatMap { ChangeToken($0) }
-        // A record from before there were queues ends here.
+        // A record written before queues existed ends here.
         if record.isAtEnd { return }
         isRetired = try record.read(UInt8.self) != 0
         let flag = try record.read(UInt8.self)

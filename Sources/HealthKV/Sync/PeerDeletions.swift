@@ -2,14 +2,16 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Deletions that peers tell of, and the removal of what they brought.
+/// Deletions reported by peers, and the removal of samples that peers brought.
 extension WriteTransaction {
-    /// Takes over a deletion as another store recorded it, version and clock as given. It wins over what it is not below:
-    /// by version, then by clock, a deletion before content (SEMANTICS C1). Answers whether anything changed.
+    /// Merges a deletion as another store recorded it, with the given version and clock. It wins over a sample that is
+    /// not greater: compares the version, then the clock, and at a tie the deletion wins over the content (SEMANTICS
+    /// C1). Returns `true` if anything changed.
     @discardableResult
     public mutating func merge(_ deletion: DeletedSample) throws -> Bool { try merge([deletion])[0] }
 
-    /// Takes over deletions as ``merge(_:)-(DeletedSample)`` does one by one, and writes each chunk once. Returns whether each changed anything.
+    /// Merges deletions as ``merge(_:)-(DeletedSample)`` does one by one, but writes each chunk once. Returns for each
+    /// deletion whether it changed anything.
     package mutating func merge(_ deletions: [DeletedSample]) throws -> [Bool] {
         for deletion in deletions where deletion.version != 0 && !(1...Sample.versionLimit).contains(deletion.version) {
             throw ModelError.numberOutOfRange(field: "version")
@@ -26,9 +28,10 @@ extension WriteTransaction {
         }
     }
 
-    /// Takes over one deletion. A live row that it wins over is left to be deleted with others.
+    /// Merges one deletion. If it wins over a live row, appends the row to `leaving`, to be deleted together with
+    /// others.
     private mutating func merge(_ deletion: DeletedSample, _ leaving: inout LeavingRows) throws -> Bool {
-        // Without a version no tombstone was left, and there is nothing to take over.
+        // A deletion without a version left no tombstone, so there is nothing to merge.
         guard deletion.version != 0 else { return false }
         witness(deletion.modified)
         guard let found = try liveRow(of: deletion) else { return try buryUnknown(deletion) }
@@ -38,7 +41,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// The live row that a deletion is about: by its id, else by its sync identity.
+    /// Returns the live row that a deletion refers to: by its id, otherwise by its sync identity.
     private mutating func liveRow(of deletion: DeletedSample) throws -> FoundRow? {
         if let found = try settled(snapshot.find(deletion.id)) { return found }
         guard let text = deletion.syncIdentifier, let type = try snapshot.number(of: deletion.type),
@@ -51,7 +54,8 @@ extension WriteTransaction {
         return nil
     }
 
-    /// A deletion of what is not here leaves its tombstone too: an older version may still come, from elsewhere.
+    /// Writes a tombstone for a sample that is not stored here, because an older version may still arrive from
+    /// elsewhere.
     private mutating func buryUnknown(_ deletion: DeletedSample) throws -> Bool {
         let type = try number(of: deletion.type)
         let source = try number(of: deletion.source)
@@ -68,8 +72,8 @@ extension WriteTransaction {
         return true
     }
 
-    /// Deletes a sample because a peer did. The tombstone takes the greater of both versions. Answers false when there is no such
-    /// sample.
+    /// Deletes a sample because a peer deleted it. The tombstone takes the greater of both versions. Returns `false` if
+    /// there is no such sample.
     @discardableResult
     public mutating func delete(id: SampleID, version: Int64) throws -> Bool {
         guard version <= Sample.versionLimit else { throw ModelError.numberOutOfRange(field: "version") }
@@ -82,8 +86,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Deletes different samples because a peer did, as ``delete(id:version:)`` does one by one. Their rows are taken from where they were
-    /// read, and each chunk is written once.
+    /// Deletes distinct samples because a peer deleted them, as ``delete(id:version:)`` does one by one. Takes the rows
+    /// from the points at which the samples were read, and writes each chunk once.
     package mutating func delete(_ deletions: [(sample: Sample, version: Int64)]) throws {
         for deletion in deletions where deletion.version > Sample.versionLimit {
             throw ModelError.numberOutOfRange(field: "version")
@@ -100,7 +104,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Takes the rows of samples out of their chunks, and returns them by id.
+    /// Removes the rows of samples from their chunks, and returns them by id.
     private mutating func takeRows(of samples: [Sample]) throws -> [SampleID: FoundRow] {
         var points: [Lane: [Point]] = [:]
         for sample in samples {
@@ -115,7 +119,7 @@ extension WriteTransaction {
                 gone[row.id] = FoundRow(lane: lane, row: row, isHidden: false)
             }
         }
-        // What was changed since it was read is looked up.
+        // Look up the samples that changed since they were read.
         for sample in samples where gone[sample.id] == nil {
             guard let live = try settled(snapshot.find(sample.id)) else { continue }
             try apply(live.lane, inserts: [], removals: [live.row.point])
@@ -124,8 +128,8 @@ extension WriteTransaction {
         return gone
     }
 
-    /// Raises the version of a deletion, because a peer tells that it deleted a greater one of which nothing was heard here: wherever that one
-    /// still is, it goes. Answers whether the deletion stood below it.
+    /// Raises the version of a deletion, because a peer reports that it deleted a greater version that is unknown here.
+    /// That version is then deleted wherever it still exists. Returns `true` if the deletion was below it.
     @discardableResult
     public mutating func raise(_ deletion: DeletedSample, to version: Int64) throws -> Bool {
         guard deletion.version < version else { return false }
@@ -133,10 +137,11 @@ extension WriteTransaction {
         return try merge(deletion.raised(to: version, at: tick(over: deletion.modified)))
     }
 
-    /// Gives the deletions of samples a new place in the feed. Who shows an older version of what was deleted here was restored to it, and
-    /// whoever else had heard of the deletion may have forgotten it.
+    /// Gives the deletions of samples a new place in the feed. A peer that shows an older version of a sample deleted
+    /// here was restored to an earlier state, and other peers that had received the deletion may have forgotten it.
     ///
-    /// - Parameter token: only what stands before it, because the rest is told anyway; `nil` for all.
+    /// - Parameter token: limits this to deletions before the token, because later ones are reported anyway; `nil` for
+    ///   all.
     package mutating func tellDeletionsAgain(of samples: [Sample], before token: ChangeToken?) throws {
         var told: Set<SampleID> = []
         for sample in samples {
@@ -163,7 +168,7 @@ extension WriteTransaction {
     }
 
     /// Removes a sample without a tombstone, as when its provider is disconnected: nothing is sent to peers, which keep
-    /// it, and a later pull may bring it again. Answers false when there is no such sample.
+    /// it, and a later pull may bring it again. Returns `false` if there is no such sample.
     @discardableResult
     public mutating func purge(id: SampleID) throws -> Bool {
         guard let found = try snapshot.find(id) else { return false }
@@ -181,7 +186,7 @@ extension WriteTransaction {
     }
 }
 
-/// Rows that are to be deleted together. Until they are, they are found as if they lived.
+/// Rows to be deleted together. Until then, lookups still find them.
 private struct LeavingRows {
     private var rows: [LeavingRow] = []
     private var ids: Set<SampleID> = []
@@ -193,7 +198,7 @@ private struct LeavingRows {
         if let text = row.found.row.rare?.syncIdentifier { identifiers.insert(text) }
     }
 
-    /// Whether a deletion may be about one of them, by its id or sync identifier.
+    /// Returns `true` if a deletion may refer to one of the rows, by its id or sync identifier.
     func mayBeMeant(by deletion: DeletedSample) -> Bool {
         if rows.isEmpty { return false }
         if ids.contains(deletion.id) { return true }
@@ -208,19 +213,20 @@ private struct LeavingRows {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Whether a live sample was last changed behind a token.
+    /// Returns `true` if a live sample was last changed after a token.
     public func isChanged(id: SampleID, since token: ChangeToken) throws -> Bool {
         guard let row = try snapshot.find(id)?.row else { return false }
         return (row.commit, row.ordinal) > (token.commit, token.ordinal)
     }
 
-    /// Whether a live sample was last changed up to a commit.
+    /// Returns `true` if a sample lives and was last changed at or before a commit.
     package func isHeld(_ id: SampleID, since commit: UInt64) throws -> Bool {
         try snapshot.find(id).map { $0.row.commit <= commit } ?? false
     }
 
-    /// Some of the deletions that the store remembers, in the order of their ids: those that a mass operation left, by its place
-    /// in the feed, or all. What a mass operation deletes is all there once ``isUnfinished(removalAt:)`` says no.
+    /// Returns a page of the deletions that the store remembers, in the order of their ids: those of one mass
+    /// operation, given by its place in the feed, or all. The deletions of a mass operation are complete once
+    /// ``isUnfinished(removalAt:)`` returns `false`.
     ///
     /// ```swift
     /// var page = try store.read { try $0.deletions() }
@@ -233,13 +239,13 @@ extension SampleReading where Self: ~Copyable {
         return try snapshot.deletions(at: token, after: id, limit: limit)
     }
 
-    /// Whether the mass operation at a place in the feed is still being carried out: not all that it deletes has its tombstone
-    /// yet.
+    /// Returns `true` if the mass operation at a place in the feed is unfinished: not every sample that it deletes has
+    /// its tombstone yet.
     public func isUnfinished(removalAt token: ChangeToken) -> Bool {
         snapshot.context.intents.contains { ($0.commit, $0.ordinal) == (token.commit, token.ordinal) }
     }
 
-    /// The deletion that stands against a sync identifier of a type and source; `nil` where none does.
+    /// Returns the deletion of a sync identifier of a type and source; `nil` if there is none.
     public func deletedSample(
         syncIdentifier: String, type: SampleType, source: SourceIdentity
     ) throws -> DeletedSample? {
@@ -252,16 +258,16 @@ extension SampleReading where Self: ~Copyable {
     }
 }
 
-/// Some of the deletions that a store remembers.
+/// A page of the deletions that a store remembers.
 public struct DeletionPage: Sendable, Hashable {
-    /// The deletions. There may be none on a page that is not the last.
+    /// The deletions. A page that is not the last may have none.
     public let deletions: [DeletedSample]
-    /// The next page begins behind this id; `nil` at the end.
+    /// The next page begins after this id; `nil` at the end.
     public let next: SampleID?
 }
 
 extension Snapshot {
-    /// A page looks at no more tombstones than these, however few of them are asked for: a read is not to last long.
+    /// The maximum number of tombstones that a page examines, however few of them match, so that a read stays short.
     private static let tombstonesAtOnce = 65_536
 
     fileprivate func deletions(at token: ChangeToken?, after id: SampleID?, limit: Int) throws -> DeletionPage {
@@ -271,7 +277,7 @@ extension Snapshot {
         var found = try cursor.seek(Tombstone.key(id ?? .zero))
         while found {
             let key = cursor.key.copied()
-            // Behind those by id stand those by sync identity.
+            // Keys by sync identity follow the keys by id.
             guard key.first == 1 else { break }
             let tombstone = try Tombstone(cursor.value, key: key)
             found = try cursor.next()

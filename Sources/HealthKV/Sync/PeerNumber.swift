@@ -8,21 +8,21 @@ import HealthModel
 /// that send the same version send the same number, so neither replaces what the other sent.
 ///
 /// A raised slot never changes the version in the store: the number is kept in the link, and stores merge versions as
-/// they were assigned.
+/// the store that made them assigned them.
 ///
-/// Bit 52 marks such a number. All of them are below 2^53, because HealthKit may keep numbers in metadata as doubles. The
-/// bits below the mark hold the slot and a hash of clock and replica: 16 bits of hash below slots of 35 bits, and 10
-/// bits below greater slots, which bit 51 marks. Apps that take versions from a clock in milliseconds need 41 bits.
+/// Bit 52 marks such a number. All of them are below 2^53, because HealthKit may keep numbers in metadata as doubles.
+/// The bits below the mark hold the slot and a hash of clock and replica: 16 bits of hash below slots of 35 bits, and
+/// 10 bits below greater slots, which bit 51 marks. Apps that take versions from a clock in milliseconds need 41 bits.
 package enum PeerNumber {
     private static let mark: Int64 = 1 << 52
     private static let largeMark: Int64 = 1 << 51
     private static let slotLimit: Int64 = 1 << 41
     private static let smallSlotLimit: Int64 = 1 << 35
 
-    /// How many bits below a slot hold the hash.
+    /// Returns the number of hash bits below a slot.
     private static func hashBits(_ slot: Int64) -> Int64 { slot < smallSlotLimit ? 16 : 10 }
 
-    /// The least number of a slot.
+    /// Returns the smallest number of a slot.
     private static func base(_ slot: Int64) -> Int64 {
         mark | (slot < smallSlotLimit ? 0 : largeMark) | slot << hashBits(slot)
     }

@@ -2,15 +2,15 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What of the store's changes is put into a peer's queue, in the transaction that makes them.
+/// Which changes of the store are put into a peer's queue, in the transaction that makes them.
 public struct QueueRule: Sendable, Hashable {
-    /// Changes of these types; `nil` for all.
+    /// Queues changes of these types; `nil` for all.
     public var types: Set<SampleType>?
-    /// Changes of imported samples and of other apps' entries too. A peer such as HealthKit gets only what this app wrote
-    /// (SEMANTICS C25).
+    /// Whether to queue changes of imported samples and of other apps' samples, too. A peer such as HealthKit gets only
+    /// samples that this app wrote (SEMANTICS C25).
     public var takesImports: Bool
 
-    /// A rule for some types.
+    /// Creates a rule for some types; `nil` for all.
     public init(types: Set<SampleType>?, takesImports: Bool = false) {
         self.types = types
         self.takesImports = takesImports
@@ -22,8 +22,8 @@ public struct QueueRule: Sendable, Hashable {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Up to where a peer with a queue has seen the changes: to before the oldest that waits for it. What was refused for good is not
-    /// waited for. `nil` while a mass deletion is under way.
+    /// Returns the token up to which a peer with a queue has seen the changes: before its oldest waiting operation.
+    /// Permanently refused operations do not count. Returns `nil` while a mass deletion is unfinished.
     public func seenThroughQueue(of peer: String) throws -> ChangeToken? {
         let (snapshot, token) = (snapshot, currentToken)
         guard !hasUnfinishedRemovals else { return nil }
@@ -36,8 +36,9 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Runs `body` so that what it changes counts as received from a peer: it is queued for all others, not for that one. A peer that
-    /// follows the feed has seen it too, unless something that it has not seen stands before it.
+    /// Runs `body` so that its changes count as received from a peer: they are queued for all other peers, but not for
+    /// that one. A peer that follows the feed counts as having seen them, unless there are earlier changes that it has
+    /// not seen.
     ///
     /// ```swift
     /// try store.write { txn in
@@ -53,7 +54,7 @@ extension WriteTransaction {
         let follower = try followerThatHasSeenAll(peer)
         let before = state.ordinal
         let result = try body(&self)
-        // Without a change there is nothing to have seen, and the commit may get no mark.
+        // Without a change there is nothing to acknowledge, and the commit may get no mark.
         if let follower, state.ordinal > before, state.hasChanges {
             try acknowledge(
                 peer: follower,
@@ -68,7 +69,7 @@ extension WriteTransaction {
         guard let peer = try peer(name), peer.queue == nil, let seen = peer.acknowledged,
             seen.epoch == state.header.epoch, seen.store == state.header.storeID
         else { return nil }
-        // What others have changed in this commit stands in no record yet.
+        // Changes of other closures in this commit are not in a change record yet.
         let seenHere = seen.commit == commit ? seen.ordinal : 0
         if state.hasChanges, seenHere < state.ordinal - 1 { return nil }
         let unseen = try? changes(since: seen, limit: 1).changes
@@ -76,14 +77,15 @@ extension WriteTransaction {
         return isBehind ? nil : name
     }
 
-    /// Queues a saved row for the peers that want it, but not for the one that the change came from; a row whose version and content are
-    /// as they were only for those that never heard of it.
+    /// Queues a saved or deleted row for the peers whose rule takes it, except the peer from which the change came. If
+    /// version and content are unchanged, queues it only for peers that do not know it yet.
     mutating func queue(
         _ row: StoredRow, _ typeNumber: UInt32, _ kind: PendingOperation.Kind, isSameContent: Bool = false
     ) throws {
         let queues = try queues()
         if queues.isEmpty { return }
-        // What was once sent is taken back whoever wrote it; what never was has no link, and nothing is queued for it.
+        // A deletion concerns every peer that may hold the sample, whichever app wrote it. If the sample was never
+        // sent, it has no link, and nothing is queued.
         let isOwn = try !row.flags.contains(.imported) && (kind == .delete || isOfOwnSource(row))
         let type = try snapshot.type(typeNumber)
         for peer in queues where peer.name != environment.sender {
@@ -96,22 +98,22 @@ extension WriteTransaction {
         }
     }
 
-    /// What another app wrote, and another store brought, is that app's to send.
+    /// Returns `true` if this app wrote the row. If another store brought a sample of another app, that app sends it.
     private func isOfOwnSource(_ row: StoredRow) throws -> Bool {
         let source = try snapshot.revision(row.revision).source.identity
         return source.isSameApp(as: environment.source.identity)
     }
 
-    /// Whether any change may have to be queued.
+    /// Returns `true` if changes may have to be queued.
     mutating func hasQueues() throws -> Bool { try !queues().isEmpty }
 
-    /// Whether any queue takes changes of a type.
+    /// Returns `true` if any queue takes changes of a type.
     mutating func queuesTake(_ type: SampleType, isImported: Bool) throws -> Bool {
         let sender = environment.sender
         return try queues().contains { $0.name != sender && $0.queue?.takes(type, isOwn: !isImported) ?? false }
     }
 
-    /// The registered peers that have a queue, read once a transaction.
+    /// Returns the registered peers that have a queue. They are read once per transaction.
     private mutating func queues() throws -> [RegisteredPeer] {
         if let known = state.queues { return known }
         let queues = try peers().filter { $0.queue != nil }
@@ -119,8 +121,9 @@ extension WriteTransaction {
         return queues
     }
 
-    /// One operation stands for all that happened to a sample (SEMANTICS C20). It carries a number for the peer, above every one that
-    /// the peer may hold, so that no number is sent twice with different content.
+    /// Queues a change of a sample. A queue holds one operation per sample, which replaces earlier ones (SEMANTICS
+    /// C20). Its number for the peer is above every number that the peer may hold, so that no number is sent twice with
+    /// different content.
     mutating func queue(
         _ sample: SampleID, _ type: UInt32, version: Int64, _ clock: ChangeClock, _ kind: PendingOperation.Kind,
         for peer: String
@@ -128,7 +131,7 @@ extension WriteTransaction {
         let prior = try pending(peer: peer, sample: sample)
         let link = try link(peer: peer, sample: sample)
         let wasTried = prior?.isSent ?? false
-        // The peer has never heard of it: nothing is to be taken back.
+        // The peer has never received the sample, so there is nothing to delete.
         if kind == .delete, link == nil, !wasTried {
             if let prior { try removePending(prior) }
             return
@@ -139,9 +142,9 @@ extension WriteTransaction {
         _ = try enqueue(operation, type: type)
     }
 
-    /// Puts an operation for a database of health at the end of its queue, in place of any that waits for the same sample. `version` and
-    /// `clock` are those of the sample or of its deletion; the operation's number is above what the peer is known to hold, what was
-    /// sent already, and `floor`.
+    /// Appends an operation for a health database to its queue, replacing any operation of the same sample. `version`
+    /// and `clock` are those of the sample or of its deletion. The number of the operation is above `floor`, above the
+    /// number that the peer is known to hold, and above any number already sent.
     @discardableResult
     package mutating func enqueue(
         _ kind: PendingOperation.Kind, of sample: SampleID, version: Int64, _ clock: ChangeClock, for peer: String,

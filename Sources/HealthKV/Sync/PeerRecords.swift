@@ -1,22 +1,22 @@
 import ColumnFormat
 import HealthModel
 
-/// A peer that the store exchanges samples with, and how far it has followed our changes.
+/// A peer with which the store exchanges samples, and how far it has followed the changes of this store.
 public struct RegisteredPeer: Sendable, Hashable {
-    /// What the peer is called; every table of sync knows it by this name.
+    /// The name of the peer, used in every table of sync.
     public let name: String
-    /// When it was registered.
+    /// The time of registration.
     public var registered: Instant
-    /// When it last acknowledged something.
+    /// The time at which the peer last acknowledged something.
     public var lastSeen: Instant
-    /// Up to here it has acknowledged our changes; tombstones behind it are kept for it.
+    /// The place up to which the peer has acknowledged changes; later tombstones are kept for it.
     public var acknowledged: ChangeToken?
-    /// What is put into its queue; `nil` for a peer that follows the feed of changes instead.
+    /// Which changes go into the peer's queue; `nil` for a peer that follows the change feed instead.
     public var queue: QueueRule?
-    /// Whether it was silent for so long that tombstones are no longer kept for it (SEMANTICS C27).
+    /// Whether the peer was silent for so long that tombstones are no longer kept for it (SEMANTICS C27).
     public var isRetired = false
 
-    /// A peer that has acknowledged nothing, or what is given.
+    /// Creates a peer that has acknowledged nothing, or the given token.
     public init(
         name: String, registered: Instant, lastSeen: Instant, acknowledged: ChangeToken? = nil, queue: QueueRule? = nil
     ) {
@@ -28,22 +28,22 @@ public struct RegisteredPeer: Sendable, Hashable {
     }
 }
 
-/// Our place in a peer's feed, stored in the transaction that stores what the place stands for.
+/// The store's place in a peer's feed, stored in the same transaction as the data up to that place.
 public struct Anchor: Sendable, Hashable {
-    /// The peer whose feed it is.
+    /// The peer to which the feed belongs.
     public let peer: String
-    /// The type that it follows.
+    /// The type that the feed covers.
     public let type: SampleType
-    /// The predicate or window it belongs to; empty for all samples of the type.
+    /// The predicate or window of the feed; empty for all samples of the type.
     public let scope: String
     /// The peer's own opaque token.
     public var token: [UInt8]
-    /// When the place was reached.
+    /// The time at which the place was reached.
     public var time: Instant
-    /// How the last visit ended, in the words of whoever keeps the anchor.
+    /// The result of the last pull, in the words of the caller.
     public var outcome: String
 
-    /// A place in a peer's feed of one type and scope.
+    /// Creates a place in a peer's feed of one type and scope.
     public init(peer: String, type: SampleType, scope: String = "", token: [UInt8], time: Instant, outcome: String = "")
     {
         self.peer = peer
@@ -55,20 +55,21 @@ public struct Anchor: Sendable, Hashable {
     }
 }
 
-/// What a peer calls a sample where that differs from its id, and the version it has acknowledged.
+/// The id under which a peer holds a sample, if it differs from the sample's id, and the version that the peer has
+/// acknowledged.
 public struct PeerLink: Sendable, Hashable {
-    /// The peer that the link is for.
+    /// The peer of the link.
     public let peer: String
     /// The sample's id in this store.
     public let sample: SampleID
-    /// The id under which the peer holds it.
+    /// The id under which the peer holds the sample.
     public var peerID: SampleID
     /// The version that the peer has acknowledged.
     public var version: Int64
     /// A UUID from a push is provisional until it was pulled back.
     public var isProvisional: Bool
 
-    /// A link from a sample to what a peer calls it.
+    /// Creates a link from a sample to its id at a peer.
     public init(peer: String, sample: SampleID, peerID: SampleID, version: Int64, isProvisional: Bool = false) {
         self.peer = peer
         self.sample = sample
@@ -80,11 +81,11 @@ public struct PeerLink: Sendable, Hashable {
 
 /// An operation that waits for a peer.
 public struct PendingOperation: Sendable, Hashable, Identifiable {
-    /// What the peer is to do.
+    /// What the peer should do.
     public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
-        /// Store the sample as it stands then.
+        /// Store the sample as it is when the operation is sent.
         case save = 1
-        /// Delete what it holds of the sample.
+        /// Delete the sample.
         case delete = 2
     }
 
@@ -98,33 +99,34 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
         case quarantined = 3
     }
 
-    /// Place in the peer's queue, given by the store.
+    /// The place in the peer's queue, assigned by the store.
     public internal(set) var sequence: UInt64 = 0
-    /// The peer that it waits for.
+    /// The peer for which the operation waits.
     public let peer: String
-    /// What the peer is to do.
+    /// What the peer should do.
     public let kind: Kind
-    /// The sample that it is about.
+    /// The sample of the operation.
     public let sample: SampleID
-    /// The version of the sample that is to be sent.
+    /// The version of the sample to send.
     public var version: Int64
-    /// How often it was tried.
+    /// The number of attempts so far.
     public var attempts: Int
-    /// Not to be tried before this.
+    /// The operation is not tried before this time.
     public var nextTry: Instant
-    /// Whether it waits, retries slowly or was refused for good.
+    /// Whether the operation waits, is retried slowly or was permanently refused.
     public var state: State
-    /// Why the last attempt failed; it must not hold a health value.
+    /// Why the last attempt failed. It must not contain a health value.
     public var reason: String
-    /// Whether the peer may have got the operation, or an earlier one that it stands for, without our knowing.
+    /// Whether the peer may have received the operation, or an earlier one that it replaces, without the store knowing.
     public var isSent = false
-    /// The type whose access it waits for while it is parked, or did until that was granted; `nil` when it never lacked access.
+    /// The type whose access the operation waits for while it is parked, or waited for until access was granted; `nil`
+    /// if it never lacked access.
     public var accessType: SampleType?
 
-    /// Names the operation among those of all peers, for ever.
+    /// Identifies the operation among those of all peers, permanently.
     public var id: String { "\(peer)#\(sequence)" }
 
-    /// An operation that is not in a queue yet: ``WriteTransaction/enqueue(_:)`` gives it its place.
+    /// Creates an operation that is not queued yet: ``WriteTransaction/enqueue(_:)`` assigns its place.
     public init(
         peer: String, kind: Kind, sample: SampleID, version: Int64, attempts: Int = 0, nextTry: Instant = .distantPast,
         state: State = .waiting, reason: String = ""
@@ -140,19 +142,19 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
     }
 }
 
-/// A conflict that was resolved, with what it displaced, so that it can be restored. Upkeep forgets those that are older than
-/// tombstones have to be, and the oldest of more than ten thousand.
+/// A resolved conflict with the data that it displaced, so that it can be restored. Upkeep removes entries older than
+/// the age to which tombstones are kept, and the oldest if there are more than ten thousand.
 public struct AuditEntry: Sendable, Hashable {
     /// The commit that resolved the conflict.
     public let commit: UInt64
     /// The place in that commit.
     public let ordinal: UInt32
-    /// When it was resolved.
+    /// The time at which the conflict was resolved.
     public let time: Instant
-    /// What happened, as a stable name.
+    /// The event, as a stable name.
     public let event: String
-    /// The sample that the conflict was about.
+    /// The sample of the conflict.
     public let sample: SampleID
-    /// The displaced sample in the form that the writer chose.
+    /// The displaced sample, in a form that the writer chooses.
     public let displaced: [UInt8]
 }

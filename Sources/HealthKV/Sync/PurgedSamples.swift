@@ -2,8 +2,8 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Of which types and sources samples were purged: they left the store without being deleted. It is kept for good,
-/// since nobody can tell later of an unknown sample that it was not among them.
+/// Records the types and sources of which samples were purged, that is, left the store without being deleted. These
+/// records are kept forever, because it cannot be determined later whether an unknown sample was among the purged ones.
 private enum PurgedSamples {
     static let prefix = Array("purged".utf8)
 
@@ -15,7 +15,7 @@ private enum PurgedSamples {
         return writer.bytes
     }
 
-    /// The numbers of the type and the source that a key names; `nil` for another key.
+    /// Returns the numbers of the type and the source in a key; `nil` for another key.
     static func numbers(in key: [UInt8]) -> (type: UInt32, source: UInt32)? {
         guard key.starts(with: prefix), key.count == prefix.count + 8 else { return nil }
         func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
@@ -25,7 +25,8 @@ private enum PurgedSamples {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Whether samples of a type and source were ever purged here. What is unknown of those need not have been deleted.
+    /// Returns `true` if samples of a type and source were ever purged here. A sample of these that is unknown here has
+    /// not necessarily been deleted.
     public func hasPurged(_ type: SampleType, of source: SourceIdentity) throws -> Bool {
         let snapshot = snapshot
         guard let type = try snapshot.number(of: type), let source = try snapshot.number(of: source) else {
@@ -49,12 +50,12 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Notes that samples of a type and source left without being deleted, as another copy of the store says.
+    /// Records that samples of a type and source left without being deleted, as another copy of the store reports.
     public mutating func notePurged(_ type: SampleType, of source: SourceIdentity) throws {
         try notePurged(number(of: type), number(of: source))
     }
 
-    /// Notes that samples of a type and source leave without being deleted.
+    /// Records that samples of a type and source leave without being deleted.
     mutating func notePurged(_ type: UInt32, _ source: UInt32) throws {
         let key = PurgedSamples.key(type, source)
         guard try snapshot.view.get(context.tables[.meta], key) == nil else { return }

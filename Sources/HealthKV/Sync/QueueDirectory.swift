@@ -2,23 +2,24 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What a peer's queue holds, by section, and kept in the transaction that changes the queue: so that what waits is counted, and what need not be
-/// tried passed by, without a look at the operations.
+/// The directory of a peer's queue, by section. It is updated in the transaction that changes the queue, so that
+/// operations can be counted, and sections that are not due skipped, without reading the operations.
 struct QueueDirectory: SyncRecord, Equatable {
-    /// Operations of one type in one state. Parked ones stand apart by reason, since reasons end together.
+    /// Operations of one type in one state. Parked operations have a section for each reason, because operations with
+    /// the same reason become ready together.
     struct Section: Equatable {
         let number: UInt32
-        /// The type's number; 0 where it was not known when the operations came.
+        /// The number of the type; 0 if it was not known when the operations were queued.
         let type: UInt32
         let state: PendingOperation.State
-        /// `nil` where operations of several reasons stand together.
+        /// `nil` if operations with several reasons share the section.
         let reason: String?
         var count: UInt64
-        /// No operation is to be tried before this.
+        /// No operation of the section is due before this time.
         var earliest: Instant
     }
 
-    /// Reasons come from peers. More than these of one type, and longer ones, stand together.
+    /// Reasons are texts from peers. Long reasons, and reasons beyond this number for one type, share a section.
     private static let reasonsApart = 16
     private static let longestReason = 64
 
@@ -52,7 +53,7 @@ struct QueueDirectory: SyncRecord, Equatable {
             let section = Section(
                 number: number, type: type, state: state, reason: try record.readOptionalText(),
                 count: try record.read(UInt64.self), earliest: Instant(nanoseconds: try record.read(Int64.self)))
-            // The next section gets the next number; the greatest stands before the places of samples.
+            // The next section gets the next number; the greatest number is reserved for the places of samples.
             guard number > 0, number < .max - 1, section.count < 1 << 62 else {
                 throw FormatError(.invalid, "section of a queue")
             }
@@ -87,7 +88,7 @@ struct QueueDirectory: SyncRecord, Equatable {
         return sections.count - 1
     }
 
-    /// Takes an operation out of a section.
+    /// Removes an operation from the count of a section.
     mutating func remove(from number: UInt32) {
         guard let index = sections.firstIndex(where: { $0.number == number }) else { return }
         if sections[index].count <= 1 {
@@ -103,7 +104,7 @@ struct QueueDirectory: SyncRecord, Equatable {
     }
 }
 
-/// Where the operation of a sample stands in a peer's queue: there is one at most for each.
+/// The position of a sample's operation in a peer's queue. Each sample has at most one.
 struct PendingPlace: SyncRecord, Equatable {
     let peer: String
     let sample: SampleID
@@ -137,14 +138,14 @@ struct PendingPlace: SyncRecord, Equatable {
 }
 
 extension Snapshot {
-    /// What a peer's queue holds; a writer's own changes are in the context until it commits.
+    /// Returns the directory of a peer's queue. A writer's own changes are in the context until it commits.
     func directory(of peer: String) throws -> QueueDirectory {
         if let changed = context.directories[peer] { return changed }
         return try record(PeerKey.directory(peer, header.hashKey), as: QueueDirectory.self)
             ?? QueueDirectory(peer: peer)
     }
 
-    /// The queues of all peers that have one, by the names of the peers.
+    /// Returns the directories of all peers with a queue, sorted by name.
     func directories() throws -> [QueueDirectory] {
         var known = context.directories
         var cursor = try view.cursor(tables[.pending])
@@ -161,7 +162,7 @@ extension Snapshot {
         return known.values.filter { !$0.sections.isEmpty }.sorted { $0.peer < $1.peer }
     }
 
-    /// Some operations of some sections of a queue behind a place, in the order of the queue.
+    /// Returns at most `limit` operations of some sections after a place, in the order of the queue.
     func operations(
         of peer: String, in sections: [UInt32], after sequence: UInt64 = 0, limit: Int = .max
     ) throws -> [PendingOperation] {
@@ -182,7 +183,7 @@ extension Snapshot {
         try record(PeerKey.place(peer, sample, header.hashKey), as: PendingPlace.self)
     }
 
-    /// The type of a sample that lives or was deleted; 0 where it is not known.
+    /// Returns the type of a live or deleted sample; 0 if it is not known.
     fileprivate func typeNumber(of sample: SampleID) throws -> UInt32 {
         if let found = try find(sample) { return found.lane.type }
         return try tombstone(sample)?.type ?? 0
@@ -190,7 +191,7 @@ extension Snapshot {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Operations that wait for all peers, or for one, in the order of their queues.
+    /// Returns the operations that wait for all peers, or for one, in the order of their queues.
     public func pending(for peer: String? = nil) throws -> [PendingOperation] {
         let snapshot = snapshot
         let directories = try peer.map { [try snapshot.directory(of: $0)] } ?? snapshot.directories()
@@ -201,7 +202,7 @@ extension SampleReading where Self: ~Copyable {
         return operations
     }
 
-    /// Some operations that wait for a peer, behind a place of its queue.
+    /// Returns at most `limit` operations that wait for a peer, after a place in its queue.
     public func pending(for peer: String, after sequence: UInt64, limit: Int) throws -> [PendingOperation] {
         let snapshot = snapshot
         try snapshot.require(limit, 0, "limit")
@@ -209,9 +210,9 @@ extension SampleReading where Self: ~Copyable {
         return try snapshot.operations(of: peer, in: sections, after: sequence, limit: limit)
     }
 
-    /// Some operations of groups of a peer's queue, behind a place of it.
+    /// Returns at most `limit` operations of some groups of a peer's queue, after a place in it.
     ///
-    /// - Parameter groups: as ``pendingGroups(for:)`` gave them in the same transaction.
+    /// - Parameter groups: as returned by ``pendingGroups(for:)`` in the same transaction.
     public func pending(
         for peer: String, in groups: [PendingGroup], after sequence: UInt64 = 0, limit: Int = .max
     ) throws -> [PendingOperation] {
@@ -219,7 +220,7 @@ extension SampleReading where Self: ~Copyable {
         return try snapshot.operations(of: peer, in: groups.map(\.section), after: sequence, limit: limit)
     }
 
-    /// The operation of a sample that waits for a peer.
+    /// Returns the operation of a sample that waits for a peer.
     public func pending(peer: String, sample: SampleID) throws -> PendingOperation? {
         let snapshot = snapshot
         guard let place = try snapshot.place(of: sample, in: peer) else { return nil }
@@ -227,7 +228,7 @@ extension SampleReading where Self: ~Copyable {
             PeerKey.pending(peer, place.section, place.sequence, snapshot.header.hashKey), as: PendingOperation.self)
     }
 
-    /// The operation with an id; `nil` when it is no longer there.
+    /// Returns the operation with an id; `nil` if it is no longer queued.
     public func pending(id: String) throws -> PendingOperation? {
         guard let mark = id.lastIndex(of: "#"), let sequence = UInt64(id[id.index(after: mark)...]), sequence > 0 else {
             return nil
@@ -240,7 +241,8 @@ extension SampleReading where Self: ~Copyable {
         return nil
     }
 
-    /// What waits for a peer, by type, state and reason. It costs the same however much waits.
+    /// Returns the operations that wait for a peer as groups by type, state and reason. The cost does not depend on the
+    /// number of operations.
     public func pendingGroups(for peer: String) throws -> [PendingGroup] {
         let snapshot = snapshot
         return try snapshot.directory(of: peer).sections.map { section in
@@ -251,7 +253,8 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
-    /// How many operations wait for a peer, by state and type. It costs the same however much waits.
+    /// Returns the number of operations that wait for a peer, by state and type. The cost does not depend on the number
+    /// of operations.
     ///
     /// ```swift
     /// let counts = try store.read { try $0.pendingCounts(for: "HealthKit") }
@@ -263,10 +266,10 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Puts an operation at the end of its peer's queue, in place of any that waits for the same sample, and gives it its
-    /// place. A place is never given twice, so that what is known of an operation that is done cannot meet another one.
+    /// Appends an operation to its peer's queue, replacing any operation of the same sample, and assigns its place. A
+    /// place is never assigned twice, so that information about a finished operation cannot apply to another one.
     ///
-    /// - Parameter type: the type of the sample; where it is not given the store looks for it.
+    /// - Parameter type: the type of the sample; if omitted, the store looks it up.
     @discardableResult
     public mutating func enqueue(_ operation: PendingOperation, of type: SampleType? = nil) throws -> PendingOperation {
         if let type { return try enqueue(operation, type: number(of: type)) }
@@ -281,7 +284,8 @@ extension WriteTransaction {
         return operation
     }
 
-    /// Stores attempts, next try, state and reason of a queued operation. One that is in the queue no longer stays out of it.
+    /// Stores attempts, next try, state and reason of a queued operation. Does nothing if the operation is no longer
+    /// queued.
     public mutating func updatePending(_ operation: PendingOperation) throws {
         guard let place = try snapshot.place(of: operation.sample, in: operation.peer),
             place.sequence == operation.sequence,
@@ -291,7 +295,7 @@ extension WriteTransaction {
         try insert(operation, section.type)
     }
 
-    /// Takes an operation out of its queue, because it is done or given up.
+    /// Removes an operation from its queue, because it is done or abandoned.
     public mutating func removePending(_ operation: PendingOperation) throws {
         guard let place = try snapshot.place(of: operation.sample, in: operation.peer),
             place.sequence == operation.sequence
@@ -319,11 +323,11 @@ extension WriteTransaction {
         try raiseEarliest(of: peer, place.section, limit: WriteTransaction.lookedThrough)
     }
 
-    /// The earliest next try of a section with at most as many operations as this is always exact.
+    /// The earliest next try of a section is always exact if the section has at most this many operations.
     private static let lookedThrough: UInt64 = 64
 
-    /// Makes the times exact before which nothing of a peer's queue is to be tried. They are never too late, but those of long queues are too early
-    /// once the operations that they were about are done.
+    /// Makes the times exact before which no operation of a peer's queue is due. These times are never too late, but in
+    /// long sections they become too early when the operations that determined them are done.
     public mutating func settleNextTries(of peer: String, at now: Instant) throws {
         for section in try snapshot.directory(of: peer).sections
         where section.state != .quarantined && section.earliest <= now {
@@ -331,8 +335,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Sets the earliest next try of a section to that of its operations. It looks no further than an operation that shows that it need not be
-    /// raised, at `now` or at all, and at no section with more operations than the limit.
+    /// Sets the earliest next try of a section to that of its operations. Stops as soon as one operation shows that the
+    /// time need not be raised, at `now` or at all, and does nothing for a section with more operations than `limit`.
     private mutating func raiseEarliest(
         of peer: String, _ number: UInt32, to now: Instant = .distantPast, limit: UInt64 = .max
     ) throws {
@@ -353,7 +357,7 @@ extension WriteTransaction {
         state.isChanged = true
     }
 
-    /// Stores what the queues hold that this transaction changed.
+    /// Stores the queue directories that this transaction changed.
     mutating func putDirectories() throws {
         let hashKey = state.header.hashKey
         for (peer, directory) in context.directories.sorted(by: { $0.key < $1.key }) {
@@ -367,7 +371,7 @@ extension WriteTransaction {
         context.directories = [:]
     }
 
-    /// Puts every operation that can be found back into its queue: counts and places are rebuilt.
+    /// Requeues every operation that can be found, and so rebuilds counts and places.
     mutating func rebuildQueues() throws {
         let operations = try snapshot.allOperations()
         context.directories = [:]
@@ -377,7 +381,8 @@ extension WriteTransaction {
 }
 
 extension Snapshot {
-    /// Every operation of the table, whatever the directories say. Of two of one sample the later stands.
+    /// Returns every operation of the table, independently of the directories. If a sample has two, returns the later
+    /// one.
     fileprivate func allOperations() throws -> [PendingOperation] {
         struct Place: Hashable {
             let peer: String

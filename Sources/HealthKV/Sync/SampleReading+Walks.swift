@@ -1,14 +1,14 @@
 import HealthModel
 
-// Whole tables of sync one record after another, for dumps: memory stays flat.
+// Iterates whole tables of sync record by record, for dumps: memory use stays constant.
 extension SampleReading where Self: ~Copyable {
-    /// Calls `body` with the daily totals that all peers gave.
+    /// Calls `body` with the daily totals of all peers.
     public func forEachTotal(_ body: (DailyTotal) throws -> Void) throws {
         try snapshot.forEachRecord(of: DailyTotal.self) { try body($0) }
     }
 
-    /// The types for which it was set whether samples of exactly the same time shadow each other. See
-    /// ``SampleStore/setShadowing(of:_:)``.
+    /// Returns the types for which shadowing was set explicitly, that is, whether samples of exactly the same time
+    /// shadow each other. See ``SampleStore/setShadowing(of:_:)``.
     public func shadowing() throws -> [SampleType: Bool] {
         let snapshot = snapshot
         var set: [SampleType: Bool] = [:]

@@ -2,10 +2,10 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What whoever syncs the store keeps in it beside the tables of sync: a note for each name, in a form of his own. It changes in the
-/// same transaction as what it tells of.
+/// Notes: named records that sync code keeps in the store beside the tables of sync, in a format of its own. A note
+/// changes in the same transaction as the data that it describes.
 extension SampleReading where Self: ~Copyable {
-    /// The bytes of a note; `nil` when there is none.
+    /// Returns the bytes of a note; `nil` if there is none.
     public func syncNote(_ name: String) throws -> [UInt8]? {
         let snapshot = snapshot
         let key = SyncNote.key(name)
@@ -14,19 +14,19 @@ extension SampleReading where Self: ~Copyable {
         return try record.readBytes()
     }
 
-    /// The epoch of the store: it rises when a copy is restored.
+    /// The epoch of the store; it increases when a copy is restored.
     public var epoch: UInt32 { snapshot.header.epoch }
 
-    /// Tells this copy from others of the same store.
+    /// Distinguishes this copy from others of the same store.
     public var replica: UInt32 { snapshot.header.replica }
 
     /// The identity of the store, which copies share.
     public var storeID: SampleID { snapshot.header.storeID }
 
-    /// Whether a mass deletion is still being carried out: the tombstones that it leaves are not all there yet.
+    /// Whether a mass deletion is unfinished: not all of its tombstones are written yet.
     public var hasUnfinishedRemovals: Bool { snapshot.header.intents > 0 }
 
-    /// The types that have live samples.
+    /// Returns the types that have live samples.
     public func typesWithSamples() throws -> Set<SampleType> {
         let snapshot = snapshot
         return Set(
@@ -35,8 +35,9 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Makes the store another replica in a new epoch, because it was found to be an older state of itself that has gone on, or a copy.
-    /// Change tokens from before are refused, and peers are asked for everything again (SEMANTICS C28).
+    /// Turns the store into another replica in a new epoch, because it was found to be a copy, or an older state of a
+    /// store that has continued since. Change tokens from before are refused, and peers are asked for everything again
+    /// (SEMANTICS C28).
     package mutating func beginEpoch() throws {
         for anchor in try anchors() { try removeAnchor(peer: anchor.peer, type: anchor.type, scope: anchor.scope) }
         state.header.beginEpoch(at: environment.now(), drawing: environment.limits.draw)
@@ -44,7 +45,7 @@ extension WriteTransaction {
         syncHeader()
     }
 
-    /// Keeps a note under a name; `nil` removes it.
+    /// Sets the note of a name; `nil` removes it.
     public mutating func setSyncNote(_ name: String, _ bytes: [UInt8]?) throws {
         let key = SyncNote.key(name)
         guard let bytes else {
@@ -60,7 +61,8 @@ extension WriteTransaction {
 private enum SyncNote {
     private static let longest = 205
 
-    /// A key has a greatest length. A longer name ends in a hash of its own in place of its end, so that no two names share a note.
+    /// Returns the key of a note. The length of a key is limited: a longer name is cut and ends in a hash of the whole
+    /// name, so that no two names share a note.
     static func key(_ name: String) -> [UInt8] {
         let whole = Array("sync:\(name)".utf8)
         guard whole.count > longest else { return whole }

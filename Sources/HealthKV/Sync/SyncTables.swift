@@ -10,7 +10,7 @@ extension Snapshot {
         return stored.record
     }
 
-    /// All records of a table whose keys begin with `prefix`, in order.
+    /// Returns all records of a table whose keys begin with `prefix`, in order.
     func records<Record: SyncRecord>(
         prefix: [UInt8] = [], from: [UInt8]? = nil, limit: Int = .max, as type: Record.Type
     ) throws -> [Record] {
@@ -18,7 +18,7 @@ extension Snapshot {
         let start = from ?? prefix
         var cursor = try view.cursor(tables[Record.table])
         var found = start.isEmpty ? try cursor.first() : try cursor.seek(start)
-        // What stands behind them in the table may be of another kind.
+        // Later records of the table may be of another kind.
         while found, records.count < limit, cursor.key.hasPrefix(prefix, count: prefix.count) {
             let stored = try StoredSync<Record>(recordBytes: cursor.value)
             guard stored.key == SyncKey(keyBytes: cursor.key) else {
@@ -50,45 +50,45 @@ extension WriteTransaction {
     }
 }
 
-// Sync state lives beside the samples, and changes in the same transaction as what it stands for.
+// Sync state is stored beside the samples, and changes in the same transaction as the data that it describes.
 extension SampleReading where Self: ~Copyable {
-    /// The registered peers.
+    /// Returns the registered peers.
     public func peers() throws -> [RegisteredPeer] {
         try snapshot.records(as: RegisteredPeer.self).sorted { $0.name < $1.name }
     }
 
-    /// What is known of a peer; `nil` when it is not registered.
+    /// Returns a peer; `nil` if it is not registered.
     public func peer(_ name: String) throws -> RegisteredPeer? {
         let snapshot = snapshot
         return try snapshot.record(PeerKey.peer(name, snapshot.header.hashKey), as: RegisteredPeer.self)
     }
 
-    /// Our places in the feeds of all peers, or of one.
+    /// Returns the anchors of all peers, or of one.
     public func anchors(of peer: String? = nil) throws -> [Anchor] {
         let snapshot = snapshot
         return try snapshot.records(
             prefix: peer.map { PeerKey.peer($0, snapshot.header.hashKey) } ?? [], as: Anchor.self)
     }
 
-    /// Our place in a peer's feed of a type; `nil` when nothing was read yet.
+    /// Returns the anchor of a peer's feed of a type; `nil` if nothing was read yet.
     public func anchor(peer: String, type: SampleType, scope: String = "") throws -> Anchor? {
         let snapshot = snapshot
         guard let number = try snapshot.number(of: type) else { return nil }
         return try snapshot.record(PeerKey.anchor(peer, number, scope, snapshot.header.hashKey), as: Anchor.self)
     }
 
-    /// Conflicts that were resolved, the oldest first.
+    /// Returns the resolved conflicts, oldest first.
     public func audit() throws -> [AuditEntry] { try snapshot.records(as: AuditEntry.self) }
 }
 
 extension WriteTransaction {
-    /// Registers a peer, or updates what is known of it.
+    /// Registers a peer, or updates its registration.
     public mutating func setPeer(_ peer: RegisteredPeer) throws {
         state.queues = nil
         try put(peer, PeerKey.peer(peer.name, state.header.hashKey))
     }
 
-    /// Forgets a peer with its anchors, links, queue and daily totals. Samples stay.
+    /// Removes a peer with its anchors, links, queue and daily totals. Samples stay.
     public mutating func removePeer(_ name: String) throws {
         let hashKey = state.header.hashKey
         state.queues = nil
@@ -97,12 +97,13 @@ extension WriteTransaction {
         for operation in try pending(for: name) { try removePending(operation) }
         try removeLinks(of: name)
         try removeTotals(peer: name)
-        // The next reader of that name is not taken for another.
+        // Otherwise the next reader of that name would be mistaken for this one.
         try setSyncNote("reader:\(name)", nil)
     }
 
-    /// Notes that a peer has seen our changes up to a token. One that is retired stays so: what it missed is forgotten, and
-    /// whoever syncs with it brings it in line before ``endRetirement(of:)``.
+    /// Records that a peer has seen the changes of this store up to a token. A retired peer stays retired: the store no
+    /// longer has all changes that the peer missed, so the sync engine first brings it up to date and then calls
+    /// ``endRetirement(of:)``.
     public mutating func acknowledge(peer name: String, _ token: ChangeToken) throws {
         guard try snapshot.fit(of: token) == .fits else {
             throw StoreError(
@@ -115,7 +116,8 @@ extension WriteTransaction {
         try setPeer(peer)
     }
 
-    /// Notes that a peer is there, and keeps tombstones for it again if it was retired. Answers false when it is not registered.
+    /// Records that a peer is present, and keeps tombstones for it again if it was retired. Returns `false` if it is
+    /// not registered.
     @discardableResult
     public mutating func endRetirement(of name: String) throws -> Bool {
         guard var peer = try peer(name) else { return false }
@@ -125,13 +127,13 @@ extension WriteTransaction {
         return true
     }
 
-    /// Keeps our place in a peer's feed. Call it in the transaction that stores what the place stands for.
+    /// Sets the anchor of a peer's feed. Call it in the transaction that stores the data up to that place.
     public mutating func setAnchor(_ anchor: Anchor) throws {
         let type = try number(of: anchor.type)
         try put(anchor, PeerKey.anchor(anchor.peer, type, anchor.scope, state.header.hashKey))
     }
 
-    /// Forgets our place in a feed, so that the next pull begins at its beginning.
+    /// Removes the anchor of a feed, so that the next pull starts at the beginning.
     public mutating func removeAnchor(peer: String, type: SampleType, scope: String = "") throws {
         guard let number = try snapshot.number(of: type) else { return }
         try forget(PeerKey.anchor(peer, number, scope, state.header.hashKey), as: Anchor.self)
@@ -139,7 +141,7 @@ extension WriteTransaction {
 
     /// Adds a resolved conflict to the audit record.
     ///
-    /// - Parameter time: when it was resolved; now unless it is given.
+    /// - Parameter time: the time at which it was resolved; by default now.
     public mutating func appendAudit(
         event: String, sample: SampleID, displaced: [UInt8] = [], time: Instant? = nil
     ) throws {
@@ -149,13 +151,13 @@ extension WriteTransaction {
         try put(entry, PeerKey.audit(entry.commit, entry.ordinal))
     }
 
-    /// Takes a conflict out of the audit record, once it was looked at or restored from.
+    /// Removes a conflict from the audit record, after it was reviewed or restored.
     public mutating func removeAudit(_ entry: AuditEntry) throws {
         try forget(PeerKey.audit(entry.commit, entry.ordinal), as: AuditEntry.self)
     }
 }
 
 extension SampleStore {
-    /// What time it is by the clock of the store, which stamps what is known of peers.
+    /// The current time by the clock of the store, which timestamps the data about peers.
     package var now: Instant { core.options.clock() }
 }

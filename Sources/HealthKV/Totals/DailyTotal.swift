@@ -2,24 +2,24 @@ import HealthModel
 
 /// A day's total that a peer gave as authoritative, kept beside the raw samples (SEMANTICS C15).
 public struct DailyTotal: Sendable, Hashable {
-    /// The name of the peer that gave it.
+    /// The name of the peer that gave the total.
     public let peer: String
-    /// The type that it sums up.
+    /// The type of the total.
     public let type: SampleType
     /// The local day, `YYYY-MM-DD`.
     public let day: String
-    /// The time zone in whose days the peer counts.
+    /// The time zone of the peer's days.
     public let zone: String
-    /// `nil` when the peer says that it has no data for the day.
+    /// `nil` if the peer reports that it has no data for the day.
     public var value: Double?
     /// The unit of ``value``.
     public var unit: HealthUnit
     /// Whether the day was over when the total was read.
     public var isComplete: Bool
-    /// When the peer was asked.
+    /// The time at which the total was read.
     public var time: Instant
 
-    /// A total as a peer gave it.
+    /// Creates a total as a peer gave it.
     public init(
         peer: String, type: SampleType, day: String, zone: String, value: Double?, unit: HealthUnit, isComplete: Bool,
         time: Instant
@@ -34,8 +34,8 @@ public struct DailyTotal: Sendable, Hashable {
         self.time = time
     }
 
-    /// Whether a reading takes the place of an older one: a newer one does, except an incomplete over a complete one, or none
-    /// over some.
+    /// Returns `true` if this reading replaces an older one. A newer reading does, except an incomplete over a complete
+    /// one, or one without a value over one with a value.
     func replaces(_ older: DailyTotal) -> Bool {
         guard time >= older.time else { return false }
         if older.isComplete, !isComplete { return false }
@@ -43,18 +43,18 @@ public struct DailyTotal: Sendable, Hashable {
     }
 }
 
-/// A peer's total of a day beside what the store's own samples come to.
+/// A peer's total of a day beside the sum of the store's own samples.
 public struct DailyTotalComparison: Sendable, Hashable {
-    /// What the peer said.
+    /// The total from the peer.
     public let total: DailyTotal
-    /// The day, from its first instant to that of the next one; `nil` where the store cannot tell when it is.
+    /// The range of the day, from its first instant to that of the next day; `nil` if the store cannot determine it.
     public let range: TimeRange?
-    /// How many of the store's samples start on the day.
+    /// The number of the store's samples that start on the day.
     public let count: Int
-    /// The merged sum of the day's samples, in the total's unit; `nil` where the store has no data of the day, or cannot tell when
-    /// it is.
+    /// The merged sum of the day's samples, in the total's unit; `nil` if the store has no data for the day, or cannot
+    /// determine its range.
     public let own: Double?
-    /// How much more the peer counts; `nil` where one of both has no data for the day.
+    /// How much more the peer counts; `nil` if one of the two has no data for the day.
     public var difference: Double? {
         guard let value = total.value, let own else { return nil }
         return value - own

@@ -54,15 +54,15 @@ private enum TotalKey {
 }
 
 extension DailyTotal {
-    /// Throws where a store does not keep it: a day on which no sample can lie, a zone that nobody knows, a type or unit that no
-    /// sample of it could have.
+    /// Throws if a store would not keep the total: a day on which there can be no sample, an unknown zone, a type or
+    /// unit that a sample of it could not have.
     public func validate() throws(ModelError) {
         _ = try LocalDay.number(day, field: "day")
         for (text, field) in [(peer, "peer"), (zone, "zone")] where text.isEmpty || text.utf8.count > Sample.textLimit {
             throw .malformedText(field: field)
         }
         guard TimeZone(identifier: zone) != nil else { throw .unknownTimeZone }
-        // What else is stored of it are its type and time: a sample of them would be valid.
+        // The type and time are valid if a sample with them would be valid.
         try Sample(type, 0, type.canonicalUnit ?? unit, at: time).validate()
         if let canonical = type.canonicalUnit, !canonical.isCompatible(with: unit) {
             throw .incompatibleUnits(from: unit.symbol, to: canonical.symbol)
@@ -72,8 +72,9 @@ extension DailyTotal {
 }
 
 extension WriteTransaction {
-    /// Keeps a peer's total of a day. A newer reading takes the place of an older one, except an incomplete over a complete one, or
-    /// none over some; answers whether this one is kept. A day on which no sample can lie and a zone that nobody knows are errors.
+    /// Stores a peer's total of a day. A newer reading replaces an older one, except an incomplete over a complete one,
+    /// or one without a value over one with a value. Returns `true` if this total was stored. Throws for a day on which
+    /// there can be no sample and for an unknown zone.
     ///
     /// ```swift
     /// try store.write { txn in
@@ -100,7 +101,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Forgets all that a peer said.
+    /// Removes all totals of a peer.
     mutating func removeTotals(peer: String) throws {
         let hashKey = state.header.hashKey
         for total in try snapshot.records(prefix: PeerKey.peer(peer, hashKey), as: DailyTotal.self) {
@@ -109,7 +110,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Forgets what a peer said of a type, as when it is disconnected.
+    /// Removes the totals of a type from a peer, as when it is disconnected.
     public mutating func removeTotals(of type: SampleType, peer: String) throws {
         let kept = try totals(of: type, peer: peer)
         guard let number = try snapshot.number(of: type) else { return }
@@ -121,7 +122,7 @@ extension WriteTransaction {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// The totals that a peer gave, by day.
+    /// Returns the totals that a peer gave, by day.
     public func totals(of type: SampleType, peer: String) throws -> [DailyTotal] {
         let snapshot = snapshot
         guard let number = try snapshot.number(of: type) else { return [] }
@@ -129,7 +130,7 @@ extension SampleReading where Self: ~Copyable {
             prefix: TotalKey.prefix(peer, number, snapshot.header.hashKey), as: DailyTotal.self)
     }
 
-    /// A peer's totals beside what the store's samples come to, so that a difference shows.
+    /// Returns a peer's totals beside the sums of the store's samples, to show differences.
     ///
     /// ```swift
     /// for day in try store.read({ try $0.compareTotals(of: .stepCount, peer: "HealthKit") }) {
@@ -142,7 +143,8 @@ extension SampleReading where Self: ~Copyable {
         return comparisons
     }
 
-    /// Compares one day after another, of those that begin in a range. A day that the store cannot tell is compared whatever the range.
+    /// Compares one day after another, for days that begin in a range. A day whose range the store cannot determine is
+    /// always included.
     public func compareTotals(
         of type: SampleType, peer: String, from: Instant = .distantPast, to: Instant = .distantFuture,
         _ body: (DailyTotalComparison) throws -> Void

@@ -2,7 +2,7 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// How many change records the last condensing left: the next one is due when there are twice as many.
+/// The number of change records that the last condensing left. The next one is due when there are twice as many.
 private enum CondensedFeed {
     static let upkeepKind: UInt8 = 4
     static let key = [upkeepKind]
@@ -21,8 +21,8 @@ private enum CondensedFeed {
 }
 
 extension StoreCore {
-    /// Looks at some change records, from the newest to the oldest, and forgets those that tell no reader anything any more. Returns `true` if more are
-    /// to be looked at.
+    /// Examines some change records, from the newest to the oldest, and removes those that no reader needs any more.
+    /// Returns `true` if more remain to be examined.
     func condenseStep() throws -> Bool {
         let limits = options.limits
         var before = condensing.withLock { $0 }
@@ -44,34 +44,35 @@ extension StoreCore {
 }
 
 extension WriteTransaction {
-    /// Of the change records of commits before one, looks at `count`, and returns where to go on; `nil` at the
+    /// Condenses `count` change records of commits before `end`. Returns the commit to continue from; `nil` at the
     /// beginning of the feed.
     ///
-    /// A record serves readers behind whom it lies: it leads to rows that its commits changed last, names what left its
-    /// place, and says where anything changed at all. Once all its rows have changed again and later records name the
-    /// same departures, only the last is left: where. That goes to the next record that stays.
+    /// A record serves readers whose position lies before it: it leads to rows that its commits changed last, names
+    /// samples that left their position, and says where anything changed at all. Once all its rows have changed again
+    /// and later records name the same departures, only its spans are still needed. They move to the next record that
+    /// is kept.
     ///
-    /// What every registered reader has behind it needs no record a commit: the next one that stays leads to its rows
-    /// too, since rows carry their commits. Where that would be too many places to look, a new record begins.
+    /// Commits that every registered reader has passed do not need a record each: the next record that is kept leads to
+    /// their rows, too, since rows carry their commits. If that makes too many chunks to search, a new record begins.
     fileprivate mutating func condenseFeed(before end: UInt64, count: Int) throws -> UInt64? {
         let (records, rest) = try snapshot.changeRecords(before: end, count: count)
         var next = rest
         let checkpoints = try checkpoints()
-        // The newest records stay apart: readers that nobody registered are near them, and are told exactly what
-        // changed.
+        // The newest records stay separate: unregistered readers are near them, and receive exact changes.
         let shared = try min(seenByAll(), snapshot.commit(ofRecord: count))
         var departures: Set<Departure> = []
         var carrier: CarrierRecord?
         var looked = 0
         for (index, record) in records.enumerated() {
-            // Writers wait for this step.
+            // Writers wait for this step, so it ends after a bounded amount of work.
             if looked > WriteTransaction.lookedAtPerStep {
                 next = records[index - 1].commit
                 break
             }
             looked += 1 + record.deletions.count
             var kept = record
-            // Who still reads began later, and never saw what left. A deletion that is still known is told.
+            // Current readers began later, and never saw the removed samples. A deletion whose tombstone is still known
+            // stays.
             if record.commit <= state.header.prunedCommit { kept.removals = [] }
             kept.deletions = []
             for deletion in record.deletions {
@@ -83,7 +84,7 @@ extension WriteTransaction {
                 }
             }
             departures.formUnion(record.deletions.map { Departure(id: $0.id, type: $0.type) })
-            // The newest record tells when the store changed last, and has somewhere to carry what others leave.
+            // The newest record stays: it tells when the store last changed, and the others can be merged into it.
             let isCheckpoint = checkpoints.contains {
                 record.commit <= $0 && carrier.map { $0.record.commit } ?? .max > $0
             }
@@ -105,7 +106,7 @@ extension WriteTransaction {
         return next
     }
 
-    /// Lets the next record that stays tell what another one tells; returns `false` where that is not to be.
+    /// Merges a record into the next one that is kept. Returns `false` if it must stay separate.
     private func takeOver(
         _ record: ChangeRecord, by carrier: inout CarrierRecord?, shared: UInt64, _ looked: inout Int
     ) throws -> Bool {
@@ -122,7 +123,7 @@ extension WriteTransaction {
             }
             var chunks = place.chunks.map { $0 + own.chunks } ?? .max
             if chunks > ChangeRecord.mostChunks {
-                // Several may lead to the same chunks.
+                // Both records may lead to the same chunks.
                 let before = try snapshot.reach(of: place.record, most: ChangeRecord.mostChunks).chunks
                 looked += before
                 chunks = before + own.chunks
@@ -133,15 +134,15 @@ extension WriteTransaction {
             carrier = place
             return true
         } catch  where StoreError.isDamage(error) {
-            // A record that leads to what is damaged stays as it is, and keeps no other work from being done.
+            // A record that leads to damaged chunks stays as it is, and does not block other work.
             return false
         }
     }
 
-    /// The most chunks and deletions that one step looks at, and those of one record more: a few milliseconds.
+    /// The chunks and deletions that one step may examine before it stops at the next record: a few milliseconds.
     private static let lookedAtPerStep = 1_000
 
-    /// The last commit that every registered reader of the feed has behind it.
+    /// Returns the last commit that every registered reader of the feed has passed.
     private func seenByAll() throws -> UInt64 {
         let readers = try peers().filter { !$0.isRetired && $0.queue == nil }
         return readers.map { peer in
@@ -150,12 +151,13 @@ extension WriteTransaction {
         }.min() ?? .max
     }
 
-    /// The commits that registered peers have seen: the marks of the last records up to them tell whether the file was rolled back.
+    /// Returns the commits that registered peers have acknowledged. The marks of the last records up to them prove
+    /// whether the file was rolled back.
     private func checkpoints() throws -> Set<UInt64> {
         Set(try peers().compactMap(\.acknowledged).filter { $0.epoch == state.header.epoch }.map(\.commit))
     }
 
-    /// Stores a record that has taken over another.
+    /// Stores a record into which others were merged.
     private mutating func replace(_ record: ChangeRecord?) throws {
         guard var record, let stored = try snapshot.changeRecord(record.commit) else { return }
         let isWider = stored.spans.count != record.spans.count || !stored.covers(record.spans)
@@ -169,10 +171,10 @@ extension WriteTransaction {
     }
 }
 
-/// The record that takes over those before it.
+/// The record into which earlier ones are merged.
 private struct CarrierRecord {
     var record: ChangeRecord
-    /// How many chunks it leads to at most, once that is counted.
+    /// An upper bound of the chunks that the record leads to, once they are counted.
     var chunks: Int?
 }
 
@@ -182,9 +184,9 @@ private struct Departure: Hashable {
 }
 
 extension ChangeRecord {
-    /// Records with more spans than this take over no others: a reader compares each.
+    /// A record with more spans than this takes in no others: a reader compares each.
     fileprivate static let mostSpans = 256
-    /// Nor do those that lead to more chunks: a reader looks into each.
+    /// A record that leads to more chunks than this takes in no others: a reader searches each.
     fileprivate static let mostChunks = 256
     private static let mostDeletions = 1_024
 
@@ -192,7 +194,7 @@ extension ChangeRecord {
         other.deletions.isEmpty || deletions.count + other.deletions.count <= ChangeRecord.mostDeletions
     }
 
-    /// Spans in order, overlapping ones as one.
+    /// Returns the spans in order, with overlapping ones merged.
     fileprivate static func united(
         _ spans: [(lane: Lane, starts: ClosedRange<Int64>)]
     ) -> [(lane: Lane, starts: ClosedRange<Int64>)] {
@@ -219,10 +221,10 @@ extension ChangeRecord {
 }
 
 extension Snapshot {
-    /// A record that also tells what an earlier one told; `nil` where that makes too many spans.
+    /// Returns a record that also covers an earlier one; `nil` if that makes too many spans.
     fileprivate func joined(_ record: ChangeRecord, with earlier: ChangeRecord) throws -> ChangeRecord? {
         var joined = record
-        // The mark of the earlier one goes with it: what it told of histories is not known any more.
+        // The mark of the earlier record is lost, and with it what it proved about histories.
         joined.since = earlier.commits.lowerBound
         joined.deletions = earlier.deletions + record.deletions
         guard record.mayTakeOver(earlier) else { return nil }
@@ -230,11 +232,11 @@ extension Snapshot {
         joined.spans = ChangeRecord.united(record.spans + earlier.spans)
         if joined.spans.count <= ChangeRecord.mostSpans { return joined }
         joined.spans = try coarse(joined.spans)
-        // Where little was gained the next one would ask again.
+        // If this saved little, the next merge would have to try again.
         return joined.spans.count <= ChangeRecord.mostSpans / 2 ? joined : nil
     }
 
-    /// Spans in order, of which neighbours are one where that leads to no more chunks.
+    /// Returns the spans in order, with neighbours merged if that leads to no more chunks.
     fileprivate func coarse(
         _ spans: [(lane: Lane, starts: ClosedRange<Int64>)]
     ) throws -> [(lane: Lane, starts: ClosedRange<Int64>)] {
@@ -252,7 +254,7 @@ extension Snapshot {
         return coarse
     }
 
-    /// Whether two instants of a lane lie in one chunk or in two that follow each other.
+    /// Returns `true` if two instants of a lane lie in the same chunk or in two adjacent ones.
     private func adjoin(_ lane: Lane, _ one: Int64, _ other: Int64) throws -> Bool {
         var chunks = 0
         try forEachChunk(lane, from: .at(one), to: .after(max(one, other))) { _ in
@@ -270,7 +272,7 @@ extension Snapshot {
         return try ChangeRecord(span, key: key)
     }
 
-    /// The commit of the record that so many others follow; 0 where there are not so many.
+    /// Returns the commit of the record that `count` others follow; 0 if there are not that many.
     fileprivate func commit(ofRecord count: Int) throws -> UInt64 {
         var cursor = try view.cursor(tables[.changes])
         guard try cursor.last() else { return 0 }
@@ -278,7 +280,7 @@ extension Snapshot {
         return try ChangeRecord(cursor.value, key: cursor.key.copied()).commit
     }
 
-    /// Records of commits before one, the newest first, and the commit before which there are more.
+    /// Returns `count` records of commits before `end`, newest first, and the commit before which there are more.
     fileprivate func changeRecords(before end: UInt64, count: Int) throws -> ([ChangeRecord], UInt64?) {
         var records: [ChangeRecord] = []
         var cursor = try view.cursor(tables[.changes])

@@ -1,12 +1,12 @@
 import ColumnFormat
 import HealthModel
 
-/// How far an import has come: a row of `upkeep`, written in the transaction of each batch.
+/// The progress of an import: a record in `upkeep`, written in the transaction of each batch.
 struct ImportJob {
     static let upkeepKind: UInt8 = 3
 
     var name: String
-    /// How many batches are in the store.
+    /// The number of batches that are in the store.
     var position: Int
 
     static func key(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
@@ -43,8 +43,8 @@ extension Snapshot {
 extension SampleStore {
     /// Imports a batch in one durable commit.
     ///
-    /// With the name of a job the commit records that one more batch of it is done: after a crash ask
-    /// ``importPosition(of:)`` and go on from there.
+    /// If `job` is given, the commit also counts the batch as done. After a crash, call ``importPosition(of:)`` and
+    /// continue from there.
     @discardableResult
     public func importBatch(_ batch: SampleBatch, job: String? = nil) throws -> ImportReport {
         try write { transaction in
@@ -54,27 +54,27 @@ extension SampleStore {
         }
     }
 
-    /// How many batches of a job are in the store; 0 when it is not known, and after it was finished.
+    /// Returns how many batches of a job are in the store; 0 if the job is unknown or finished.
     public func importPosition(of job: String) throws -> Int { try read { try $0.snapshot.importPosition(of: job) } }
 
-    /// Forgets a job that is done.
+    /// Removes the record of a finished job.
     public func finishImport(of job: String) throws {
         try write { transaction in
             let key = ImportJob.key(job, transaction.state.header.hashKey)
             try transaction.remove(.upkeep, key)
         }
-        // All is stored; what is damaged stays stale, and is told by `check`.
+        // All samples are stored. Summaries over damaged chunks stay stale, and `check` reports the damage.
         do { try core.refreshAllSummaries() } catch  where StoreError.isDamage(error) {}
     }
 
-    /// Imports batches one durable commit after the other, in memory that does not grow with their number.
+    /// Imports batches, each in a durable commit, in memory that does not grow with their number.
     ///
-    /// Killed in the middle, the same call with the same batches goes on behind the last one that was stored. It counts batches
-    /// and does not look into them: cut the history into the same batches each time.
+    /// If the process is killed midway, the same call with the same batches continues after the last one that was
+    /// stored. It counts batches and does not look into them: cut the history into the same batches each time.
     ///
-    /// Rows without ids that are alike in all that makes their identity are told apart by counting them within a batch. Where
-    /// such twins may fall into different batches, give them their ``SampleBatch/Extras/multiplicity`` yourself: 0, 1, 2 and
-    /// so on over the whole history; else the second is taken for the first, imported again.
+    /// Rows without ids that are equal in everything that makes their identity are distinguished by counting them
+    /// within a batch. If such twins may fall into different batches, set their ``SampleBatch/Extras/multiplicity``
+    /// yourself: 0, 1, 2 and so on over the whole history. Otherwise the second is taken for the first, imported again.
     ///
     /// ```swift
     /// let report = try store.importAll(history.batches(), job: "first import")

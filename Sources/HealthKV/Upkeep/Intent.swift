@@ -1,8 +1,8 @@
 import ColumnFormat
 import HealthModel
 
-/// A mass operation that was committed before it was carried out: from its commit on, every reader leaves out what it
-/// takes away, and bounded steps remove it from the chunks.
+/// A mass operation that is committed before it is carried out. From its commit on, every reader skips the samples that
+/// it removes, and bounded steps delete them from the chunks.
 struct Intent: Sendable, Hashable {
     enum Scope: Sendable, Hashable {
         /// Samples of a type that start in a half-open range.
@@ -12,10 +12,10 @@ struct Intent: Sendable, Hashable {
     }
 
     var scope: Scope
-    /// Only samples last changed before this place are meant.
+    /// The operation covers only samples that last changed before this position.
     var commit: UInt64
     var ordinal: UInt32
-    /// When it was: what it removes is stamped so, however late a step gets there.
+    /// When the operation was made. Its deletions are stamped with this time, however late a step carries them out.
     var clock: ChangeClock
     var time: Int64
     /// Whether each removed sample leaves a tombstone, so that no peer or import brings it back.
@@ -88,11 +88,11 @@ struct Intent: Sendable, Hashable {
         case 2: scope = .source(number)
         default: throw FormatError(.unknown, "mass operation")
         }
-        // What is done is removed by what it says of itself.
+        // A finished operation is removed under the key that its fields give.
         guard key == self.key else { throw FormatError(.misplaced, "mass operation") }
     }
 
-    /// Whether samples of this lane and span of starts may be meant.
+    /// Returns `true` if the operation may cover samples of this lane and span of starts.
     func mayTouch(_ lane: Lane, _ starts: ClosedRange<Int64>) -> Bool {
         switch scope {
         case .range(let type, let from, let to):
@@ -101,7 +101,7 @@ struct Intent: Sendable, Hashable {
         }
     }
 
-    /// Whether it takes this row away; `source` is the number of the row's source.
+    /// Returns `true` if the operation removes this row. `source` is the number of the row's source.
     func hides(_ row: StoredRow, type: UInt32, source: UInt32) -> Bool {
         guard (row.commit, row.ordinal) < (commit, ordinal) else { return false }
         switch scope {

@@ -3,9 +3,9 @@ import HealthModel
 import LMDB
 
 extension SampleStore {
-    /// Makes every derived table and mark anew from the primary ones: the identity index, counts, shadow marks, what
-    /// queues hold, how links are found, in one transaction, so that either all is new or nothing changed; then
-    /// summaries, in short ones. Readers are never blocked.
+    /// Rebuilds every derived table and mark from the primary ones. The identity index, counts, shadow marks, the
+    /// contents of queues and the look-up of links are rebuilt in one transaction, so either all of them are new or
+    /// nothing changes. Then short transactions rebuild the summaries. Readers are never blocked.
     public func rebuild() throws {
         try checkWritable()
         _ = try core.onWriter { [core] in try core.transact { try $0.rebuild() } }
@@ -13,7 +13,8 @@ extension SampleStore {
         try core.refreshAllSummaries()
     }
 
-    /// Sets whether samples of a type at exactly the same time shadow each other, for this store, and marks them anew.
+    /// Sets whether samples of a type at exactly the same time shadow each other in this store, and updates their
+    /// marks.
     public func setShadowing(of type: SampleType, _ isOn: Bool) throws {
         try write { transaction in
             let number = try transaction.number(of: type)
@@ -34,7 +35,7 @@ extension WriteTransaction {
         try rebuildLinks()
     }
 
-    /// Marks all samples of a type anew.
+    /// Recomputes the shadow marks of all samples of a type.
     mutating func rebuildShadows(of type: UInt32) throws {
         let isOn = try shadows(type)
         for duration in DurationClass.allCases {
@@ -46,7 +47,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Counts every type anew; everything counts as stale.
+    /// Recounts every type, and marks all summaries as stale.
     private mutating func rebuildCounts() throws {
         try clear(.summaries)
         context.counts = [:]
@@ -56,7 +57,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Builds the identity index anew, a slice of the hashes at a time, so that memory stays bounded.
+    /// Rebuilds the identity index, one slice of the hashes at a time, so that memory stays bounded.
     private mutating func rebuildIdentity() throws {
         try clear(.identity)
         state.header.recentEntries = 0
@@ -70,9 +71,9 @@ extension WriteTransaction {
 }
 
 extension Snapshot {
-    /// Ranges of 40-bit hashes that hold about a million entries each.
+    /// Returns ranges of 40-bit hashes that hold about a million entries each.
     func identitySlices() throws -> [Range<UInt64>] {
-        // Counts may be wrong; there are no more samples than chunks can hold.
+        // Counts may be wrong; there cannot be more samples than the chunks can hold.
         let most = try view.statistics(tables[.chunks]).entries * ChunkEncoder.rowLimit
         let samples = min(most, max(0, try allCounts().reduce(0) { $0 + $1.counts.rowsInChunks }))
         let slices = UInt64(samples / 1_000_000 + 1)
@@ -82,7 +83,7 @@ extension Snapshot {
         }
     }
 
-    /// Every entry that the index must have in a range of hashes, sorted.
+    /// Returns every entry that the index must have in a range of hashes, sorted.
     func expectedEntries(in slice: Range<UInt64>) throws -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
         var scratch: [IdentityEntry] = []
@@ -96,7 +97,8 @@ extension Snapshot {
         return entries
     }
 
-    /// The entries that lead to a row: by id unless it is derived, by sync identifier unless it is the id's text, by group.
+    /// Appends the entries that lead to a row: by id unless it is derived, by sync identifier unless it is the id's
+    /// text, and by group.
     func appendIdentity(of row: StoredRow, _ lane: Lane, to entries: inout [IdentityEntry]) {
         let key = header.hashKey
         if !row.flags.contains(.derivedID) {
@@ -132,7 +134,7 @@ extension Snapshot {
         }
     }
 
-    /// The counts of every type by looking at every row, and the stretch of time that the type covers.
+    /// Counts every type by reading every row. Also returns the time range that the type covers.
     func countAll() throws -> [(type: UInt32, counts: TypeCounts, starts: ClosedRange<Int64>?)] {
         var counts: [UInt32: TypeCounts] = [:]
         var starts: [UInt32: ClosedRange<Int64>] = [:]
@@ -156,7 +158,7 @@ extension Snapshot {
         return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value, starts[$0.key]) }
     }
 
-    /// Times of a chunk that several samples may share, or at which marks are to be taken back.
+    /// Returns the times of a chunk that several samples may share, or at which marks must be cleared.
     fileprivate func contestedTimes(_ lane: Lane, _ key: ChunkKey, _ isOn: Bool) throws -> [(start: Int64, end: Int64)]
     {
         let rows = try load(lane, key.lower).rows

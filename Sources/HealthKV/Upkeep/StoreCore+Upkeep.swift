@@ -3,21 +3,21 @@ import HealthModel
 import LMDB
 
 extension StoreCore {
-    /// Does one step of unfinished work; answers true when more remains. Runs on the writing thread.
+    /// Does one step of unfinished work. Returns `true` if more remains. Runs on the writing thread.
     func maintainStep() throws -> Bool {
         guard case .more = try maintainStep(waits: false) else { return false }
         return true
     }
 
-    /// Does one step of unfinished work, and answers whether more remains.
+    /// Does one step of unfinished work. Returns whether more remains.
     ///
-    /// - Parameter waits: leaves for later what is better done when nothing is written.
+    /// - Parameter waits: Whether to postpone work that is better done when nothing is being written.
     func maintainStep(waits: Bool) throws -> WriterThread.IdleWork {
         guard !isPoisoned.load(ordering: .acquiring) else { return .none }
         let header = try read { $0.context.header }
         if header.intents > 0 {
-            // What a mass operation takes away has its links written out: they are not to grow to as many as there
-            // were.
+            // A mass operation writes out the links of the samples that it removes. Packing in between keeps their
+            // number small.
             do { _ = try packingStep() } catch  where StoreError.isFull(error) {}
             try advanceIntent()
             return .more
@@ -27,12 +27,12 @@ extension StoreCore {
         do {
             return try addingStep(header, waits: waits)
         } catch let error as StoreError where error.code == .full {
-            // What is left of the room is for deletions.
+            // The remaining room is reserved for deletions.
             return .none
         }
     }
 
-    /// Carries the oldest mass operation on: in smaller steps where what is left of the room is too little for a whole one.
+    /// Continues the oldest mass operation. Takes smaller steps if the remaining room is too small for a whole one.
     private func advanceIntent() throws {
         var chunks = options.limits.chunksPerStep
         while true {
@@ -45,7 +45,7 @@ extension StoreCore {
         }
     }
 
-    /// A step of work that may make the file larger.
+    /// Does a step of work that may enlarge the file.
     private func addingStep(_ header: StoreHeader, waits: Bool) throws -> WriterThread.IdleWork {
         if header.recentEntries > options.limits.recentEntries {
             try transact { transaction in
@@ -59,8 +59,8 @@ extension StoreCore {
         return try summaryStep(waits: waits)
     }
 
-    /// Packs links of a peer; returns `false` where none are to be packed. Links that are damaged stay as they are,
-    /// and keep no other work from being done.
+    /// Packs links of a peer. Returns `false` if there are none to pack. Damaged links stay as they are, and do not
+    /// block other work.
     private func packingStep() throws -> Bool {
         guard !hasDamagedLinks.load(ordering: .relaxed) else { return false }
         do {
@@ -78,8 +78,8 @@ extension StoreCore {
         }
     }
 
-    /// Merges the runs of a partition of the identity index, or of some where nobody waits; answers false when there is nothing
-    /// to merge.
+    /// Merges the runs of one partition of the identity index, or of several unless `waits` is set. Returns `false` if
+    /// there is nothing to merge.
     private func mergeStep(waits: Bool) throws -> Bool {
         guard mayHaveRuns.load(ordering: .relaxed) else { return false }
         guard try read({ try $0.snapshot.allPartitions().contains { $0.firstRunToMerge != nil } }) else {
@@ -98,18 +98,18 @@ extension StoreCore {
         return true
     }
 
-    /// A clock that is farther ahead of the newest change is not believed when it says that tombstones are old: what is forgotten
-    /// too early comes back from peers, and what is forgotten too late costs some bytes. The next change is stamped by the same
-    /// clock, so a store that was only left alone goes on with it.
+    /// A clock that is further ahead of the newest change than this is not trusted to expire tombstones: a tombstone
+    /// that is removed too early lets its sample come back from peers, and one that is removed too late costs a few
+    /// bytes. The same clock stamps the next change, so pruning resumes in a store that was merely left alone.
     private static let believedDays: Int64 = 90
 
-    /// Forgets tombstones that are old enough and that every peer has seen, and conflicts that were resolved long ago: once a
-    /// day.
+    /// Once a day, removes tombstones that are old enough and that every peer has seen, and conflicts that were
+    /// resolved long ago.
     private func pruneStep(_ header: StoreHeader) throws -> Bool {
         let now = options.clock().nanoseconds
         let day = DurationClass.day.longest
         let position = pruning.withLock { $0 }
-        // A time of pruning that lies ahead was written by a clock that was wrong.
+        // A pruning time in the future was written by a wrong clock.
         guard position != nil || now < header.prunedAt || now &- header.prunedAt > day else { return false }
         let newest = try read { try $0.snapshot.newestChangeTime() }
         if let newest, now > newest, UInt64(bitPattern: now &- newest) > UInt64(StoreCore.believedDays * day) {
@@ -128,7 +128,7 @@ extension StoreCore {
 }
 
 extension WriteTransaction {
-    /// Carries the oldest mass operation on.
+    /// Continues the oldest mass operation. Removes it when it is finished.
     mutating func advanceFirstIntent(chunks: Int) throws {
         guard var intent = context.intents.first else {
             state.header.intents = 0
@@ -146,16 +146,16 @@ extension WriteTransaction {
         syncHeader()
     }
 
-    /// Forgets tombstones from before `horizon` that every registered peer has seen and no deletion in a queue needs, then resolved conflicts. Looks at `count` of
-    /// them, and answers where to go on; `nil` at the end.
+    /// Removes tombstones from before `horizon` that every registered peer has seen and that no queued deletion needs,
+    /// then resolved conflicts, then old contents of deleted samples. Examines `count` of them. Returns the position to
+    /// continue from; `nil` at the end.
     mutating func prune(before horizon: Int64, from position: [UInt8], count: Int, now: Int64) throws -> [UInt8]? {
-        // A peer that has acknowledged nothing holds everything back.
-        // A token inside a commit has not seen all of it.
+        // A peer that has acknowledged nothing holds everything back. A token inside a commit has not seen all of it.
         let readers = try peers().filter { !$0.isRetired }
         let seen =
             readers.map { peer in
                 guard let token = peer.acknowledged, token.epoch == state.header.epoch else { return 0 as UInt64 }
-                // One with a queue needs no tombstones but those of the deletions that wait for it.
+                // A peer with a queue needs only the tombstones of the deletions that wait for it.
                 if peer.queue != nil { return .max }
                 return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
             }.min() ?? .max
@@ -168,7 +168,7 @@ extension WriteTransaction {
             if try isAwaited(tombstone.id, by: queues) { continue }
             try remove(tombstone, key)
             try forgetContent(of: tombstone.id)
-            // Tokens from before a forgotten deletion can no longer be continued.
+            // The feed can no longer be continued from tokens before a removed deletion.
             state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
         }
         if next == nil, try pruneAudit(before: horizon, keeping: environment.limits.auditEntries, count: count) {
@@ -191,22 +191,23 @@ extension WriteTransaction {
         return next
     }
 
-    /// Whether an operation of a sample waits for any of some peers.
+    /// Returns `true` if an operation of the sample waits for any of the peers.
     private func isAwaited(_ sample: SampleID, by peers: [String]) throws -> Bool {
         for peer in peers where try snapshot.place(of: sample, in: peer) != nil { return true }
         return false
     }
 
-    /// No tombstone has a key from here on.
+    /// The position after all tombstones: none has a key from here on.
     private static let behindTombstones: [UInt8] = [.max]
-    /// Before the place among the contents of deleted samples.
+    /// The prefix of positions among the contents of deleted samples.
     private static let behindConflicts: [UInt8] = [.max, .max]
 
-    /// Forgets resolved conflicts from before `horizon`, and the oldest of more than `limit`: at most `count`. Answers whether
-    /// more are to go.
+    /// Removes resolved conflicts from before `horizon`, and the oldest ones beyond `limit`: at most `count`. Returns
+    /// `true` if more remain to be removed.
     private mutating func pruneAudit(before horizon: Int64, keeping limit: Int, count: Int) throws -> Bool {
         let surplus = try snapshot.view.statistics(context.tables[.audit]).entries - limit
-        // They stand in the order in which they were resolved. One that is damaged stays, and keeps no other work from being done.
+        // Conflicts are stored in the order in which they were resolved. A damaged one stays, and does not block other
+        // work.
         var oldest: [AuditEntry] = []
         do {
             oldest = try snapshot.records(limit: max(1, count), as: AuditEntry.self)
@@ -221,14 +222,14 @@ extension WriteTransaction {
 }
 
 extension Snapshot {
-    /// When the newest change was committed, by the clock of that time; `nil` when there was none.
+    /// Returns when the newest change was committed, by the clock of that time; `nil` if there was none.
     fileprivate func newestChangeTime() throws -> Int64? {
         var cursor = try view.cursor(tables[.changes])
         guard try cursor.last() else { return nil }
         return try ChangeRecord(cursor.value, key: cursor.key.copied()).time
     }
 
-    /// Rows of tombstones that fulfil a condition, among `count` from a key on, and the key behind them.
+    /// Returns the matching ones of the `count` tombstones from a key on, and the key after them.
     fileprivate func tombstones(
         from position: [UInt8], count: Int, _ matches: (Tombstone) -> Bool
     ) throws -> ([([UInt8], Tombstone)], [UInt8]?) {
@@ -249,8 +250,8 @@ extension Snapshot {
 }
 
 extension SampleStore {
-    /// Does unfinished work (mass operations, the identity index, summaries, old tombstones) for about `budget`, in small commits.
-    /// Answers whether any remains.
+    /// Does unfinished work (mass operations, the identity index, summaries, old tombstones) for about `budget`, in
+    /// small commits. Returns `true` if any remains.
     @discardableResult
     public func maintain(budget: Duration = .seconds(1)) throws -> Bool {
         try checkWritable()

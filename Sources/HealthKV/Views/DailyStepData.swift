@@ -5,38 +5,39 @@
 #endif
 import HealthModel
 
-/// Where the number of a day comes from (SEMANTICS C35).
+/// The origin of the number of a day (SEMANTICS C35).
 public enum DayAnswer: Sendable, Hashable, Codable {
     /// A complete total that a peer gave.
     case total(peer: String)
-    /// Samples of some sources, merged; the sources in the order of their names.
+    /// Merged samples of some sources; the sources are in the order of their names.
     case samples([SourceIdentity])
-    /// There is nothing.
+    /// There is no data.
     case none
 }
 
 /// A day as a walking app shows it.
 public struct DailyStepData: Sendable, Hashable, Codable {
-    /// `YYYY-MM-DD`, a Gregorian date in the time zone of the calendar that was asked with.
+    /// `YYYY-MM-DD`, a Gregorian date in the time zone of the query's calendar.
     public let date: String
     /// Whole steps, rounded.
     public let stepCount: Int
     /// Metres, sources merged.
     public let distanceMeters: Double
-    /// The name that the caller gave for what comes from a health database: where the peer's total or imported samples are in the numbers. Of a day
-    /// of which only this app knows, the name of who wrote it; empty where there is nothing.
+    /// The caller's name for data of a health database, if a peer's total or imported samples are in the numbers. For a
+    /// day with data of this app only, the name of the source that wrote it; empty if there is no data.
     public let source: String
-    /// Where the steps come from.
+    /// The origin of the steps.
     public let steps: DayAnswer
-    /// Where the distance comes from.
+    /// The origin of the distance.
     public let distance: DayAnswer
-    /// Whether any sample belongs to the day; without any the numbers are zero.
+    /// Whether any sample belongs to the day; otherwise the numbers are zero.
     public let hasData: Bool
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Steps and distance of each day from one date to another, both included: the total of a peer where a complete one is held, else what the
-    /// samples come to, sources merged. Days without data are zeros; a day that clocks skipped is left out.
+    /// Returns steps and distance of each day from one date to another, both included: a peer's complete total if there
+    /// is one, otherwise the merged sum of the samples. Days without data are zeros; a day that the clocks skipped is
+    /// left out.
     ///
     /// ```swift
     /// let week = try store.read { txn in
@@ -44,7 +45,7 @@ extension SampleReading where Self: ~Copyable {
     /// }
     /// ```
     ///
-    /// - Parameter source: what to call what comes from a health database.
+    /// - Parameter source: the name for data of a health database.
     public func dailySteps(
         from first: String, to last: String, calendar: Calendar = .current, source: String
     ) throws -> [DailyStepData] {
@@ -68,7 +69,7 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
-    /// The days of a range and where their numbers come from.
+    /// Returns the days of a range and the origin of their numbers.
     private func answers(
         _ type: SampleType, _ range: TimeRange, _ calendar: Calendar
     ) throws -> [(statistics: Statistics, answer: DayAnswer, isOfHealth: Bool)] {
@@ -99,12 +100,12 @@ extension DayAnswer {
 }
 
 extension LocalDay {
-    /// The nearest whole number, or the last one there is: a sample may hold any value.
+    /// Returns the nearest whole number, limited to the range of `Int`: a sample may have any value.
     fileprivate static func wholeNumber(_ value: Double) -> Int {
         Int(exactly: value.rounded()) ?? (value > 0 ? .max : value < 0 ? .min : 0)
     }
 
-    /// The first instant of a day, or of the next one that clocks did not skip.
+    /// Returns the first instant of a day, or of the next day that the clocks did not skip.
     static func firstInstant(_ day: Int, in zone: TimeZone) -> Instant? {
         for later in 0..<3 {
             if let bounds = LocalDay(day + later, in: zone).bounds { return bounds.from }

@@ -15,22 +15,23 @@ struct LocalDay {
         self.zone = zone
     }
 
-    /// The day that an instant belongs to.
+    /// Creates the day that contains an instant.
     init(of instant: Instant, in zone: TimeZone) {
         self.init(ZoneOffsets(zone, from: instant.second, to: instant.second).day(at: instant.second), in: zone)
     }
 
-    /// The days on which a sample may lie in one zone or another: from 1709-12-31 to 2290-01-01.
+    /// The days on which a sample may lie in any zone: from 1709-12-31 to 2290-01-01.
     static let numbers = CivilTime.day(year: 1709, month: 12, day: 31)...CivilTime.day(year: 2290, month: 1, day: 1)
 
-    /// The number of a day `YYYY-MM-DD` on which a sample may lie.
+    /// Returns the number of a day `YYYY-MM-DD` on which a sample may lie.
     static func number(_ text: String, field: String) throws(ModelError) -> Int {
         guard let day = CivilTime.day(text) else { throw .malformedDay(field: field) }
         guard numbers.contains(day) else { throw ModelError.instantOutOfRange }
         return day
     }
 
-    /// From its first instant to that of the next day; `nil` for a day that clocks skipped, and for one that no instant can tell.
+    /// The range from the first instant of the day to that of the next day; `nil` for a day that the clocks skipped,
+    /// and for a day outside the representable instants.
     var bounds: (from: Instant, to: Instant)? {
         let offsets = ZoneOffsets(
             zone, from: Int64(number - 2) * CivilTime.secondsPerDay, to: Int64(number + 3) * CivilTime.secondsPerDay)
@@ -48,22 +49,22 @@ struct LocalDay {
 
     var text: String { CivilTime.text(number) }
 
-    /// The first midnight of 2001: intervals of several hours or minutes tile from there.
+    /// Returns the first midnight of 2001, from which intervals of several hours or minutes tile.
     static func firstOf2001(in zone: TimeZone) -> Instant {
         LocalDay(0, in: zone).bounds?.from ?? Instant(nanoseconds: 0)
     }
 }
 
-/// Local days as their names, `YYYY-MM-DD`.
+/// Local days as texts, `YYYY-MM-DD`.
 package enum LocalDays {
-    /// The days from one instant to another, at most `limit` of them, the earliest first; none in a zone that nobody knows.
+    /// Returns the days from one instant to another, at most `limit` of them, earliest first; none for an unknown zone.
     package static func names(from: Instant, to: Instant, zone: String, limit: Int) -> [String] {
         guard let zone = TimeZone(identifier: zone), from <= to else { return [] }
         let (first, last) = (LocalDay(of: from, in: zone).number, LocalDay(of: to, in: zone).number)
         return (first...max(first, last)).prefix(limit).map { LocalDay($0, in: zone).text }
     }
 
-    /// Whether a local day is over.
+    /// Returns `true` if a local day is over.
     package static func isOver(_ day: String, zone: String, at now: Instant) -> Bool {
         guard let zone = TimeZone(identifier: zone), let number = CivilTime.day(day) else { return false }
         return LocalDay(of: now, in: zone).number > number

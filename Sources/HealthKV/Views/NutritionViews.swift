@@ -5,7 +5,7 @@
 #endif
 import HealthModel
 
-/// What was eaten on a day.
+/// The nutrients of a day.
 public struct NutritionDay: Sendable, Hashable {
     /// `YYYY-MM-DD`
     public let date: String
@@ -15,19 +15,19 @@ public struct NutritionDay: Sendable, Hashable {
 
 /// The nutrients of one meal, as they were entered.
 public struct NutritionMeal: Sendable, Hashable {
-    /// The group that joins its samples; `nil` for samples that belong to none, each of which is a meal of its own.
+    /// The group of its samples; `nil` for a sample without a group, which is a meal of its own.
     public let group: String?
-    /// When the first of its samples begins.
+    /// The start of its first sample.
     public let start: Instant
     /// By nutrient, in its canonical unit.
     public let amounts: [SampleType: Double]
-    /// The samples that make the meal.
+    /// The samples of the meal.
     public let samples: [Sample]
 }
 
-/// What a diet app shows of today.
+/// The data that a diet app shows of today.
 public struct TodaySummary: Sendable, Hashable {
-    /// Kilocalories by samples that start today (SEMANTICS C17 leaves this to the app; both are given).
+    /// Kilocalories of samples that start today (SEMANTICS C17 leaves this to the app; both are given).
     public let activeEnergyStrict: Double
     /// Kilocalories by the share of each sample's time that lies in today.
     public let activeEnergy: Double
@@ -47,7 +47,7 @@ extension SampleType {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Nutrition day by day. Days without any are left out.
+    /// Returns nutrition day by day. Days without any are left out.
     ///
     /// ```swift
     /// let days = try store.read { try $0.nutrition(from: a, to: b, calendar: calendar) }
@@ -66,7 +66,7 @@ extension SampleReading where Self: ~Copyable {
         return amounts.sorted { $0.key < $1.key }.map { NutritionDay(date: CivilTime.text($0.key), amounts: $0.value) }
     }
 
-    /// Nutrition meal by meal: samples of one group and source together, in the order of their starts.
+    /// Returns nutrition meal by meal: samples of one group and source together, in the order of their starts.
     public func meals(
         of nutrients: [SampleType] = SampleType.nutrients, from: Instant, to: Instant
     ) throws -> [NutritionMeal] {
@@ -87,7 +87,7 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
-    /// Energy and workouts of the local day that an instant belongs to.
+    /// Returns energy and workouts of the local day that contains an instant.
     public func today(at now: Instant, calendar: Calendar = .current) throws -> TodaySummary {
         guard let day = LocalDay(of: now, in: calendar.timeZone).bounds else {
             throw ModelError.instantOutOfRange
@@ -103,7 +103,7 @@ extension SampleReading where Self: ~Copyable {
     }
 }
 
-/// Two apps that chose the same text have two meals.
+/// Two apps that use the same text for a group have two meals.
 private struct MealKey: Hashable {
     let group: String
     let source: SourceIdentity

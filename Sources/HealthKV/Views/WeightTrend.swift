@@ -6,21 +6,22 @@
 import ColumnFormat
 import HealthModel
 
-/// A day's weight, and where the days around it lead.
+/// A day's weight, with the trend of the days before it.
 public struct WeightDay: Sendable, Hashable {
     /// `YYYY-MM-DD`
     public let date: String
-    /// The entry that stands for the day: see ``DayEntry``. Entries that another shadows take no part.
+    /// The entry that represents the day: see ``DayEntry``. Shadowed entries take no part.
     public let sample: Sample
-    /// The entry's value in the unit that was asked for.
+    /// The entry's value in the requested unit.
     public let value: Double
-    /// The mean of the days with an entry among the last days, this one included.
+    /// The mean of the days with an entry within the window, including this day.
     public let movingAverage: Double
-    /// How much the weight changes a week, by the line that fits the entries of the last days best; `nil` with fewer than two.
+    /// The change of the weight per week, by the least-squares line through the entries of the window; `nil` with fewer
+    /// than two.
     public let weeklyRate: Double?
 }
 
-/// Which of several entries of a day stands for it (SEMANTICS C3).
+/// Which of several entries represents a day (SEMANTICS C3).
 public enum DayEntry: Sendable, Hashable {
     /// The one that was modified last: written or edited here, or written elsewhere as far as that is known.
     case lastModified
@@ -29,18 +30,18 @@ public enum DayEntry: Sendable, Hashable {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// One weight a day with its trend.
+    /// Returns one weight per day with its trend.
     ///
     /// ```swift
     /// let trend = try store.read { try $0.weightTrend(from: a, to: b, calendar: calendar, unit: .kilogram) }
     /// print(trend.last?.movingAverage ?? 0, trend.last?.weeklyRate ?? 0)
     /// ```
     ///
-    /// What lies before `from` within the window counts in averages and rates, but gets no day of its own.
+    /// Entries before `from` within the window count in averages and rates, but get no day of their own.
     ///
     /// - Parameters:
-    ///   - window: how many days the moving average and the rate look at, at least 1.
-    ///   - entry: which of several entries of a day stands for it.
+    ///   - window: the number of days for the moving average and the rate, at least 1.
+    ///   - entry: which of several entries represents a day.
     public func weightTrend(
         of type: SampleType = .bodyMass, from: Instant = .distantPast, to: Instant = .distantFuture,
         calendar: Calendar = .current, unit: HealthUnit = .kilogram, window: Int = 7,
@@ -48,7 +49,7 @@ extension SampleReading where Self: ~Copyable {
     ) throws -> [WeightDay] {
         let snapshot = snapshot
         try snapshot.require(window, 1, "window")
-        // No more days than there are; the longest ones have 25 hours.
+        // Limit the window to the number of days that exist; the longest days have 25 hours.
         let window = min(window, LocalDay.numbers.count)
         let (reach, isEndless) = (Int64(window) * 90_000).multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
         let range = TimeRange(from: isEndless || from == .distantPast ? .distantPast : from - reach, to: to)
@@ -75,7 +76,7 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension Snapshot {
-    /// The entry of each day that has any. Rows ascend.
+    /// Returns the entry of each day that has any. The rows must ascend.
     fileprivate func picks(
         _ rows: [StoredRow], _ type: UInt32, _ calendar: Calendar, _ entry: DayEntry
     ) throws -> [(day: Int, sample: Sample)] {
@@ -84,7 +85,7 @@ extension Snapshot {
             let borders = BucketBorders(.day, anchor: nil, calendar: calendar, from: first, to: last + 1)
         else { return [] }
         let offsets = ZoneOffsets(calendar.timeZone, from: first.second, to: last.second)
-        // Where clocks go back across midnight the day is the one that has begun.
+        // If the clocks go back across midnight, entries count for the day that had already begun.
         var days: [(day: Int, rows: [StoredRow])] = []
         var bucket = 0
         for row in rows {
@@ -95,7 +96,7 @@ extension Snapshot {
         return try days.map { day in (day.day, try sample(try pick(day.rows, type, entry), type)) }
     }
 
-    /// The row of a day that stands for it. Of those that were modified at one time it is the one that starts last.
+    /// Returns the row that represents a day. Among rows modified at the same time it is the one that starts last.
     private func pick(_ rows: [StoredRow], _ type: UInt32, _ entry: DayEntry) throws -> StoredRow {
         let last = rows[rows.count - 1]
         guard entry == .lastModified, rows.count > 1, let winner = try winner(of: rows, type) else { return last }
@@ -104,7 +105,7 @@ extension Snapshot {
 }
 
 enum LeastSquares {
-    /// The slope of the line that fits best; `nil` where the places do not differ.
+    /// Returns the slope of the least-squares line; `nil` if all places are equal.
     static func slope(_ places: [Double], _ values: [Double]) -> Double? {
         let count = Double(places.count)
         let (meanPlace, meanValue) = (places.reduce(0, +) / count, values.reduce(0, +) / count)

@@ -1,7 +1,7 @@
 import ColumnFormat
 import HealthModel
 
-/// A place in the feed of changes.
+/// A position in the change feed.
 struct FeedPlace: Sendable, Hashable, Comparable {
     var commit: UInt64
     var ordinal: UInt32
@@ -11,9 +11,10 @@ struct FeedPlace: Sendable, Hashable, Comparable {
     }
 }
 
-/// What one commit changed, or some that follow each other: where to look for new rows, and what went.
+/// The changes of one commit, or of a range of consecutive commits: where to find the rows they wrote, and what they
+/// deleted.
 struct ChangeRecord: Sendable {
-    /// A sample that left its place: deleted, or moved by an edit to another start, type or source.
+    /// A sample that left its place: it was deleted, or an edit moved it to another start, type or source.
     struct Deletion: Sendable, Equatable {
         var commit: UInt64
         var ordinal: UInt32
@@ -23,26 +24,26 @@ struct ChangeRecord: Sendable {
         var place: FeedPlace { FeedPlace(commit: commit, ordinal: ordinal) }
     }
 
-    /// A mass operation, in the place where it was committed.
+    /// A mass operation, at the place at which it was committed.
     struct Removal: Sendable, Equatable {
         var ordinal: UInt32
         var scope: Intent.Scope
     }
 
     var commit: UInt64
-    /// When it was committed.
+    /// The time of the commit.
     var time: Int64
-    /// A random number that tells this commit from any other of the same number, which a copy of the file may have made.
+    /// A random number that distinguishes this commit from a commit with the same number in a copy of the file.
     var mark: UInt64
-    /// The first commit of those whose records this one took the place of; 0 where there is none.
+    /// The first commit whose record this record replaced; 0 if it replaced none.
     var since: UInt64 = 0
     var spans: [(lane: Lane, starts: ClosedRange<Int64>)] = []
     var deletions: [Deletion] = []
     var removals: [Removal] = []
 
-    /// The commits that it tells of.
+    /// The commits that the record describes.
     var commits: ClosedRange<UInt64> { (since > 0 ? since : commit)...commit }
-    /// The place behind all that it tells.
+    /// The place after the last change of the record.
     var end: FeedPlace { FeedPlace(commit: commit, ordinal: .max) }
 
     static func key(_ commit: UInt64) -> [UInt8] {
@@ -51,7 +52,7 @@ struct ChangeRecord: Sendable {
         return writer.bytes
     }
 
-    /// - Parameter writer: the commit that writes it, its own unless it is written again.
+    /// - Parameter writer: the commit that writes the record; the record's own commit unless it is rewritten later.
     func value(writtenIn writer: UInt64? = nil) -> [UInt8] {
         var record = RecordWriter()
         record.append(commit)
@@ -100,7 +101,7 @@ struct ChangeRecord: Sendable {
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
         var record = try RecordReader(span, table: .changes, key: key)
         commit = try record.read(UInt64.self)
-        // Readers go on behind the commit that a record names.
+        // Readers continue after the commit that a record names.
         guard key == ChangeRecord.key(commit) else { throw FormatError(.misplaced, "commit") }
         time = try record.read(Int64.self)
         mark = 0
@@ -134,7 +135,7 @@ struct ChangeRecord: Sendable {
                 throw FormatError(.unknown, "removal")
             }
         }
-        // A record from before there were marks ends here.
+        // A record written before marks existed ends here.
         if record.isAtEnd { return }
         mark = try record.read(UInt64.self)
         if record.isAtEnd { return }

@@ -2,19 +2,20 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What a sample was that was deleted here one by one, so that the deletion can be undone: a row of `upkeep`, written
-/// in the transaction of the deletion. It is a chunk of one row, whose two values stand in the record.
+/// The content of a sample that was deleted here individually, kept so that the deletion can be undone. It is a row of
+/// `upkeep`, written in the transaction of the deletion. The record contains the two values of a chunk with one row.
 ///
-/// It goes when the sample lives again, after thirty days, and with a compaction in place, behind which nothing of
-/// deleted samples is in the file.
+/// The row is removed when the sample lives again, after thirty days, and by a compaction in place, which leaves no
+/// content of deleted samples in the file.
 struct DeletedContent {
     static let upkeepKind: UInt8 = 5
-    /// One transaction keeps no more than this: who deletes more at once has a copy, or wants them gone.
+    /// One transaction keeps at most this many. A caller that deletes more at once has a copy, or wants the samples
+    /// gone.
     static let mostAtOnce = 1_000
-    /// After so many days a deletion cannot be undone any more.
+    /// The number of days after which a deletion can no longer be undone.
     static let keptDays: Int64 = 30
 
-    /// When it was deleted.
+    /// The time of the deletion.
     let time: Int64
     let lane: Lane
     let hot: [UInt8]
@@ -60,7 +61,7 @@ struct DeletedContent {
 }
 
 extension Snapshot {
-    /// What a deleted sample was; `nil` where that is not kept.
+    /// Returns the content of a deleted sample; `nil` if it is not kept.
     func deletedContent(_ id: SampleID) throws -> Sample? {
         let key = DeletedContent.key(id)
         guard let span = try view.get(tables[.upkeep], key) else { return nil }
@@ -83,7 +84,8 @@ extension Snapshot {
         return try cursor.seek([DeletedContent.upkeepKind]) && cursor.key.copied().first == DeletedContent.upkeepKind
     }
 
-    /// Some keys of kept contents, behind one, of those that are to go.
+    /// Checks at most `count` kept contents from `key` on. Returns the keys of those to remove, and the key to continue
+    /// at; `nil` at the end.
     fileprivate func deletedContents(
         behind key: [UInt8], count: Int, where goes: (Snapshot, DeletedContent) throws -> Bool
     ) throws -> (old: [[UInt8]], next: [UInt8]?) {
@@ -94,7 +96,7 @@ extension Snapshot {
             let key = cursor.key.copied()
             guard seen < count else { return (old, key) }
             seen += 1
-            // One that is damaged tells nothing, and is of no use.
+            // A damaged row is useless, so remove it.
             let content = try? DeletedContent(cursor.value, key: key)
             if try content.map({ try goes(self, $0) }) ?? true { old.append(key) }
             found = try cursor.next()
@@ -104,13 +106,13 @@ extension Snapshot {
 }
 
 extension WriteTransaction {
-    /// Undoes a deletion that was made here: the sample lives again as it was, with the version above the deleted one,
-    /// so that all peers take it back. Returns it; `nil` when it lives, when what it was is not kept, or when another
-    /// sample has its sync identifier by now.
+    /// Undoes a deletion that was made here. The sample lives again as it was, with a version above the deleted one, so
+    /// that all peers take it back. Returns the sample; `nil` if it is not deleted, if its content is not kept, or if
+    /// another sample now has its sync identifier.
     ///
-    /// It is kept for thirty days of samples that were deleted one by one or by group, up to a thousand in one
-    /// transaction, and not beyond ``SampleStore/compactInPlace()``. An imported sample that was deleted or hidden here
-    /// is shown again as it was imported.
+    /// The content is kept for thirty days, for samples that were deleted one by one or by group, up to a thousand in
+    /// one transaction, and not beyond ``SampleStore/compactInPlace()``. An imported sample that was deleted or hidden
+    /// here is shown again as it was imported.
     ///
     /// ```swift
     /// let id = SampleID()
@@ -123,7 +125,7 @@ extension WriteTransaction {
         guard let tombstone = try snapshot.tombstone(id), var sample = try snapshot.deletedContent(id) else {
             return nil
         }
-        // Something else was saved under its name since.
+        // Another sample was saved under the same sync identifier since the deletion.
         if let text = sample.syncIdentifier,
             try self.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
         {
@@ -141,9 +143,9 @@ extension WriteTransaction {
         }
     }
 
-    /// Keeps what a row was that is deleted here.
+    /// Keeps the content of a row that is deleted here.
     mutating func keepContent(of found: FoundRow) throws {
-        // Where there is no room, deleting makes some.
+        // If the store has no room, keep nothing: the deletion makes room.
         guard state.contentsKept < DeletedContent.mostAtOnce, state.refusal == nil else { return }
         state.contentsKept += 1
         let time = environment.now().nanoseconds
@@ -152,13 +154,13 @@ extension WriteTransaction {
         try put(.upkeep, key, content.value(key: key, commit: commit))
     }
 
-    /// Forgets what a deleted sample was.
+    /// Removes the kept content of a deleted sample.
     mutating func forgetContent(of id: SampleID) throws {
         let key = DeletedContent.key(id)
         if try snapshot.view.contains(context.tables[.upkeep], key) { try remove(.upkeep, key) }
     }
 
-    /// Looks at some contents of deleted samples, and forgets those from before a time. Returns where to go on; `nil`
+    /// Checks at most `count` kept contents and removes those from before a time. Returns the key to continue at; `nil`
     /// at the end.
     mutating func forgetContents(behind key: [UInt8]? = nil, before time: Int64, count: Int) throws -> [UInt8]? {
         let (old, next) = try snapshot.deletedContents(behind: key ?? [DeletedContent.upkeepKind], count: count) {
@@ -168,7 +170,7 @@ extension WriteTransaction {
         return next
     }
 
-    /// Forgets the contents of deleted samples of some sources, by their numbers.
+    /// Removes the kept contents of deleted samples of some sources, given by number.
     mutating func forgetContents(of sources: Set<UInt32>) throws {
         let first = [DeletedContent.upkeepKind]
         let (old, _) = try snapshot.deletedContents(behind: first, count: .max) { snapshot, content in
@@ -180,7 +182,7 @@ extension WriteTransaction {
 }
 
 extension StoreCore {
-    /// Forgets what all deleted samples were. Runs on the writing thread.
+    /// Removes the kept contents of all deleted samples. Runs on the writing thread.
     func forgetDeletedContents() throws {
         guard try read({ try $0.snapshot.keepsDeletedContents() }) else { return }
         var next: [UInt8]?

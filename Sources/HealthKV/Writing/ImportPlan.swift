@@ -1,7 +1,7 @@
 import ColumnFormat
 import HealthModel
 
-/// A kind of a batch with its names as numbers.
+/// A kind of a batch, with its names resolved to numbers.
 struct ImportKind {
     var type: UInt32
     var unit: UInt32
@@ -12,13 +12,13 @@ struct ImportKind {
     var sampleUnit: HealthUnit
 }
 
-/// The hash of one identifier of a row, so that all of a batch can be compared with the index in one pass.
+/// The hash of one identifier of a row. Sorted by hash, a whole batch is compared with the index in one pass.
 struct HashedRow {
     /// 40 bits.
     var hash: UInt64
     var row: UInt32
 
-    /// Sorts by hash: four passes of eleven bits, since comparing would cost more than everything else.
+    /// Sorts by hash in four radix passes of eleven bits each; a comparison sort would cost more than all other steps.
     static func sort(_ rows: inout [HashedRow]) {
         if rows.count < 64 {
             rows.sort { $0.hash < $1.hash }
@@ -40,31 +40,35 @@ struct HashedRow {
     }
 }
 
-/// Which rows of a batch can go straight into chunks, and in which order.
+/// Which rows of a batch can go directly into chunks, and in which order.
 struct ImportPlan {
     var kinds: [ImportKind]
     var ids: [SampleID]
-    /// Hashes of all ids and sync identifiers, sorted.
+    /// The hashes of all ids and sync identifiers, sorted.
     var hashes: [HashedRow] = []
-    /// Rows that may be known already, or meet each other: saved one by one.
+    /// Rows that may already be stored, or that share an identity with another row of the batch. They are saved one by
+    /// one.
     var careful: [Bool]
-    /// Careful rows that the store holds already, as they are.
+    /// Careful rows that the store already holds with the same content.
     var settled: [Bool]
-    /// In a batch with ids the rows whose id follows from their content, as in a dump of what was imported without ids: they
-    /// are left to it again. Empty when there are none.
+    /// In a batch with ids: the rows whose id derives from their content, as in a dump of samples that were imported
+    /// without ids. Such an id is not stored. Empty if there are none.
     var derived: [Bool] = []
-    /// Numbers given to identical twins without a UUID: 0 is the first and is not listed.
+    /// The numbers given to identical rows without a UUID. The first of such rows has number 0 and is not listed.
     var multiplicities: [Int: Int] = [:]
 }
 
 extension SampleBatch {
-    /// Whether a row brings more than its columns say, or a clock that decides beside its content.
+    /// Returns `true` if a row carries more than the columns of the batch hold, or a clock that takes part in the
+    /// comparison with a stored row.
     func saysMore(_ row: Int) -> Bool { extras[row] != nil || !clocks.isEmpty && clocks[row] != nil }
 
-    /// Whether every row fulfils what a sample must to be stored.
+    /// Whether every row meets the conditions for being stored.
     package var isStorable: Bool { (try? validate()) != nil }
 
-    /// Checks what every row must fulfil, naming the first that does not.
+    /// Validates every row.
+    ///
+    /// - Throws: the error of the first row that fails.
     func validate() throws {
         for kind in kinds {
             if let unit = kind.type.canonicalUnit, !unit.isCompatible(with: kind.unit) {
@@ -93,7 +97,7 @@ extension SampleBatch {
         }
         try validateValues()
         for (row, rare) in extras {
-            // Before the id is derived from it.
+            // Check this before the id is derived from it.
             guard rare.multiplicity >= 0 else { throw ModelError.numberOutOfRange(field: "multiplicity") }
             try sample(at: row).validate()
         }
@@ -101,7 +105,7 @@ extension SampleBatch {
 }
 
 extension SampleBatch {
-    /// Refuses values that are not finite as entered, or in the unit in which their type is summed up.
+    /// Refuses values that are not finite, either as entered or in the unit in which their type is summed.
     private func validateValues() throws {
         guard values.contains(where: { !(abs($0) <= Sample.greatestConverted) }) else { return }
         for row in 0..<count where !(abs(values[row]) <= Sample.greatestConverted) {
@@ -113,7 +117,7 @@ extension SampleBatch {
 }
 
 extension ImportPlan {
-    /// The derived id of each row; identical twins of a batch are numbered.
+    /// Returns the derived id of each row, without numbering identical rows; see ``numberTwins(_:)``.
     static func derivedIDs(_ batch: SampleBatch, _ kinds: [ImportKind]) -> [SampleID] {
         var ids: [SampleID] = []
         ids.reserveCapacity(batch.count)
@@ -123,8 +127,8 @@ extension ImportPlan {
         return ids
     }
 
-    /// Gives identical rows of a batch different ids, in the order of the rows. They have equal hashes, so they stand
-    /// side by side in the sorted list.
+    /// Gives identical rows of a batch different ids, in the order of the rows. Identical rows have equal hashes, so
+    /// they are adjacent in the sorted list.
     mutating func numberTwins(_ batch: SampleBatch) {
         var index = 0
         while index < hashes.count {
@@ -145,8 +149,9 @@ extension ImportPlan {
         }
     }
 
-    /// Finds ids that follow from content. One that has the form of a derived id and does not follow is of a sample that was
-    /// edited elsewhere; here it may stand unedited, without an entry in the index, so it is looked for with care.
+    /// Finds ids that derive from their content. An id that has the form of a derived id but does not match the content
+    /// belongs to a sample that was edited elsewhere. This store may hold that sample unedited, without an entry in the
+    /// index, so the row is marked as careful.
     mutating func markDerived(_ batch: SampleBatch) {
         for row in 0..<batch.count where DerivedID.isDerived(ids[row]) {
             let multiplicity = batch.extras[row]?.multiplicity ?? 0
@@ -167,7 +172,7 @@ extension ImportPlan {
             multiplicity: multiplicity)
     }
 
-    /// The plain rows of each lane in the total order.
+    /// Returns the rows that are not careful, by lane, in the total order.
     func lanes(_ batch: SampleBatch) -> [(lane: Lane, rows: [UInt32])] {
         var rowsOfLane: [Lane: [UInt32]] = [:]
         var lists: [[UInt32]] = []

@@ -1,20 +1,20 @@
-/// What an import did, by outcome.
+/// The result of an import: the number of samples by outcome.
 public struct ImportReport: Sendable, Hashable {
-    /// Samples that are new to the store.
+    /// Samples that were new to the store.
     public var inserted = 0
-    /// Samples that were an edit of one that the store had.
+    /// Samples that replaced an older version in the store.
     public var replaced = 0
-    /// Samples that the store held already as they are.
+    /// Samples that the store already held with the same content.
     public var unchanged = 0
     /// Samples of which the store holds a greater version.
     public var older = 0
     /// Samples that were deleted here at this version or a greater one.
     public var vetoed = 0
 
-    /// A report of nothing; add others to it.
+    /// Creates an empty report.
     public init() {}
 
-    /// How many samples were offered.
+    /// The number of samples that were offered.
     public var total: Int { inserted + replaced + unchanged + older + vetoed }
 
     mutating func count(_ outcome: SaveOutcome) {
@@ -27,7 +27,7 @@ public struct ImportReport: Sendable, Hashable {
         }
     }
 
-    /// Adds what another batch did.
+    /// Adds the report of another batch.
     public static func += (left: inout ImportReport, right: ImportReport) {
         left.inserted += right.inserted
         left.replaced += right.replaced

@@ -1,14 +1,15 @@
 import ColumnFormat
 
-/// Rows that come into a lane and points that go, both in order, handed out chunk by chunk.
+/// Rows to insert into a lane and points to remove from it, both sorted, consumed chunk by chunk.
 struct LaneEdit {
-    /// What became of one chunk's rows.
+    /// The rows of one chunk after the merge.
     struct Merged {
         var rows: [StoredRow] = []
         var added: ArraySlice<StoredRow>
         var removed: [StoredRow] = []
 
-        /// Where more rows will most likely come: beside these, when many came at one place, as from a peer's feed.
+        /// Where more rows will most likely be inserted: next to the inserted rows if many were inserted at one place,
+        /// as from a peer's feed.
         var growth: ChunkPacker.Growth {
             guard let first = added.first, let last = added.last, added.count >= Merged.manyRows,
                 let from = rows.firstIndex(where: { $0.point == first.point }),
@@ -20,14 +21,15 @@ struct LaneEdit {
         }
         private static let manyRows = 64
 
-        /// How many rows there were before those that came, where all of these came behind them; `nil` where it was otherwise.
+        /// The number of rows before the inserted ones if all of these were appended and none was removed; otherwise
+        /// `nil`.
         var rowsBeforeAppended: Int? {
             let old = rows.count - added.count
             guard removed.isEmpty, let first = added.first, old >= 0, rows[old].point == first.point else { return nil }
             return old
         }
 
-        /// How many rows came before all others, where nothing else came or went; `nil` where it was otherwise.
+        /// The number of inserted rows if all of them precede the existing rows and none was removed; otherwise `nil`.
         var rowsPrepended: Int? {
             guard removed.isEmpty, let last = added.last, added.count < rows.count,
                 rows[added.count - 1].point == last.point
@@ -35,7 +37,8 @@ struct LaneEdit {
             return added.count
         }
 
-        /// Those of the times at which rows came or went, or were purged, at which rows of the neighbours may lie too.
+        /// Returns the times at the ends of the chunk's span at which rows were inserted, removed or purged.
+        /// Neighbouring chunks may hold rows with these times, too.
         func contested(with purged: [StoredRow], atEndsOf bounds: ChunkBounds) -> [(start: Int64, end: Int64)] {
             [bounds.key.lower, bounds.upper].map { (start: $0.start, end: $0.end) }.filter { time in
                 func meets(_ row: StoredRow) -> Bool { (row.start, row.end) == time }
@@ -54,7 +57,7 @@ struct LaneEdit {
         self.removals = removals
     }
 
-    /// The first point that is left.
+    /// The next point to insert or remove.
     var next: Point? {
         let coming = insert < inserts.count ? inserts[insert].point : nil
         let going = removal < removals.count ? removals[removal] : nil
@@ -62,11 +65,11 @@ struct LaneEdit {
         return min(coming, going)
     }
 
-    /// Merges what lies before `upper` into the rows of a chunk.
+    /// Merges the inserts and removals before `upper` into the rows of a chunk.
     mutating func merge(_ old: consuming [StoredRow], before upper: Point) -> Merged {
         let end = endOfInserts(before: upper)
         var merged = Merged(added: inserts[insert..<end])
-        // The usual case: all rows are newer than what is stored.
+        // The common case: all new rows follow the stored ones.
         if removal == removals.count, insert < end, old.isEmpty || old.last!.point < inserts[insert].point {
             merged.rows = old
             merged.rows.append(contentsOf: merged.added)

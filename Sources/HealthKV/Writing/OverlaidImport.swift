@@ -1,12 +1,13 @@
 import HealthModel
 
-/// An imported sample as the two records that are merged apart: what its source said last, and what a person laid over it or took off
-/// again (SEMANTICS C7). Each goes by its own version and clock. So two stores that hold an import in different states agree on the newest
-/// import beneath the newest edit, whichever store hears of what first.
+/// An imported sample as two records that are merged separately: the latest import from its source, and the edit that a
+/// person laid over it or took off again (SEMANTICS C7). Each record has its own version and clock. Two stores that
+/// hold an import in different states therefore agree on the newest import beneath the newest edit, in whichever order
+/// they learn of them.
 struct OverlaidImport {
-    /// What was imported, as it is where nothing lies over it.
+    /// The imported sample, without the edit that lies over it.
     private(set) var beneath: Sample
-    /// The sample with the edit that lies over it, or with the note that one was taken off.
+    /// The sample with the edit that lies over it, or with the note that an edit was taken off.
     private var over: Sample?
 
     init(_ sample: Sample) {
@@ -18,7 +19,7 @@ struct OverlaidImport {
         beneath = sample.shared
     }
 
-    /// The sample of both.
+    /// The sample that combines both records.
     var sample: Sample {
         guard let over else { return beneath }
         var sample = beneath
@@ -33,7 +34,7 @@ struct OverlaidImport {
         return sample
     }
 
-    /// With the greater of both records.
+    /// Returns the greater of both records, for the import and for the edit separately.
     func merged(with other: OverlaidImport) -> OverlaidImport {
         var merged = self
         if beneath.isOlderRecord(than: other.beneath) { merged.beneath = other.beneath }
@@ -42,7 +43,7 @@ struct OverlaidImport {
         return merged
     }
 
-    /// With another import beneath.
+    /// Returns the same edit over another import.
     func lying(over import: Sample) -> OverlaidImport {
         var changed = self
         changed.beneath = `import`
@@ -51,16 +52,16 @@ struct OverlaidImport {
 }
 
 extension Sample {
-    /// Whether an edit lies over the sample, or one was taken off.
+    /// Whether an edit lies over the sample, or was taken off it.
     var hasOverlay: Bool { original != nil || reversion != nil }
 
-    /// Takes over from another version what an edit may lay over an import.
+    /// Copies from another version the fields that an edit may change on an import.
     mutating func takeOverlay(of other: Sample) {
         (start, end, quantity) = (other.start, other.end, other.quantity)
         (isUserEntered, metadata, local) = (other.isUserEntered, other.metadata, other.local)
     }
 
-    /// The version and clock of the edit that lies over the sample, or of what took it off.
+    /// The version and clock of the edit that lies over the sample, or of the reversion that took it off.
     private var overlayOrder: (version: Int64, clock: ChangeClock) {
         if let reversion { return (reversion.version, reversion.modified) }
         return (version, modified ?? .unknown)
@@ -69,7 +70,7 @@ extension Sample {
     fileprivate func isOlderRecord(than other: Sample) -> Bool {
         let (mine, theirs) = ((version, modified ?? .unknown), (other.version, other.modified ?? .unknown))
         guard mine == theirs else { return mine < theirs }
-        // What is noted here decides last: it is not known of an import over which an edit lies.
+        // Local notes are compared last, because a store does not know the notes of an import that an edit covers.
         let ((content, notes), (others, otherNotes)) = (importBytes, other.importBytes)
         return content == others
             ? notes.lexicographicallyPrecedes(otherNotes) : content.lexicographicallyPrecedes(others)
@@ -78,7 +79,8 @@ extension Sample {
     fileprivate func isOlderOverlay(than other: Sample) -> Bool {
         let (mine, theirs) = (overlayOrder, other.overlayOrder)
         guard mine == theirs else { return mine < theirs }
-        // One replica makes a version once; whatever claims to be the same is settled by its bytes.
+        // A replica creates each version once. If two records still have the same version and clock, their bytes
+        // decide.
         return overlayBytes.lexicographicallyPrecedes(other.overlayBytes)
     }
 
@@ -92,7 +94,7 @@ extension Sample {
         return (content.bytes, notes.bytes)
     }
 
-    /// What the overlay says, without what lies beneath.
+    /// The canonical bytes of the overlay, without the import beneath it.
     private var overlayBytes: [UInt8] {
         var encoder = CanonicalEncoder()
         encoder.append(original == nil ? 1 : 0 as UInt8)
@@ -106,10 +108,10 @@ extension Sample {
         return encoder.bytes
     }
 
-    /// The clocks of what makes up the sample.
+    /// The clocks of the sample, its original and its reversion.
     var clocks: [ChangeClock] { [modified, original?.modified, reversion?.modified].compactMap(\.self) }
 
-    /// The greatest version and clock of what makes up the sample: what a deletion has to reach.
+    /// The greatest version and clock among the sample, its original and its reversion. A deletion has to reach it.
     package var lastChange: (version: Int64, clock: ChangeClock) {
         var last = (version, modified ?? .unknown)
         if let original, last < (original.version, original.modified ?? .unknown) {
@@ -123,6 +125,6 @@ extension Sample {
 }
 
 extension ChangeClock {
-    /// The clock of a version of which nobody knows when it was made.
+    /// The clock of a version whose time of creation is not known.
     package static let unknown = ChangeClock(time: .distantPast, replica: 0)
 }

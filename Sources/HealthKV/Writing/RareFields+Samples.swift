@@ -2,7 +2,7 @@ import ColumnFormat
 import HealthModel
 
 extension RareFields.Content {
-    /// The rare fields of a sample, but for its sync identifier.
+    /// Creates the rare fields of a sample, except its sync identifier.
     init(_ sample: Sample) {
         self.init()
         group = sample.group
@@ -26,7 +26,7 @@ extension RareFields.Content {
         reversion = ReversionCoding.encode(extras.reversion)
     }
 
-    /// Gives a sample what stands here.
+    /// Sets the rare fields of a sample.
     func set(_ sample: inout Sample) throws(FormatError) {
         sample.group = group
         if let metadata { sample.metadata = try MetadataCoding.decode(metadata) }

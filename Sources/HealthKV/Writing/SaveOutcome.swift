@@ -1,13 +1,13 @@
-/// What saving a sample did.
+/// The result of saving a sample.
 public enum SaveOutcome: String, Sendable, Hashable, CaseIterable {
     /// The sample is new.
     case inserted
-    /// It took the place of an older version of the same sample.
+    /// The sample replaced an older version of itself.
     case replaced
-    /// The store held it already; nothing changed.
+    /// The store already held the sample with this content; nothing changed.
     case unchanged
-    /// The store holds a newer version; nothing changed.
+    /// The store holds a greater version; nothing changed.
     case older
-    /// It was deleted, and its version is not above the deleted one; nothing changed.
+    /// The sample was deleted, and its version is not above the deleted one; nothing changed.
     case vetoed
 }

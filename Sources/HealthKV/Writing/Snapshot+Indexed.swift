@@ -2,7 +2,7 @@ import ColumnFormat
 import LMDB
 
 extension Snapshot {
-    /// Marks the rows whose hash stands in the index.
+    /// Marks the rows whose hash is in the index.
     func markIndexed(_ hashes: [HashedRow], _ careful: inout [Bool], _ environment: WriteEnvironment) throws {
         let partitions = try allPartitions()
         let blocks = partitions.reduce(0) { $0 + $1.entries } / Snapshot.entriesPerBlock
@@ -25,10 +25,11 @@ extension Snapshot {
         for (entry, _) in try recentEntries() { HashedRow.mark(hashes, entry.hash, &careful) }
     }
 
-    /// About what a page holds.
+    /// The approximate number of entries in a page.
     private static var entriesPerBlock: UInt64 { 700 }
 
-    /// Whether so many hashes are looked up one by one: a lookup takes about as long as passing eight blocks.
+    /// Returns `true` if the hashes are few enough to look up one by one: a lookup takes about as long as scanning
+    /// eight blocks.
     private static func areFew(_ hashes: Int, _ blocks: UInt64) -> Bool { UInt64(hashes) * 8 <= blocks }
 
     private func lookUp(_ rows: ArraySlice<HashedRow>, _ careful: inout [Bool]) throws {
@@ -37,7 +38,7 @@ extension Snapshot {
         }
     }
 
-    /// Marks rows that a partition holds in one pass over it.
+    /// Marks the rows that a partition holds, in one pass over the partition.
     private func compare(_ rows: [HashedRow], with partition: IdentityPartition, _ careful: inout [Bool]) throws {
         for run in partition.runs {
             var from = 0
@@ -49,7 +50,7 @@ extension Snapshot {
 }
 
 extension HashedRow {
-    /// The first place in sorted rows whose hash is not below a bound.
+    /// Returns the index of the first row, in sorted rows, whose hash is not below a bound.
     static func firstIndex(_ rows: [HashedRow], atLeast hash: UInt64) -> Int {
         var low = 0
         var high = rows.count
@@ -60,7 +61,7 @@ extension HashedRow {
         return low
     }
 
-    /// Marks the rows, from `from` on, whose hash a block holds, and moves `from` behind the block.
+    /// Marks the rows, starting at `from`, whose hash a block holds, and moves `from` past the block.
     fileprivate static func mark(
         _ rows: [HashedRow], in block: IdentityBlock, _ from: inout Int, _ careful: inout [Bool]
     ) throws {
@@ -72,7 +73,7 @@ extension HashedRow {
         }
     }
 
-    /// Marks the rows with a hash.
+    /// Marks the rows with a given hash.
     fileprivate static func mark(_ rows: [HashedRow], _ hash: UInt64, _ careful: inout [Bool]) {
         var index = firstIndex(rows, atLeast: hash)
         while index < rows.count, rows[index].hash == hash {

@@ -2,24 +2,25 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// What stays of a deleted sample, so that no peer, retry or import brings it back.
+/// The record of a deleted sample, which prevents peers, retries and imports from bringing the sample back.
 struct Tombstone: Sendable, Equatable {
     var id: SampleID
     var type: UInt32
     var source: UInt32
-    /// `nil` when it had none, and when the identifier lives again under another id: then only the id is dead.
+    /// `nil` if the sample had none, or if the identifier lives again under another id; then the tombstone covers the
+    /// id only.
     var syncIdentifier: String?
     var version: Int64
     var clockTime: Int64
     var clockReplica: UInt32
     var commit: UInt64
     var ordinal: UInt32
-    /// When it was deleted, by this store's clock.
+    /// The time of the deletion, by this store's clock.
     var time: Int64
-    /// The group that it belonged to.
+    /// The group of the sample.
     var group: String?
 
-    /// Two kinds of keys: by id, and by sync identity.
+    /// Returns the key by id. Tombstones have two kinds of keys: by id, and by sync identity.
     static func key(_ id: SampleID) -> [UInt8] {
         var writer = ByteWriter(reserving: 17)
         writer.append(1 as UInt8)
@@ -28,7 +29,7 @@ struct Tombstone: Sendable, Equatable {
         return writer.bytes
     }
 
-    /// The key of a sync identity: 128 bits of keyed hash over type, source and identifier.
+    /// Returns the key by sync identity: a keyed hash of 128 bits over type, source and identifier.
     static func key(sync: SyncIdentity, _ hashKey: KeyedHash) -> [UInt8] {
         let words = IdentityHash.words(of: Array(sync.identifier.utf8), hashKey)
         let place = UInt64(sync.type) << 32 | UInt64(sync.source)
@@ -41,7 +42,7 @@ struct Tombstone: Sendable, Equatable {
 
     var clock: ChangeClock { ChangeClock(time: Instant(nanoseconds: clockTime), replica: clockReplica) }
 
-    /// The entry of the identity index that leads to the row under a key.
+    /// Returns the entry of the identity index that points to the row under a key.
     func entry(key: [UInt8], _ hashKey: KeyedHash) -> IdentityEntry {
         guard key.first != 1, let syncIdentifier else { return IdentityEntry(tombstone: IdentityHash.of(id, hashKey)) }
         return IdentityEntry(tombstone: IdentityHash.of(syncIdentifier: syncIdentifier, hashKey))
@@ -84,7 +85,7 @@ struct Tombstone: Sendable, Equatable {
         group = row.rare?.group
     }
 
-    /// A deletion that another store recorded.
+    /// Creates the tombstone of a deletion that another store recorded.
     init(_ deletion: DeletedSample, type: UInt32, source: UInt32, commit: UInt64, ordinal: UInt32, time: Int64) {
         id = deletion.id
         self.type = type
@@ -112,12 +113,12 @@ struct Tombstone: Sendable, Equatable {
         ordinal = try record.read(UInt32.self)
         time = try record.read(Int64.self)
         group = record.isAtEnd ? nil : try record.readOptionalText()
-        // Readers go on behind the id that a tombstone names.
+        // Readers continue after the id that a tombstone names.
         guard key.first != 1 || key == Tombstone.key(id) else { throw FormatError(.misplaced, "id") }
     }
 }
 
-/// The lookup key of a sync identifier: the same text under another source or type is another sample.
+/// The lookup key of a sync identifier. The same text under another source or type names another sample.
 struct SyncIdentity: Hashable, Sendable {
     var type: UInt32
     var source: UInt32

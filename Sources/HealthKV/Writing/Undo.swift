@@ -1,28 +1,28 @@
 import HealthModel
 
-/// What undoing a commit has done.
+/// The result of undoing a commit.
 public struct UndoReport: Sendable, Hashable {
-    /// Samples that the commit had deleted, and that live again.
+    /// The number of samples that the commit had deleted and that live again.
     public var undeleted = 0
-    /// Samples that the commit had saved for the first time, and that are deleted.
+    /// The number of samples that the commit had saved for the first time and that are now deleted.
     public var deleted = 0
-    /// Changes that stand as they were: edits, whose earlier content is not kept; imports, which
-    /// ``WriteTransaction/removeSource(_:)`` removes; deletions that are not kept any more.
+    /// The number of changes that were not undone: edits, whose earlier content is not kept; imports, which
+    /// ``WriteTransaction/purgeSource(_:)`` removes; deletions whose content is no longer kept.
     public var left = 0
 }
 
-/// Which changes a call made, so that they can be undone.
+/// Identifies the changes that a call made, so that they can be undone.
 public struct UndoToken: Sendable, Hashable, Codable {
     let store: SampleID
     let epoch: UInt32
     let commit: UInt64
-    /// The places of the changes within the commit, which other calls may share; the last one is not among them.
+    /// The half-open range of ordinals of the changes within the commit. Other calls may share the commit.
     let first: UInt32
     let end: UInt32
 }
 
 extension WriteTransaction {
-    /// Notes which changes `body` makes, so that ``undo(_:)`` can undo them and no others.
+    /// Records which changes `body` makes, so that ``undo(_:)`` can undo exactly those.
     ///
     /// ```swift
     /// let token = try store.write { txn in
@@ -38,21 +38,24 @@ extension WriteTransaction {
             store: header.storeID, epoch: header.epoch, commit: commit, first: first, end: state.ordinal)
     }
 
-    /// Undoes what a call did, as far as nothing has changed it since: what it deleted lives again, as by ``undelete(id:)``, and
-    /// what an app saved in it for the first time is deleted. The report says what could not be undone.
+    /// Undoes the changes of a call, unless they were changed again since. Samples that the call deleted live again, as
+    /// by ``undelete(id:)``, and samples that an app saved in it for the first time are deleted. The report counts the
+    /// changes that could not be undone.
     ///
-    /// - Throws: ``StoreError/Code/tokenExpired`` where the store no longer knows all that was deleted since, or was restored.
+    /// - Throws: ``StoreError/Code/tokenExpired`` if the store no longer knows all deletions since then, or if it was
+    ///   restored.
     @discardableResult
     public mutating func undo(_ token: UndoToken) throws -> UndoReport {
         try undo(
             commit: token.commit, token.first..<max(token.first, token.end), store: token.store, epoch: token.epoch)
     }
 
-    /// Undoes all that a commit did, as ``undo(_:)`` does for a call. The feed tells of each change in which commit it was made.
+    /// Undoes all changes of a commit, as ``undo(_:)`` does for a call. The feed gives the commit of each change.
     ///
-    /// Calls that write at the same time may share a commit, those of a sync too: ``recordingUndo(_:)`` tells them apart.
+    /// Calls that write at the same time may share a commit, including those of a sync; use ``recordingUndo(_:)`` to
+    /// undo only one of them.
     ///
-    /// - Throws: ``StoreError/Code/tokenExpired`` where the store no longer knows all that was deleted since.
+    /// - Throws: ``StoreError/Code/tokenExpired`` if the store no longer knows all deletions since then.
     @discardableResult
     public mutating func undo(commit: UInt64) throws -> UndoReport {
         try undo(commit: commit, 0..<UInt32.max, store: state.header.storeID, epoch: state.header.epoch)

@@ -1,46 +1,48 @@
 import ColumnFormat
 import HealthModel
 
-/// What a writing transaction remembers until it commits. A value: a member of a group that fails gives it back as it was.
+/// The in-memory state of a writing transaction until it commits. It is a value, so that a failed member of a group
+/// commit restores the previous state.
 struct WriteState {
     /// The header as this commit will write it.
     var header: StoreHeader
     /// The mark of this commit, if it changes samples.
     let mark = UInt64.random(in: 1 ... .max)
-    /// Whether the sum over the records is to be counted anew.
+    /// Whether to recompute the sum over the records.
     var recountsRecords = false
-    /// The next place in this commit.
+    /// The next ordinal in this commit.
     var ordinal: UInt32 = 1
     var spans = TouchedSpans()
     var deletions: [ChangeRecord.Deletion] = []
     var removals: [ChangeRecord.Removal] = []
-    /// Types whose marks of shadowed samples are to be made anew, since a source's rank has changed.
+    /// Types whose shadow marks must be recomputed because the rank of a source changed.
     var reranked: Set<UInt32> = []
-    /// Whether the identity index has new runs, which may have to be merged.
+    /// Whether the identity index has new runs that may need merging.
     var addedRuns = false
-    /// Entries of the identity index that are written together; `nil` where each is written at once.
+    /// Entries of the identity index that are written together; `nil` if each is written at once.
     var waitingEntries: [(entry: IdentityEntry, change: Int32)]?
-    /// The peers that have a queue; `nil` until they are read.
+    /// The peers that have a queue; `nil` until they are loaded.
     var queues: [RegisteredPeer]?
-    /// When what is imported now can have been written at the earliest; `nil` for what is written now.
+    /// The earliest time at which the samples being imported can have been written; `nil` for samples that are written
+    /// now.
     var importClock: ChangeClock?
-    /// Why nothing may be added; `nil` when there is room.
+    /// The reason why nothing may be added; `nil` if there is room.
     var refusal: StoreError?
     /// Whether anything is added or edited, not only deleted.
     var adds = false
-    /// Whether anything is to be committed.
+    /// Whether there is anything to commit.
     var isChanged = false
-    /// How many deleted samples are kept for those who change their minds.
+    /// The number of deleted samples whose content was kept for an undo.
     var contentsKept = 0
-    /// How many records were written, so that an operation can tell whether it had begun to change the store.
+    /// The number of records written so far. An operation compares it to tell whether it has begun to change the store.
     var writes = 0
-    /// The bytes of what was written.
+    /// The number of bytes written.
     var bytes = 0
-    /// An operation failed when it had changed a part of what belongs together: none of it may be committed, even if the
+    /// Whether an operation failed after it had made a part of its changes. Then nothing may be committed, even if the
     /// closure caught the error.
     var isBroken = false
 
-    /// Whether the commit has anything for the feed.
+    /// Whether the commit has any change for the feed.
     var hasChanges: Bool { !spans.isEmpty || !deletions.isEmpty || !removals.isEmpty }
 
     mutating func takeOrdinal() -> UInt32 {
@@ -50,17 +52,17 @@ struct WriteState {
 }
 
 extension Int64 {
-    /// The quotient rounded towards the past.
+    /// Returns the quotient rounded towards negative infinity.
     func dividedDown(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
     }
 }
 
-/// The stretches of start times that a commit touched, by lane.
+/// The ranges of start times that a commit touched, by lane.
 struct TouchedSpans: Sendable, Equatable {
     private(set) var lanes: [Lane: [ClosedRange<Int64>]] = [:]
-    /// More stretches than this are given as one hull: the feed reads more, and misses nothing.
+    /// More ranges than this are replaced by their hull: a reader of the feed then reads more rows and misses none.
     private static let limit = 256
 
     var isEmpty: Bool { lanes.isEmpty }
@@ -75,7 +77,7 @@ struct TouchedSpans: Sendable, Equatable {
         lanes[lane] = ranges
     }
 
-    /// The stretches in order, overlapping ones joined.
+    /// The ranges in order, with overlapping ones joined.
     var sorted: [(lane: Lane, starts: ClosedRange<Int64>)] {
         lanes.keys.sorted().flatMap { lane in
             var joined: [ClosedRange<Int64>] = []

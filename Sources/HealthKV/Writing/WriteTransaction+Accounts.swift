@@ -1,20 +1,22 @@
 import ColumnFormat
 import HealthModel
 
-/// Counts, touched spans and stale marks follow every row that comes or goes.
+/// Updates counts, touched spans and stale marks for every row that is added or removed.
 extension WriteTransaction {
     mutating func account(_ lane: Lane, _ merged: LaneEdit.Merged) throws {
-        // From here on an operation that fails has failed half way.
+        // An operation that fails after this line has changed a part of its data.
         state.writes += 1
         try account(lane, merged.removed[...], -1)
         try account(lane, merged.added, 1)
-        // Where a row went something may be told anew too: an edit may have taken it to another duration class.
+        // A removal also counts as touched: an edit may have moved the row to another duration class, and then the feed
+        // reports it again.
         for rows in [merged.removed[...], merged.added] {
             if let first = rows.first, let last = rows.last { state.spans.add(lane, first.start...last.start) }
         }
     }
 
-    /// Counts rows, in order, by revision first: looking up the source of each row would cost more than storing it.
+    /// Counts the rows by revision before looking up sources: looking up the source of each row would cost more than
+    /// storing the row.
     private mutating func account(_ lane: Lane, _ rows: ArraySlice<StoredRow>, _ sign: Int64) throws {
         guard !rows.isEmpty else { return }
         var counts = try snapshot.counts(of: lane.type)
@@ -26,10 +28,10 @@ extension WriteTransaction {
     }
 }
 
-/// How many rows name each revision.
+/// Counts the rows of each revision.
 private struct RevisionTally {
     private(set) var counts: [(revision: UInt32, count: TypeCounts.Count)] = []
-    /// Where the count of a revision stands, by the number's last bits: a miss means to search.
+    /// Caches the index of a revision's count by the last bits of its number; a miss falls back to a search.
     private var places = [Int](repeating: 0, count: 64)
 
     init(_ rows: ArraySlice<StoredRow>) {

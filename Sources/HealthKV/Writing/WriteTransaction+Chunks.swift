@@ -2,16 +2,16 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// The rows of one chunk, taken out to be changed.
+/// The rows of one chunk, loaded to be changed.
 struct LoadedChunk {
     var bounds: ChunkBounds
     var rows: [StoredRow]
-    /// Rows that an unfinished mass operation takes away; they are not among `rows`.
+    /// Rows that an unfinished mass operation removes. They are not in `rows`.
     var purged: [StoredRow]
-    /// Whether the chunk stands in the table already.
+    /// Whether the chunk is already stored in the table.
     var exists: Bool
 
-    /// Hands the rows over, so that they can grow without being copied.
+    /// Moves the rows out, so that the array can grow without a copy.
     mutating func takeRows() -> [StoredRow] {
         defer { rows = [] }
         return rows
@@ -19,7 +19,7 @@ struct LoadedChunk {
 }
 
 extension Snapshot {
-    /// The chunk that owns a point. A lane without chunks has one that owns everything and holds nothing.
+    /// Loads the chunk that owns a point. A lane without chunks gets an empty chunk that owns the whole axis.
     func load(_ lane: Lane, _ point: Point) throws -> LoadedChunk {
         var cursor = try view.cursor(tables[.chunks])
         guard try seek(&cursor, lane, point) else {
@@ -41,8 +41,9 @@ extension Snapshot {
             bounds: bounds, rows: rows.filter { !hides($0) }, purged: rows.filter(hides), exists: true)
     }
 
-    /// The chunk before or behind another in its lane, if its hot value is no longer than `limit`. One that is damaged is none: rows
-    /// join a neighbour to save space, and a neighbour that cannot be read must not keep them from being saved.
+    /// Returns the chunk before or after another chunk in its lane if its hot value is no longer than `limit`. A
+    /// damaged neighbour counts as none: the join only saves space, and an unreadable neighbour must not prevent rows
+    /// from being saved.
     func neighbour(of bounds: ChunkBounds, before: Bool, limit: Int) throws -> LoadedChunk? {
         do { return try loadNeighbour(of: bounds, before: before, limit: limit) } catch
             where StoreError.isDamage(error)
@@ -64,8 +65,9 @@ extension Snapshot {
 }
 
 extension WriteTransaction {
-    /// Brings rows into a lane and takes rows out, chunk by chunk. Both lists are in order; a row replaces the one at its
-    /// point. Counts, spans and stale marks follow; identities are the caller's. Returns the rows that went.
+    /// Inserts rows into a lane and removes points from it, chunk by chunk. Both lists must be sorted; an inserted row
+    /// replaces the row at its point. Updates counts, spans and stale marks; the caller updates identities. Returns the
+    /// removed rows.
     @discardableResult
     mutating func apply(_ lane: Lane, inserts: [StoredRow], removals: [Point] = []) throws -> [StoredRow] {
         var edit = LaneEdit(inserts: inserts, removals: removals)
@@ -84,13 +86,13 @@ extension WriteTransaction {
                 if chunk.exists { try endTail(&chunk.bounds, &merged) }
                 try write(chunk.bounds, merged.rows, exists: chunk.exists, growth: merged.growth)
             }
-            // Rivals at the ends of the chunk's span may stand in its neighbours.
+            // Rivals at the ends of the chunk's span may be in neighbouring chunks.
             if marks { try refreshShadows(lane, merged.contested(with: chunk.purged, atEndsOf: bounds)) }
         }
         return removed
     }
 
-    /// Writes the rows of a span as one chunk or several, and joins what has become small with a neighbour.
+    /// Writes the rows of a span as one or more chunks, and joins a small remainder with a neighbour.
     mutating func write(
         _ bounds: ChunkBounds, _ rows: [StoredRow], exists: Bool, growth: ChunkPacker.Growth = .anywhere
     ) throws {
@@ -98,7 +100,7 @@ extension WriteTransaction {
         var rows = rows
         let encoder = environment.encoder
         var plan = rows.isEmpty ? nil : encoder.plan(rows.prefix(ChunkEncoder.rowLimit))
-        // The last chunk of a lane may be small: it is where more will come.
+        // The last chunk of a lane may stay small, because more rows will be appended to it.
         let isTail = bounds.upper == .greatest && !rows.isEmpty
         if exists, !isTail, plan.map({ $0.byteCount * 4 < encoder.hotBudget }) ?? true,
             rows.count < ChunkEncoder.rowLimit / 4
@@ -115,7 +117,7 @@ extension WriteTransaction {
         try writeSeveral(bounds, rows, growth)
     }
 
-    /// Whether rows with this plan may share one chunk.
+    /// Returns `true` if rows with this plan fit into one chunk.
     func fits(_ rows: ArraySlice<StoredRow>, _ plan: ChunkEncoder.HotPlan) -> Bool {
         plan.rows == rows.count && plan.byteCount <= environment.encoder.hotBudget
             && ChunkEncoder.rowsWithinTextBudget(rows) == rows.count
@@ -126,11 +128,11 @@ extension WriteTransaction {
         try remove(.details, key.bytes)
     }
 
-    /// Joins a small chunk with a neighbour that has room, so that deletions do not leave crumbs.
+    /// Joins a small chunk with a neighbour that has room, so that deletions do not leave tiny chunks.
     private mutating func join(
         _ bounds: inout ChunkBounds, _ rows: inout [StoredRow], hotBytes: Int
     ) throws -> Bool {
-        // Two values share one header once they are joined: what is too long for certain is not even decoded.
+        // Joined values share one header. A neighbour that is certainly too long is not decoded.
         let limit = environment.encoder.hotBudget * 3 / 4 + ChunkEncoder.hotOverhead - hotBytes
         for before in [true, false] {
             guard let other = try snapshot.neighbour(of: bounds, before: before, limit: limit), other.purged.isEmpty
@@ -155,8 +157,8 @@ extension WriteTransaction {
         return false
     }
 
-    /// Splits rows over several chunks. Where more will follow, as at the end of a lane, each is filled whole and what is left over
-    /// stands at that place; elsewhere they get equal parts with room to grow.
+    /// Splits rows over several chunks. Where more rows will follow, as at the end of a lane, each chunk is filled and
+    /// the remainder is placed next to the insertion point. Elsewhere the chunks get equal parts with room to grow.
     private mutating func writeSeveral(
         _ bounds: ChunkBounds, _ rows: [StoredRow], _ growth: ChunkPacker.Growth
     ) throws {
@@ -182,7 +184,8 @@ extension WriteTransaction {
         try pack(bounds, rows[...], ChunkPacker(environment.encoder, order))
     }
 
-    /// How many rows at the end get a chunk of their own, so that what comes before them next does not push them on.
+    /// Returns the number of rows at the end that get chunks of their own, so that later inserts before them do not
+    /// move them again.
     private func tailToPart(_ rows: [StoredRow], _ growth: ChunkPacker.Growth) -> Int? {
         switch growth {
         case .anywhere, .behind: return nil
@@ -219,7 +222,7 @@ extension WriteTransaction {
             encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit))
     }
 
-    /// Puts the two values of a chunk in the place of those there.
+    /// Replaces the two values of a chunk.
     mutating func put(_ key: ChunkKey, _ hot: [UInt8], _ details: [UInt8]) throws {
         let stored = key.stored(commit: commit)
         if let old = try snapshot.storedKey(of: key), old != stored { try remove(.chunks, old) }
@@ -228,9 +231,9 @@ extension WriteTransaction {
     }
 }
 
-/// Chooses how many rows go into each of several chunks.
+/// Chooses the number of rows for each of several chunks.
 struct ChunkPacker {
-    /// Where more rows are likely to come; `tail` is the number of rows behind that place.
+    /// Where more rows are likely to be inserted; `tail` is the number of rows after that place.
     enum Growth {
         case anywhere
         case behind
@@ -257,7 +260,7 @@ struct ChunkPacker {
 
     private var fillsWhole: Bool { order == .wholeThenRest }
 
-    /// The plan of the next chunk from the front of `rows`.
+    /// Returns the plan of the next chunk, taken from the front of `rows`.
     mutating func next(_ rows: ArraySlice<StoredRow>) -> ChunkEncoder.HotPlan {
         var wanted = guess
         if !fillsWhole {
@@ -269,7 +272,8 @@ struct ChunkPacker {
         var plan = encoder.plan(rows.prefix(count))
         for attempt in 0..<8 {
             if plan.byteCount > encoder.hotBudget {
-                // Bytes grow nearly in proportion to rows; a little less settles it at once.
+                // The size grows almost in proportion to the rows, so aiming slightly lower usually succeeds at the
+                // first attempt.
                 count = max(1, min(count - 1, count * (encoder.hotBudget - 64) / plan.byteCount))
             } else if fillsWhole, attempt < 2, plan.byteCount * 16 < encoder.hotBudget * 15,
                 count < min(rows.count, ChunkEncoder.rowLimit)
@@ -288,8 +292,8 @@ struct ChunkPacker {
         return plan
     }
 
-    /// A part that fills a page nearly, and surely enough that hardly any is too long. Many rows share more than few, so it is
-    /// found step by step.
+    /// Returns a number of rows that nearly fills a page, with enough slack that hardly any chunk is too long. Many
+    /// rows compress better than few, so the number is found iteratively.
     private func wholePiece(_ rows: ArraySlice<StoredRow>) -> Int {
         var piece = min(rows.count, ChunkEncoder.rowLimit)
         for _ in 0..<6 {
@@ -300,7 +304,7 @@ struct ChunkPacker {
         return piece
     }
 
-    /// Equal parts of about two thirds of a page.
+    /// Returns the number of rows for equal parts of about two thirds of a page.
     private func equalPiece(_ rows: ArraySlice<StoredRow>) -> Int {
         let sampled = encoder.plan(rows.prefix(ChunkEncoder.rowLimit))
         let bytes = sampled.byteCount * rows.count / sampled.rows

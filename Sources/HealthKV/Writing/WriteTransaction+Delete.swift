@@ -2,17 +2,17 @@ import ColumnFormat
 import HealthModel
 
 extension WriteTransaction {
-    /// Deletes the sample with an id. Answers false when there is none, which is no error.
+    /// Deletes the sample with an id. Returns `false` if there is none, which is not an error.
     ///
-    /// An imported sample is hidden, as ``hide(id:)`` does: no later pull brings it back, whatever its version (SEMANTICS C7);
-    /// ``unhide(id:)`` lets it. ``undelete(id:)`` undoes either.
+    /// An imported sample is hidden, as by ``hide(id:)``: no later pull brings it back, whatever its version (SEMANTICS
+    /// C7), until ``unhide(id:)`` allows it. ``undelete(id:)`` undoes either deletion.
     @discardableResult
     public mutating func delete(id: SampleID) throws -> Bool {
         guard let found = try snapshot.find(id) else { return false }
         return try deleteLive([found]) > 0
     }
 
-    /// Deletes the sample with a sync identifier of a type and source.
+    /// Deletes the sample with a sync identifier of a type and source. Returns `false` if there is none.
     @discardableResult
     public mutating func delete(
         syncIdentifier: String, type: SampleType, source: SourceIdentity
@@ -27,9 +27,10 @@ extension WriteTransaction {
         return try deleteLive(found) > 0
     }
 
-    /// Deletes all samples of a group, such as a meal with all its nutrients, and answers how many there were.
+    /// Deletes all samples of a group, such as a meal with all its nutrients, and returns their number.
     ///
-    /// - Parameter source: where it is given, what other sources have under the same text stays; else it goes, too.
+    /// - Parameter source: if given, samples of other sources in a group with the same text stay; otherwise they are
+    ///   deleted, too.
     @discardableResult
     public mutating func deleteGroup(_ group: String, source: SourceIdentity? = nil) throws -> Int {
         try deleteLive(snapshot.find(group: group, of: source.map { [$0] }))
@@ -49,8 +50,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Deletes live rows, each of which is named once, in their order. A chunk is written once, however many of its rows go: writing it costs
-    /// more than all else that a deletion does.
+    /// Deletes live rows in the given order; each row must occur once. Each chunk is written once, however many of its
+    /// rows are deleted: writing a chunk costs more than the rest of a deletion.
     mutating func deleteRows(_ leaving: [LeavingRow]) throws {
         if leaving.count == 1 {
             try apply(leaving[0].found.lane, inserts: [], removals: [leaving[0].found.row.point])
@@ -63,7 +64,7 @@ extension WriteTransaction {
         }
     }
 
-    /// What follows from a deletion once the row has left its chunk.
+    /// Writes the tombstone, index, queue and feed changes of a deletion after the row has left its chunk.
     mutating func bury(_ leaving: LeavingRow) throws {
         let (row, lane) = (leaving.found.row, leaving.found.lane)
         let clock = try leaving.clock ?? tick(over: latestClock(of: leaving.found))
@@ -78,8 +79,9 @@ extension WriteTransaction {
 }
 
 extension ChangeClock {
-    /// The clock of a deletion: behind that of what it deletes, even where a wrong clock of another device stamped that. What came back from a
-    /// database of health is a nanosecond older than what was written, and that is deleted with it.
+    /// Returns a deletion's clock that is later than the clock of the deleted version, even if another device stamped
+    /// that version with a wrong clock. A version that came back from a health database has a clock one nanosecond
+    /// older than the version that was written; the deletion covers that one, too.
     func covering(_ deleted: ChangeClock) -> ChangeClock {
         let (nanoseconds, overflows) = deleted.time.nanoseconds.addingReportingOverflow(2)
         if overflows || time.nanoseconds >= nanoseconds { return self }
@@ -87,12 +89,12 @@ extension ChangeClock {
     }
 }
 
-/// A live row that is to go, and what its tombstone says.
+/// A live row to delete, and the version and clock for its tombstone.
 struct LeavingRow {
     var found: FoundRow
-    /// The tombstone's version; the row's own unless it is given.
+    /// The version of the tombstone; `nil` for the version of the row.
     var version: Int64?
-    /// When another store deleted it; `nil` where it is deleted here.
+    /// The clock of a deletion made by another store; `nil` for a deletion made here.
     var clock: ChangeClock?
 
     init(_ found: FoundRow, version: Int64? = nil, clock: ChangeClock? = nil) {
@@ -101,10 +103,11 @@ struct LeavingRow {
 }
 
 extension StoredRow {
-    /// When the version was made, and where.
+    /// The time and replica at which the version was made.
     var clock: ChangeClock { ChangeClock(time: Instant(nanoseconds: clockTime), replica: clockReplica) }
 
-    /// The version of the tombstone that a deletion made here leaves. What was imported stays away for good: its next version, or
-    /// a pull when the tombstone is forgotten, would bring it back.
+    /// The version of the tombstone that a deletion made here leaves. An imported sample gets the greatest version, so
+    /// that it stays away for good: otherwise its next version, or a pull after the tombstone is pruned, would bring it
+    /// back.
     var versionOfDeletion: Int64 { flags.contains(.imported) ? Sample.versionLimit : version }
 }

@@ -3,7 +3,7 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// Writes what the commit as a whole adds: the change record, counts, stale marks and, last, the header.
+    /// Writes the records of the commit as a whole: the change record, counts, stale marks and, last, the header.
     mutating func finish() throws {
         for type in state.reranked.sorted() { try rebuildShadows(of: type) }
         if state.hasChanges {
@@ -34,7 +34,7 @@ extension WriteTransaction {
         syncHeader()
     }
 
-    /// Adds a range of hours to the stale ones of a type, joined with those it touches.
+    /// Adds a range of hours to the stale hours of a type, joined with the ranges it touches.
     private mutating func markStale(_ type: UInt32, _ range: ClosedRange<Int64>) throws {
         var joined = range
         for other in try snapshot.storedStaleRanges(type, touching: range) {
@@ -45,7 +45,7 @@ extension WriteTransaction {
         try put(.upkeep, StaleRange.key(type, joined.lowerBound), StaleRange.value(type, joined, commit: commit))
     }
 
-    /// Runs `body` inside this transaction so that its changes are undone when it throws.
+    /// Runs `body` in a nested transaction, so that its changes are undone if it throws.
     mutating func nested<Result>(_ body: (inout WriteTransaction) throws -> Result) throws -> Result {
         let before = state
         let names = context.names
@@ -82,7 +82,7 @@ extension WriteTransaction {
             (context.counts, context.stale, context.priorities) = (counts, stale, priorities)
             context.directories = directories
             context.linkLevels = nil
-            // What filters learned of the index is undone with it.
+            // The filters also learned of index entries that are undone now.
             if addedRuns { environment.filters.forget() }
             syncHeader()
             throw error
@@ -94,7 +94,7 @@ extension WriteTransaction {
     consuming func commitToDisk() throws(LMDBError) { try lmdb.commit() }
 }
 
-/// Hours of a type whose summaries do not hold: a row of `upkeep` for each stretch.
+/// Hours of a type whose summaries are invalid: one row of `upkeep` for each range.
 enum StaleRange {
     static let upkeepKind: UInt8 = 2
 
@@ -120,7 +120,7 @@ enum StaleRange {
         guard from <= to, SummaryPeriod.hours.contains(from), SummaryPeriod.hours.contains(to) else {
             throw FormatError(.invalid, "stale range")
         }
-        // The first hour stands in the key too, by which a range is taken away.
+        // The first hour is also in the key, by which a range is removed.
         guard key.count == 13, key[5...] == StaleRange.key(0, from)[5...] else {
             throw FormatError(.misplaced, "stale range")
         }
@@ -129,8 +129,8 @@ enum StaleRange {
 }
 
 extension Snapshot {
-    /// The stale stretches of a type that overlap or adjoin a range of hours, in order and apart from each other: those of earlier
-    /// commits and those that this transaction has made.
+    /// Returns the stale ranges of a type that overlap or adjoin a range of hours, sorted and disjoint. Includes the
+    /// ranges of earlier commits and those of this transaction.
     func staleRanges(_ type: UInt32, touching range: ClosedRange<Int64>) throws -> [ClosedRange<Int64>] {
         let stored = try storedStaleRanges(type, touching: range)
         guard let own = context.stale.ranges(of: type) else { return stored }
@@ -146,7 +146,7 @@ extension Snapshot {
         return joined
     }
 
-    /// Those of earlier commits.
+    /// Returns the ranges of earlier commits.
     func storedStaleRanges(_ type: UInt32, touching range: ClosedRange<Int64>) throws -> [ClosedRange<Int64>] {
         var ranges: [ClosedRange<Int64>] = []
         var cursor = try view.cursor(tables[.upkeep])

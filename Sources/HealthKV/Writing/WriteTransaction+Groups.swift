@@ -1,14 +1,15 @@
 import ColumnFormat
 import HealthModel
 
-/// Samples that are written and deleted as one (SEMANTICS C5).
+/// Groups: samples that are written and deleted as one (SEMANTICS C5).
 extension WriteTransaction {
-    /// Makes a group consist of these samples: they are saved, and what else the group held is deleted. All or nothing.
+    /// Makes a group consist of exactly these samples: saves them, and deletes the other samples of the group. All or
+    /// nothing.
     ///
-    /// Saving a changed meal again is an edit of what changed; a nutrient that is left out goes, and one that comes back to a
-    /// group that still lives comes back with a greater version. A group that was deleted as a whole stays deleted. Another
-    /// app may have chosen the same text: only what is of the sources of these samples counts (SEMANTICS C4), or of this app
-    /// where there are none.
+    /// Saving a changed meal again edits the samples that changed. A nutrient that is left out is deleted; one that
+    /// returns to a group that still lives gets a greater version. A group that was deleted as a whole stays deleted.
+    /// Another app may use the same text for a group, so only samples of the sources of these samples count (SEMANTICS
+    /// C4), or of this app if `samples` is empty.
     @discardableResult
     public mutating func save(group: String, _ samples: [Sample]) throws -> [SaveOutcome] {
         try save(group: group, samples, ifNone: .thisApp)
@@ -20,8 +21,8 @@ extension WriteTransaction {
         try save(group: meal.id, meal.samples(source: source), ifNone: source)
     }
 
-    /// Deletes a meal of a source with all its nutrients, and answers how many there were. What other sources have under the
-    /// same id stays.
+    /// Deletes a meal of a source with all its nutrients, and returns the number of deleted samples. Samples of other
+    /// sources under the same id stay.
     ///
     /// ```swift
     /// try store.write { _ = try $0.deleteMeal(id: "log-17") }
@@ -33,7 +34,7 @@ extension WriteTransaction {
 
     private func resolved(_ source: Source) -> Source { source == .thisApp ? environment.source : source }
 
-    /// - Parameter source: whose group it is where no sample tells.
+    /// - Parameter source: the source of the group if there are no samples.
     private mutating func save(group: String, _ samples: [Sample], ifNone source: Source) throws -> [SaveOutcome] {
         let samples = samples.map { sample in
             var sample = sample
@@ -75,17 +76,17 @@ extension WriteTransaction {
 }
 
 extension Snapshot {
-    /// Whether a sample is the one of a row, by id or by sync identity.
+    /// Returns `true` if a sample has the id or sync identity of a row.
     fileprivate func isVersion(_ sample: Sample, of found: FoundRow) throws -> Bool {
         if sample.id == found.row.id { return true }
-        // As saving finds it: the id of a sample that was written here is its sync identifier.
+        // Use the same rule as saving: the sync identifier of a sample written here defaults to its id.
         let given = sample.syncIdentifier ?? (sample.origin == .authored ? sample.id.description : nil)
         guard let given, try type(found.lane.type) == sample.type else { return false }
         let own = found.row.flags.contains(.syncIsID) ? found.row.id.description : found.row.rare?.syncIdentifier
         return try own == given && source(revision(found.row.revision).sourceNumber) == sample.source.identity
     }
 
-    /// The greatest version that a tombstone holds against a sample.
+    /// Returns the greatest version among the tombstones of a sample.
     fileprivate func deletedVersion(of sample: Sample) throws -> Int64? {
         var versions = [try tombstone(sample.id)?.version]
         if let type = try number(of: sample.type), let source = try number(of: sample.source.identity) {

@@ -3,11 +3,12 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// Imports a batch. Every identity is checked: rows that the store knows, or that meet each other, are saved one by
-    /// one by the rules of ``save(_:)-(Sample)``; all others go straight into chunks.
+    /// Imports a batch. Checks every identity: rows that the store knows, or that share an identity, are saved one by
+    /// one by the rules of ``save(_:)-(Sample)``; all others go directly into chunks.
     ///
-    /// Identical rows without ids are numbered within the batch; across batches give them a ``SampleBatch/Extras/multiplicity``.
-    /// The sources of the batch's kinds become known in their order, which ranks them, also of kinds without rows.
+    /// Identical rows without ids are numbered within the batch; across batches give them a
+    /// ``SampleBatch/Extras/multiplicity``. The sources of the batch's kinds become known in their order, which ranks
+    /// them, including kinds without rows.
     @discardableResult
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
         guard !batch.kinds.isEmpty else { return ImportReport() }
@@ -15,19 +16,21 @@ extension WriteTransaction {
         return try whole { try $0.importValid(batch) }
     }
 
-    /// Imports a batch that ``SampleBatch/isStorable`` was asked of, as the feed of a peer told it, in its order. A peer gives no time of
-    /// writing: its samples count as written at their end, or at the last look at the feed before they came where that is later (SEMANTICS
-    /// C2). Of those written at one time the later one of the feed shows.
+    /// Imports a batch that a peer's feed delivered, in the order of the feed. The caller has checked
+    /// ``SampleBatch/isStorable``. A peer gives no time of writing: its samples count as written at their end, or at
+    /// the last complete read of the feed before they arrived if that is later (SEMANTICS C2). Among samples written at
+    /// the same time, the last one in the feed wins.
     ///
     /// - Parameters:
-    ///   - lastLook: when the feed was read to its end last; `nil` where it never was.
-    ///   - ordersHeld: whether also what is held takes its place as the feed has it, because it came without the feed.
+    ///   - lastLook: the time at which the feed was last read to its end; `nil` if it never was.
+    ///   - ordersHeld: whether to reorder samples that are already stored as well, because they arrived outside the
+    ///     feed.
     package mutating func importFeed(
         _ batch: SampleBatch, lastLook: Instant?, ordersHeld: Bool = false
     ) throws -> ImportReport {
         guard !batch.kinds.isEmpty else { return ImportReport() }
         return try whole { txn in
-            // No look was before this moment, whatever the clock said then.
+            // The last read cannot be in the future, even if the clock was wrong then.
             let time = lastLook.map { min($0, txn.tick().time) } ?? .beforeAnyLook
             txn.state.importClock = ChangeClock(time: time, replica: txn.state.header.replica)
             defer { txn.state.importClock = nil }
@@ -38,12 +41,13 @@ extension WriteTransaction {
         }
     }
 
-    /// Gives rivals for one place in the view that count as written at one time clocks in the order of the feed.
+    /// Several imported samples can compete for one place in the merged view and count as written at the same time.
+    /// Gives them clocks in the order of the feed.
     private mutating func orderAsFed(_ batch: SampleBatch, written: Instant, behind first: UInt32?) throws {
         var contested: [UInt32?] = []
         for kind in batch.kinds {
             let type = try number(of: kind.type)
-            // Where there are rivals all but one of them are shadowed.
+            // If a type has rivals, all but one of them are shadowed.
             contested.append(try shadows(type) && snapshot.counts(of: type).shadowed > 0 ? type : nil)
         }
         guard contested.contains(where: { $0 != nil }) else { return }
@@ -68,10 +72,10 @@ extension WriteTransaction {
         }
     }
 
-    /// How many rivals that count as written at one time are told apart.
+    /// The maximum number of rivals written at the same time that get distinct clocks.
     private static let placesAtOneTime: Int64 = 4_096
 
-    /// The row that a sample of a batch has become.
+    /// Returns the row under which a sample of a batch is stored.
     private func row(
         _ index: Int, of batch: SampleBatch, among rows: [StoredRow], _ type: UInt32
     ) throws -> StoredRow? {
@@ -98,7 +102,7 @@ extension WriteTransaction {
             sample.id = plan.ids[row]
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
             if sample.source == .thisApp { sample.source = environment.source }
-            // Content without an identity of its own cannot say that a sample which was edited since is to be as before.
+            // Content without an identity of its own must not revert a sample that was edited since.
             if batch.derivesIDs, sample.modified == nil, try settled(snapshot.find(sample.id)) != nil {
                 report.unchanged += 1
                 continue
@@ -129,7 +133,7 @@ extension WriteTransaction {
             settled: [Bool](repeating: false, count: batch.count))
     }
 
-    /// Marks rows whose identity the index may know, and rows of one batch that share an identity.
+    /// Marks rows whose identity may be in the index, and rows of the batch that share an identity.
     private mutating func markKnown(_ batch: SampleBatch, _ plan: inout ImportPlan) throws {
         let key = state.header.hashKey
         plan.hashes.reserveCapacity(batch.count)
@@ -140,11 +144,12 @@ extension WriteTransaction {
         for (row, rare) in batch.extras {
             guard let text = rare.syncIdentifier else { continue }
             let id = SampleID(canonical: text)
-            // The text of the own id is what it would be anyway.
+            // If the sync identifier is the text of the row's own id, it is the default and needs no entry.
             if id == plan.ids[row] { continue }
             let hash = IdentityEntry.hash(IdentityHash.of(syncIdentifier: text, key))
             plan.hashes.append(HashedRow(hash: hash, row: UInt32(row)))
-            // The text of another sample's id has that id's hash. One that follows from content stands in no index.
+            // The text of another sample's id has the hash of that id. A derived id is not in the index, so look the
+            // row up.
             if let id, DerivedID.isDerived(id) { plan.careful[row] = true }
         }
         HashedRow.sort(&plan.hashes)
@@ -157,8 +162,8 @@ extension WriteTransaction {
         if batch.derivesIDs || plan.derived.contains(true), !context.intents.isEmpty { try markHidden(batch, &plan) }
     }
 
-    /// Marks rows that unfinished mass operations took away. No index knows them, and their tombstones are not there
-    /// yet, so nothing else would keep an import from bringing them back.
+    /// Marks rows that unfinished mass operations removed. Those rows are not in the index, and their tombstones are
+    /// not written yet, so nothing else would prevent an import from bringing them back.
     private mutating func markHidden(_ batch: SampleBatch, _ plan: inout ImportPlan) throws {
         for (lane, rows) in plan.lanes(batch) {
             let starts = batch.starts[Int(rows.first!)]...batch.starts[Int(rows.last!)]
@@ -171,8 +176,9 @@ extension WriteTransaction {
         }
     }
 
-    /// Brings the rows that nothing knows into their lanes, and their identities into the index. A derived id that stands
-    /// in its lane already shows only here: unless its row is just the same, it is saved with care.
+    /// Inserts the unknown rows into their lanes and adds their identities to the index. A derived id is not in the
+    /// index, so a row already stored under one is found only here. If it has the same content it is unchanged;
+    /// otherwise the row is marked as careful and saved one by one.
     private mutating func insertPlain(
         _ batch: SampleBatch, _ plan: inout ImportPlan, _ clock: ChangeClock, _ report: inout ImportReport
     ) throws {
@@ -187,7 +193,8 @@ extension WriteTransaction {
                 if batch.derivesIDs || !plan.derived.isEmpty {
                     var known = try snapshot.known(lane, made)
                     for (number, row) in zip(part, made) where known.contains(row.point) {
-                        // A version or clock of its own decides beside the content.
+                        // A version or clock of its own takes part in the comparison, so equal content does not
+                        // suffice.
                         if batch.saysMore(Int(number)), known.same.remove(row.point) != nil {
                             known.other.insert(row.point)
                         }
@@ -213,7 +220,7 @@ extension WriteTransaction {
         appendEntries(of: bare, lane, to: &entries)
     }
 
-    /// Adds the ids of the plain rows to the index, where they do not follow from content. The hashes are in order already.
+    /// Adds the ids of the plain rows to the index, except derived ones. The hashes are already sorted.
     private mutating func index(_ batch: SampleBatch, _ plan: ImportPlan, _ others: [IdentityEntry]) throws {
         if batch.derivesIDs { return try addRuns(others) }
         var entries: [IdentityEntry] = []
@@ -221,7 +228,7 @@ extension WriteTransaction {
         for hashed in plan.hashes where !plan.careful[Int(hashed.row)] {
             let row = Int(hashed.row)
             if !plan.derived.isEmpty, plan.derived[row] { continue }
-            // Hashes of sync identifiers stand in the list too; those entries come with `others`.
+            // The list also holds hashes of sync identifiers; their entries are in `others`.
             if !batch.extras.isEmpty, batch.extras[row]?.syncIdentifier != nil,
                 hashed.hash != IdentityEntry.hash(IdentityHash.of(plan.ids[row], state.header.hashKey))
             {
@@ -240,8 +247,8 @@ extension WriteTransaction {
     private mutating func storedRows(
         _ part: ArraySlice<UInt32>, of batch: SampleBatch, _ plan: ImportPlan, _ clock: ChangeClock
     ) throws -> [StoredRow] {
-        // What all rows of a kind share. Names of types and units stay behind: to count references to them takes longer than
-        // the rest of a row.
+        // The values that all rows of a kind share. Copy only numbers: retaining and releasing the names of types and
+        // units would take longer than the rest of a row.
         let heads = plan.kinds.map { kind in
             let isAuthored = !kind.flags.contains(.imported)
             return (kind.unit, kind.revision, isAuthored ? kind.flags.union(.syncIsID) : kind.flags)
@@ -282,11 +289,11 @@ extension WriteTransaction {
     }
 }
 
-/// Points of rows to import that a lane holds already.
+/// The points of rows to import that a lane already holds.
 struct KnownPoints {
-    /// There with the same content.
+    /// Points of rows with the same content.
     var same: Set<Point> = []
-    /// There with another content, or taken away by an unfinished mass operation.
+    /// Points of rows with other content, and of rows that an unfinished mass operation removed.
     var other: Set<Point> = []
 
     var isEmpty: Bool { same.isEmpty && other.isEmpty }
@@ -294,7 +301,7 @@ struct KnownPoints {
 }
 
 extension Snapshot {
-    /// Which of some rows, sorted by point, a lane holds at exactly their points.
+    /// Returns the points of `rows`, which are sorted by point, at which a lane already holds a row.
     func known(_ lane: Lane, _ rows: [StoredRow]) throws -> KnownPoints {
         guard let first = rows.first, let last = rows.last else { return KnownPoints() }
         var known = KnownPoints()
@@ -318,7 +325,7 @@ extension Snapshot {
         return known
     }
 
-    /// The points of a lane's rows in a range of starts that unfinished mass operations hide.
+    /// Returns the points of a lane's rows, in a range of starts, that unfinished mass operations hide.
     func hiddenPoints(_ lane: Lane, _ starts: ClosedRange<Int64>) throws -> Set<Point> {
         var points: Set<Point> = []
         try forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound)) { chunk in
@@ -331,7 +338,7 @@ extension Snapshot {
 }
 
 extension StoredRow {
-    /// Whether a row to import, without rare fields, says nothing that the stored one does not.
+    /// Returns `true` if a row to import has no rare fields and says nothing that the stored row does not.
     fileprivate func bringsNothing(to stored: StoredRow) -> Bool {
         value.bitPattern == stored.value.bitPattern && unit == stored.unit && revision == stored.revision
             && flags.contains(.userEntered) == stored.flags.contains(.userEntered) && device == stored.device

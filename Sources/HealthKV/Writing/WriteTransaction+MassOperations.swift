@@ -3,29 +3,30 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// Deletes all samples of a source and answers how many there were. Imported ones stay hidden, as with ``delete(id:)``.
+    /// Deletes all samples of a source and returns their number. Imported samples stay hidden, as with ``delete(id:)``.
     ///
-    /// However many they are, this commits at once: readers leave them out from here on, and bounded steps remove them.
-    /// The change feed reports one removal for each source. An identity without a bundle means the source that has none, and where
-    /// the store has no such source all of that name.
+    /// The deletion commits at once, however many samples there are: readers leave them out from then on, and bounded
+    /// steps remove them. The change feed reports one removal for each source. An identity without a bundle means the
+    /// source without a bundle; if the store has no such source, it means all sources of that name.
     @discardableResult
     public mutating func deleteSource(_ source: SourceIdentity) throws -> Int {
         try remove(source, leavingTombstones: true)
     }
 
-    /// Removes all samples of a source without tombstones, as when its provider is disconnected: nothing is sent to
-    /// peers, which keep them, and a later pull may bring them again. An identity without a bundle means what it means
-    /// to ``deleteSource(_:)``.
+    /// Removes all samples of a source without tombstones, as when its provider is disconnected: peers are not told and
+    /// keep the samples, and a later pull may bring them back. An identity without a bundle has the same meaning as in
+    /// ``deleteSource(_:)``.
     @discardableResult
     public mutating func purgeSource(_ source: SourceIdentity) throws -> Int {
         try remove(source, leavingTombstones: false)
     }
 
     private mutating func remove(_ source: SourceIdentity, leavingTombstones: Bool) throws -> Int {
-        // What is removed is gone: a name is taken for more than one source only where it can mean nothing else.
+        // A removal cannot be reverted, so a name matches several sources only if no source matches it exactly.
         let numbers = try snapshot.number(of: source).map { [$0] } ?? snapshot.numbers(meantBy: source).sorted()
         return try whole { transaction in
-            // Nothing of it is to be left, so nothing is kept of what was deleted one by one either.
+            // A purge leaves nothing of the source, so also remove the kept contents of samples that were deleted
+            // individually.
             if !leavingTombstones { try transaction.forgetContents(of: Set(numbers)) }
             return try numbers.reduce(0) { sum, number in
                 try sum + transaction.remove(.source(number), leavingTombstones: leavingTombstones)
@@ -33,8 +34,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Deletes the samples of a type that start in `from..<to` and answers how many there were. Imported ones stay hidden, as with
-    /// ``delete(id:)``.
+    /// Deletes the samples of a type that start in `from..<to` and returns their number. Imported samples stay hidden,
+    /// as with ``delete(id:)``.
     @discardableResult
     public mutating func deleteRange(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
@@ -67,8 +68,8 @@ extension WriteTransaction {
         return total
     }
 
-    /// Queues a deletion for each sample that goes and that a peer's queue takes, a part of a lane at a time: rows that nobody
-    /// is told of are not kept, and never more of the others than a few chunks have.
+    /// Queues a deletion for each removed sample that a peer's queue accepts, a part of a lane at a time. Rows that no
+    /// queue accepts are not collected, and at most the rows of a few chunks are in memory.
     private mutating func queueDeletions(_ intent: Intent) throws {
         for lane in try snapshot.lanes(of: intent) {
             let type = try snapshot.type(lane.type)
@@ -101,7 +102,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Counts what an operation takes away, and takes it out of the counts.
+    /// Counts the samples that an operation removes, and subtracts them from the counts.
     private mutating func countAndHide(_ intent: Intent) throws -> Int {
         var total = 0
         for lane in try snapshot.lanes(of: intent) {
@@ -131,14 +132,15 @@ extension WriteTransaction {
         return total
     }
 
-    /// Lanes whose samples shadow each other are purged at once: what was in their shadow must show at once.
+    /// Purges lanes with shadowing immediately, because the samples that the removed ones shadowed must become visible
+    /// immediately.
     private mutating func purgeShadowing(_ intent: Intent) throws {
         for lane in try snapshot.lanes(of: intent) where try shadows(lane.type) {
             for key in try snapshot.chunkKeys(lane, of: intent) { try purgeChunk(lane, key.lower) }
         }
     }
 
-    /// Removes what unfinished mass operations hide from the chunk that owns a point.
+    /// Removes from the chunk that owns a point the rows that unfinished mass operations hide.
     mutating func purgeChunk(_ lane: Lane, _ point: Point) throws {
         let chunk = try snapshot.load(lane, point)
         guard !chunk.purged.isEmpty else { return }
@@ -147,7 +149,7 @@ extension WriteTransaction {
         if try shadows(lane.type) { try refreshShadows(lane, chunk.purged.map { ($0.start, $0.end) }) }
     }
 
-    /// What follows from rows that leave their chunk for a mass operation.
+    /// Writes the tombstones, counts and index changes of rows that leave their chunk because of a mass operation.
     mutating func settlePurged(_ lane: Lane, _ rows: [StoredRow]) throws {
         if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
         context.counts[lane.type]!.hidden -= Int64(rows.count)
@@ -168,7 +170,7 @@ extension WriteTransaction {
         try addTogether(entries.map { (entry: $0, change: -1) })
     }
 
-    /// Carries an operation on over some chunks; answers true when it is finished.
+    /// Continues an operation over some chunks. Returns `true` when it is finished.
     mutating func advance(_ intent: inout Intent, chunks: Int) throws -> Bool {
         var left = chunks
         for lane in try snapshot.lanes(of: intent) where lane >= intent.position.lane {
@@ -189,7 +191,7 @@ extension WriteTransaction {
 }
 
 extension Intent {
-    /// The points between which it takes samples away.
+    /// The range of points in which the operation removes samples.
     var points: (from: Point, to: Point) {
         guard case .range(_, let from, let to) = scope else { return (.least, .greatest) }
         return (.at(from), to == .max ? .greatest : .at(to))
@@ -197,15 +199,15 @@ extension Intent {
 }
 
 extension Snapshot {
-    /// The lanes that an operation may touch.
+    /// Returns the lanes that an operation may touch.
     func lanes(of intent: Intent) throws -> [Lane] {
         var types = try typesWithChunks()
         if case .range(let type, _, _) = intent.scope { types = types.filter { $0 == type } }
         return types.flatMap { type in DurationClass.allCases.map { Lane(type: type, duration: $0) } }
     }
 
-    /// Whether a chunk may hold samples that an operation takes away: its dictionary of revisions tells of a source without
-    /// a row being decoded.
+    /// Returns `true` if a chunk may hold samples that an operation removes. The dictionary of revisions shows whether
+    /// a source occurs, without decoding a row.
     func mayHold(_ chunk: HotChunk, _ intent: Intent) throws -> Bool {
         guard case .source(let number) = intent.scope else { return chunk.rows > 0 }
         guard chunk.rows > 0 else { return false }
@@ -214,7 +216,8 @@ extension Snapshot {
         return try chunk.distinctRevisions().contains { try revision($0).sourceNumber == number }
     }
 
-    /// The keys of a lane's chunks whose spans meet a range; only those that hold something for an operation, if one is given.
+    /// Returns the keys of a lane's chunks whose spans overlap a range. With `intent`, returns only chunks that may
+    /// hold samples of that operation.
     func chunkKeys(
         _ lane: Lane, from: Point = .least, to: Point = .greatest, limit: Int = .max, of intent: Intent? = nil
     ) throws -> [ChunkKey] {
@@ -227,7 +230,7 @@ extension Snapshot {
         return keys
     }
 
-    /// The unfinished mass operations.
+    /// Returns the unfinished mass operations.
     func loadIntents() throws -> [Intent] {
         var intents: [Intent] = []
         var cursor = try view.cursor(tables[.upkeep])

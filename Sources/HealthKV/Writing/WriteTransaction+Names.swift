@@ -2,7 +2,7 @@ import ColumnFormat
 import HealthModel
 
 extension WriteTransaction {
-    /// The number of a type, given out when the store meets it for the first time.
+    /// Returns the number of a type; assigns one when the store first meets the type.
     mutating func number(of type: SampleType) throws -> UInt32 {
         if let number = try snapshot.number(of: type) { return number }
         let number = try addName(.type, NameCoding.encode(type: type))
@@ -28,7 +28,7 @@ extension WriteTransaction {
         return number
     }
 
-    /// The number of a unit, given out when the store meets one without a fixed number for the first time.
+    /// Returns the number of a unit; assigns one when the store first meets a unit without a fixed number.
     mutating func number(of unit: HealthUnit) throws -> UInt32 {
         if let number = try snapshot.number(of: unit) { return number }
         let number = try addName(.unit, NameCoding.encode(unit: unit))
@@ -46,7 +46,9 @@ extension WriteTransaction {
         return number
     }
 
-    /// Stores a name in both tables under the next number of its kind, to be found by the name itself or what counts of it.
+    /// Stores a name in both tables under the next number of its kind.
+    ///
+    /// - Parameter name: the bytes to find the name by, if these are not the name itself.
     mutating func addName(_ kind: NameKind, _ bytes: [UInt8], key name: [UInt8]? = nil) throws -> UInt32 {
         let number = try NameLookup.nextNumber(kind, snapshot.view, context.tables)
         let key = NameTable.key(kind, number)

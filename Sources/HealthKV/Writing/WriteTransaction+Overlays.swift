@@ -1,9 +1,10 @@
 import ColumnFormat
 import HealthModel
 
-/// Editing and deleting what belongs to somebody else: the import stays beneath, or stays hidden (SEMANTICS C7).
+/// Edits and deletions of samples that other sources own: the import stays beneath the edit, or stays hidden (SEMANTICS
+/// C7).
 extension WriteTransaction {
-    /// Lays an edit over an imported sample. What was imported stays beneath, and later imports change only that.
+    /// Lays an edit over an imported sample. The import stays beneath, and later imports change only that.
     ///
     /// ```swift
     /// try store.write { txn in
@@ -12,8 +13,9 @@ extension WriteTransaction {
     /// }
     /// ```
     ///
-    /// Times, quantity, metadata, ``Sample/isUserEntered`` and ``Sample/local`` may be changed; the rest stays as it was imported.
-    /// An authored sample is edited by saving it; for such a one, or one that is not there, this answers `nil`.
+    /// The change may set times, quantity, metadata, ``Sample/isUserEntered`` and ``Sample/local``; the rest stays as
+    /// it was imported. Edit an authored sample by saving it. Returns `nil` for an authored sample, and if there is no
+    /// such sample.
     @discardableResult
     public mutating func overlay(id: SampleID, _ change: (inout Sample) -> Void) throws -> SaveOutcome? {
         guard let held = try sample(id: id), held.origin == .imported else { return nil }
@@ -26,8 +28,9 @@ extension WriteTransaction {
         return try save(edited)
     }
 
-    /// Takes the edit off an imported sample again: it is as it was imported last, with that version, and keeps its notes
-    /// (``Sample/local``). No older edit of another store comes back. Answers false where no edit lies over the sample.
+    /// Removes the edit from an imported sample. The sample is again as it was last imported, with that version, and
+    /// keeps its notes (``Sample/local``). No older edit of another store comes back. Returns `false` if no edit lies
+    /// over the sample.
     @discardableResult
     public mutating func removeOverlay(id: SampleID) throws -> Bool {
         guard let held = try sample(id: id), held.original != nil else { return false }
@@ -42,8 +45,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Hides an imported sample for good: it is deleted here, no later import or merge brings it back, whatever its version,
-    /// and nothing is deleted at its source. Answers false when there is no such sample.
+    /// Hides an imported sample permanently: it is deleted here, no later import or merge brings it back, whatever its
+    /// version, and nothing is deleted at its source. Returns `false` if there is no such sample.
     @discardableResult
     public mutating func hide(id: SampleID) throws -> Bool {
         guard let found = try snapshot.find(id), found.row.flags.contains(.imported) else { return false }
@@ -55,7 +58,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Lets a hidden sample be imported again. Answers false when it was not hidden.
+    /// Allows a hidden sample to be imported again. Returns `false` if it was not hidden.
     @discardableResult
     public mutating func unhide(id: SampleID) throws -> Bool {
         guard let tombstone = try snapshot.tombstone(id), tombstone.version == Sample.versionLimit else { return false }
@@ -69,7 +72,7 @@ extension WriteTransaction {
         }
     }
 
-    /// An import of a sample over which an edit lies, or lay: it changes what lies beneath.
+    /// Imports a new version of a sample that has an edit over it, or had one: changes only the import beneath.
     mutating func replaceBeneath(_ found: FoundRow, _ held: Sample, by sample: Sample) throws -> SaveOutcome {
         let overlaid = OverlaidImport(held)
         let beneath = overlaid.beneath
@@ -86,7 +89,7 @@ extension WriteTransaction {
         return .replaced
     }
 
-    /// A record of another store, where an edit lies over the import here or there, or was taken off.
+    /// Merges a record of another store if an edit lies over the import in either store, or was taken off it.
     mutating func mergeOverlaid(_ found: FoundRow, _ held: Sample, _ sample: Sample) throws -> SaveOutcome {
         var brought = sample
         (brought.id, brought.origin, brought.version) = (held.id, held.origin, max(1, sample.version))
@@ -97,7 +100,7 @@ extension WriteTransaction {
         return .replaced
     }
 
-    /// All that a sample says, but for what the store derives.
+    /// Returns all fields of a sample in canonical form, except those that the store derives.
     private func record(_ sample: Sample) -> [UInt8] {
         var encoder = CanonicalEncoder()
         encoder.encode(sample)
@@ -111,17 +114,17 @@ extension WriteTransaction {
         try replaceRow(found, by: row, type: type)
     }
 
-    /// The greatest version and clock of what makes up a row: what a deletion has to reach.
+    /// Returns the greatest version and clock among the records of a row. A deletion has to reach it.
     func lastChange(of found: FoundRow) throws -> (version: Int64, clock: ChangeClock) {
         try overlaid(found)?.lastChange ?? (found.row.version, found.row.clock)
     }
 
-    /// The latest clock of what makes up a row.
+    /// Returns the latest clock among the records of a row.
     func latestClock(of found: FoundRow) throws -> ChangeClock {
         try overlaid(found)?.clocks.max() ?? found.row.clock
     }
 
-    /// The sample of a row with more than one version; `nil` for others, which need not be decoded.
+    /// Returns the sample of a row that consists of several records; `nil` for other rows, which need not be decoded.
     private func overlaid(_ found: FoundRow) throws -> Sample? {
         guard let rare = found.row.rare?.content, rare.original != nil || rare.reversion != nil else { return nil }
         return try snapshot.sample(found.row, found.lane.type)
@@ -129,8 +132,8 @@ extension WriteTransaction {
 }
 
 extension Sample {
-    /// Becomes the next state of an import with an overlay, where the caller saves more than what was imported: an edit, which follows
-    /// one that was taken off, or something else in the place of an edit.
+    /// Sets the versions for replacing an import that has an overlay, if the caller saves more than a new import: an
+    /// edit, which must be above a removed edit, or other content in place of an edit.
     mutating func follow(_ held: Sample, _ clock: ChangeClock) {
         if original != nil {
             version = max(version, Sample.version(after: held.reversion?.version ?? 0))

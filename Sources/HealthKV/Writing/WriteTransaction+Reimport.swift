@@ -1,10 +1,10 @@
 import ColumnFormat
 import HealthModel
 
-/// Importing what the store holds already is the usual end of a second import: it is settled chunk by chunk, since looking
-/// each sample up would cost more than importing it did.
+/// A repeated import consists mostly of samples that the store already holds. They are compared chunk by chunk, because
+/// looking up each sample would cost more than importing it did.
 extension WriteTransaction {
-    /// Counts and marks the careful rows that stand in the store at their place with equal content.
+    /// Counts and marks the careful rows that the store holds at the same point with equal content.
     func settleUnchanged(_ batch: SampleBatch, _ plan: inout ImportPlan, _ report: inout ImportReport) throws {
         guard plan.careful.count(where: { $0 }) > 256 else { return }
         var candidates = plan
@@ -16,14 +16,14 @@ extension WriteTransaction {
             let snapshot = snapshot
             var settled: [Int] = []
             try snapshot.forEachChunk(lane, from: .at(starts.0), to: .after(starts.1)) { chunk in
-                // Rows of the batch that lie before this chunk have no counterpart.
+                // Rows of the batch before this chunk have no counterpart.
                 while index < rows.count, plan.point(batch, Int(rows[index])) < chunk.key.lower { index += 1 }
                 guard index < rows.count else { return false }
                 guard chunk.rows > 0, plan.point(batch, Int(rows[index])) < chunk.upper else { return true }
                 for stored in try snapshot.visibleRows(chunk) {
                     let point = stored.point
                     while index < rows.count, plan.point(batch, Int(rows[index])) < point { index += 1 }
-                    // Twins of one batch share a place.
+                    // Identical rows of one batch share a point.
                     var twin = index
                     while twin < rows.count, plan.point(batch, Int(rows[twin])) == point {
                         if plan.isUnchanged(batch, Int(rows[twin]), stored) { settled.append(Int(rows[twin])) }
@@ -43,7 +43,7 @@ extension ImportPlan {
         Point(start: batch.starts[row], end: batch.ends[row], id: ids[row])
     }
 
-    /// Whether a row without rare fields says what a stored one says.
+    /// Returns `true` if a row without rare fields equals a stored row.
     fileprivate func isUnchanged(_ batch: SampleBatch, _ row: Int, _ stored: StoredRow) -> Bool {
         let kind = kinds[Int(batch.kindOfRow[row])]
         return stored.value.bitPattern == batch.values[row].bitPattern && stored.unit == kind.unit

@@ -2,18 +2,18 @@ import ColumnFormat
 import HealthModel
 
 extension WriteTransaction {
-    /// Saves a sample and says what that did.
+    /// Saves a sample and returns the outcome.
     ///
-    /// A sample is known by its id, else by its sync identifier within source and type. Equal content changes nothing;
-    /// different content is an edit, with a version one above the stored one unless the sample brings a greater one. A
-    /// deleted sample is vetoed unless its version is above the deleted one.
+    /// A sample is identified by its id, otherwise by its sync identifier within source and type. Equal content changes
+    /// nothing. Different content is an edit, with a version one above the stored one unless the sample brings a
+    /// greater one. A deleted sample is vetoed unless its version is above the deleted one.
     ///
-    /// Two outcomes mean that nothing was stored, and neither throws: ``SaveOutcome/older`` where the store holds a greater version,
-    /// ``SaveOutcome/vetoed`` where the sample was deleted. A caller whose data must not be lost in silence looks at the outcome: read
-    /// the sample and save the change on top of it, or give it a new id. A sample with the version 0 is never older. To edit
-    /// what was imported use ``overlay(id:_:)``: what is saved over an import counts as the next version of the import, and a later
-    /// pull may replace it. An edit that would take the sync identifier of another sample is refused
-    /// (``StoreError/Code/identifierTaken``), since a peer would take the two for one.
+    /// Two outcomes mean that nothing was stored, and neither throws: ``SaveOutcome/older`` if the store holds a
+    /// greater version, ``SaveOutcome/vetoed`` if the sample was deleted. If the data must not be lost silently, check
+    /// the outcome: read the sample and save the change on top of it, or give it a new id. A sample with the version 0
+    /// is never older. To edit an imported sample use ``overlay(id:_:)``: a sample saved over an import counts as the
+    /// next version of the import, and a later pull may replace it. An edit that would take the sync identifier of
+    /// another sample is refused (``StoreError/Code/identifierTaken``), because a peer would treat the two as one.
     ///
     /// ```swift
     /// let outcome = try store.write { txn in
@@ -26,15 +26,15 @@ extension WriteTransaction {
         try whole { try $0.store(sample, rule: .local) }
     }
 
-    /// Saves a sample as ``save(_:)-(Sample)`` does, and throws ``StoreError/Code/notStored`` where that would store
-    /// nothing though the sample may say something new: it was deleted, or the store holds a greater version.
+    /// Saves a sample as ``save(_:)-(Sample)`` does, and throws ``StoreError/Code/notStored`` if nothing was stored
+    /// although the sample may contain something new: it was deleted, or the store holds a greater version.
     ///
     /// ```swift
     /// let sample = Sample(.bodyMass, 72.4, .kilogram, at: now)
     /// try store.write { try $0.save(sample, orThrow: true) }
     /// ```
     ///
-    /// - Parameter orThrow: `false` for an outcome in place of the error.
+    /// - Parameter orThrow: `false` to return the outcome instead of throwing.
     @discardableResult
     public mutating func save(_ sample: Sample, orThrow: Bool) throws -> SaveOutcome {
         let outcome = try save(sample)
@@ -43,7 +43,7 @@ extension WriteTransaction {
         throw StoreError(.notStored, path: environment.path, "Sample \(sample.id) \(why)")
     }
 
-    /// Saves several samples in order: all or, when one is refused, none.
+    /// Saves several samples in order: all of them, or none if one is refused.
     @discardableResult
     public mutating func save(_ samples: [Sample]) throws -> [SaveOutcome] {
         for sample in samples { try sample.validate() }
@@ -54,14 +54,14 @@ extension WriteTransaction {
         return outcomes
     }
 
-    /// Takes over a sample as another store holds it: version and clock stay as given, and the greater of
-    /// (version, clock, content) wins, so that merging is the same in any order.
+    /// Merges a sample as another store holds it: version and clock stay as given, and the greater of (version, clock,
+    /// content) wins, so that merging gives the same result in any order.
     @discardableResult
     public mutating func merge(_ sample: Sample) throws -> SaveOutcome {
         try whole { try $0.store(sample, rule: .merge) }
     }
 
-    /// How a sample meets what is stored.
+    /// How to compare a sample with the stored one.
     enum StoreRule {
         /// A change made here.
         case local
@@ -75,7 +75,7 @@ extension WriteTransaction {
         if sample.source == .thisApp { sample.source = environment.source }
         try sample.validate()
         if rule == .local {
-            // What is changed here gets a clock here.
+            // A local change gets a clock of this store.
             sample.modified = nil
         } else if let clock = sample.modified {
             witness(clock)
@@ -86,16 +86,18 @@ extension WriteTransaction {
         return try insert(sample, rule, mayBeDead: known.mayBeDead)
     }
 
-    /// What the store knows of a sample's identity.
+    /// The result of looking up a sample's identity.
     private struct Match {
-        /// The live row that the sample is a version of.
+        /// The live row of which the sample is a version.
         var live: FoundRow?
-        /// Whether there may be a tombstone under its id, or under a sync identifier that is the text of it.
+        /// Whether there may be a tombstone under the sample's id, or under a sync identifier that is the text of the
+        /// id.
         var mayBeDead = true
     }
 
-    /// Finds what a sample is a version of: by id, else by the sync identifier, which for our own samples is the text of
-    /// the id unless it is given. Rows that a mass operation took away are removed for good first, so that their tombstones speak.
+    /// Finds the row of which a sample is a version: by id, otherwise by the sync identifier, which for authored
+    /// samples defaults to the text of the id. Rows that a mass operation hid are removed first, so that their
+    /// tombstones exist.
     private mutating func match(_ sample: Sample) throws -> Match {
         let hints = try snapshot.hints(IdentityHash.of(sample.id, state.header.hashKey))
         var byID = DerivedID.isDerived(sample.id) ? try snapshot.find(sample.id) : nil
@@ -112,7 +114,7 @@ extension WriteTransaction {
         return Match(mayBeDead: byID != nil || !candidates.isEmpty || hints.contains { $0.kind.isTombstone })
     }
 
-    /// The live one of some rows with a sample's sync identifier that has its type and source too.
+    /// Returns the live row with a sample's type and source among the rows with its sync identifier.
     private mutating func live(_ candidates: [FoundRow], _ sample: Sample) throws -> FoundRow? {
         guard !candidates.isEmpty, let type = try snapshot.number(of: sample.type),
             let source = try snapshot.number(of: sample.source.identity)
@@ -124,7 +126,7 @@ extension WriteTransaction {
         return nil
     }
 
-    /// A found row if it is live; a hidden one is removed from its chunk.
+    /// Returns a found row if it is live; removes a hidden row from its chunk and returns `nil`.
     mutating func settled(_ found: FoundRow?) throws -> FoundRow? {
         guard let found, found.isHidden else { return found }
         try purgeChunk(found.lane, found.row.point)
@@ -141,7 +143,7 @@ extension WriteTransaction {
         var sample = sample
         sample.id = old.id
         sample.origin = old.origin
-        // Nothing lies beneath what was written here.
+        // A sample that was written here has no import beneath it.
         if old.origin == .authored, sample.hasOverlay { (sample.original, sample.reversion) = (nil, nil) }
         if sample.syncIdentifier == nil {
             let own = old.origin == .authored ? old.id.description : nil
@@ -170,14 +172,16 @@ extension WriteTransaction {
         }
         let type = try number(of: sample.type)
         let row = try self.row(sample, clock: clock, keepingDerivedID: found.row, type: type)
-        // A peer that holds the content is not told of another clock: that would be a greater number for the same there.
+        // Do not tell a peer that holds the content about another clock: there it would be a greater number for the
+        // same content.
         let isSame = isEqual && rule == .merge && sample.version == old.version
         try replaceRow(found, by: row, type: type, isSameContent: isSame)
         return .replaced
     }
 
-    /// Of what was written here no two samples have one sync identifier within type and source: a peer would keep one of them. What
-    /// stores made apart is merged all the same, and what a peer holds twice is taken as it is.
+    /// Authored samples must not share a sync identifier within type and source: a peer would keep only one of them.
+    /// Samples that stores created independently are merged nevertheless, and samples that a peer holds twice are
+    /// imported as they are.
     private mutating func refuseTakenIdentifier(
         of sample: Sample, insteadOf old: Sample, _ found: FoundRow
     ) throws {
@@ -192,7 +196,7 @@ extension WriteTransaction {
             "The edit of sample \(old.id) takes the sync identifier of another sample of its type and source")
     }
 
-    /// What versions of one sample may differ in, in the canonical form.
+    /// Returns the canonical form of the fields in which versions of one sample may differ.
     func bytes(_ sample: Sample) -> [UInt8] {
         var encoder = CanonicalEncoder()
         encoder.append(sample.syncIdentifier)
@@ -217,7 +221,8 @@ extension WriteTransaction {
             try row.start != found.row.start || lane.type != found.lane.type
             || snapshot.revision(row.revision).sourceNumber != snapshot.revision(found.row.revision).sourceNumber
         guard isMoved else { return }
-        // A mass operation may take it from its new place: who knows the old one only is told that it left.
+        // A mass operation may remove the row at its new place, so report to readers that know only the old place that
+        // the row left it.
         state.deletions.append(
             ChangeRecord.Deletion(commit: commit, ordinal: state.takeOrdinal(), id: found.row.id, type: found.lane.type)
         )
@@ -234,7 +239,7 @@ extension WriteTransaction {
             let sync = text.map { SyncIdentity(type: type, source: source, identifier: $0) }
             let tombstones = [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }]
                 .compactMap(\.self)
-            // All must agree before any is taken back.
+            // All tombstones must permit the sample before any of them is removed.
             for tombstone in tombstones where vetoes(tombstone, sample, rule) { return .vetoed }
             try revive(sample.id, sync, tombstones)
         }
@@ -247,15 +252,15 @@ extension WriteTransaction {
         return .inserted
     }
 
-    /// Whether a deletion stands against a sample: its version is not below the sample's. At an equal version only a
-    /// merged record with a later clock lives again.
+    /// Returns `true` if a tombstone vetoes a sample: the version of the tombstone is not below the sample's. At an
+    /// equal version, only a merged record with a later clock lives again.
     private func vetoes(_ tombstone: Tombstone, _ sample: Sample, _ rule: StoreRule) -> Bool {
         let last = sample.lastChange
         if last.version != tombstone.version { return last.version < tombstone.version }
         return rule == .local || last.clock <= tombstone.clock
     }
 
-    /// A sample as a row of this commit.
+    /// Returns a sample as a row of this commit.
     mutating func row(
         _ sample: Sample, clock: ChangeClock, keepingDerivedID old: StoredRow?, type: UInt32
     ) throws -> StoredRow {
@@ -276,7 +281,7 @@ extension WriteTransaction {
         var rare = RareFields.Content(sample)
         rare.syncIdentifier = ownSync ? nil : sample.syncIdentifier
         row.rare = RareFields(rare)
-        // A derived id is left to its content as long as it follows from it; an edit stores it.
+        // A derived id stays derived as long as it matches the content; an edit stores the id.
         if old == nil || old!.flags.contains(.derivedID), DerivedID.isDerived(sample.id), followsFromContent(row, type)
         {
             row.flags.insert(.derivedID)

@@ -1,16 +1,17 @@
 import ColumnFormat
 import HealthModel
 
-/// Of several samples of one type at exactly one time, all but one are shadowed (SEMANTICS C2). The mark is derived.
+/// Among samples of one type at exactly the same time, all but one are shadowed (SEMANTICS C2). The mark is derived.
 extension WriteTransaction {
-    /// Whether duplicates of a type are shadowed: as set for this store, or else as the catalog says.
+    /// Returns `true` if duplicates of a type are shadowed: as set for this store, otherwise as the catalog says.
     func shadows(_ type: UInt32) throws -> Bool {
         if let set = state.header.shadowing[type] { return set }
         return SampleType(catalogNumber: type)?.shadowsDuplicates ?? false
     }
 
-    /// Marks the rows of a chunk before it is written: of those at one time all but the winner. A time at an end of the
-    /// chunk's span, where rivals may stand in another chunk, is left to ``refreshShadows(_:_:)`` afterwards.
+    /// Marks the rows of a chunk before it is written: among rows at the same time, all but the winner. Skips times at
+    /// the ends of the chunk's span, because rivals may be in another chunk; ``refreshShadows(_:_:)`` marks those
+    /// afterwards.
     mutating func markShadows(_ lane: Lane, _ rows: inout [StoredRow], _ bounds: ChunkBounds) throws {
         let ends = [bounds.key.lower, bounds.upper].map { (start: $0.start, end: $0.end) }
         var from = 0
@@ -30,7 +31,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Counts follow a row of which only the mark changes.
+    /// Updates the counts for a row of which only the mark changes.
     private mutating func accountMark(_ lane: Lane, from old: StoredRow, to new: StoredRow) throws {
         state.writes += 1
         let source = try snapshot.revision(new.revision).sourceNumber
@@ -40,7 +41,7 @@ extension WriteTransaction {
         context.stale.mark(lane.type, new.start, new.end)
     }
 
-    /// Marks anew the samples at each of some times.
+    /// Recomputes the marks of the samples at each of some times.
     mutating func refreshShadows(_ lane: Lane, _ times: [(start: Int64, end: Int64)]) throws {
         var times = times
         while let time = times.popLast() {
@@ -57,8 +58,9 @@ extension WriteTransaction {
         }
     }
 
-    /// Writes rows of which only the mark changed: no change for the feed. Answers the times of rows that a mass operation
-    /// took away and that leave now: nobody else comes back for what they shadowed.
+    /// Writes rows of which only the mark changed; the feed does not report this. Loading the chunks also removes rows
+    /// that a mass operation hid. Returns the times of those rows, because the caller must recompute the marks of the
+    /// rows that they shadowed.
     @discardableResult
     mutating func replaceMarks(_ lane: Lane, _ rows: [StoredRow]) throws -> [(start: Int64, end: Int64)] {
         var uncovered: [(start: Int64, end: Int64)] = []
@@ -78,14 +80,15 @@ extension WriteTransaction {
 }
 
 extension Snapshot {
-    /// The one of several rows at one time that shows; `nil` of none.
+    /// Returns the visible one among rows at the same time; `nil` if there are none.
     func winner(of rows: some Collection<StoredRow>, _ type: UInt32) throws -> StoredRow? {
         guard rows.count > 1 else { return rows.first }
         let priorities = try priorities()
         return try rows.max { try isLess($0, $1, type, priorities) }
     }
 
-    /// Whether `left` loses against `right`: the time of writing, in which the order of a feed is, then rank of the source, then id.
+    /// Returns `true` if `left` loses against `right`. Compares the time of writing, which includes the order of a
+    /// feed, then the rank of the source, then the id.
     private func isLess(
         _ left: StoredRow, _ right: StoredRow, _ type: UInt32, _ priorities: PriorityRecord
     ) throws -> Bool {
@@ -95,14 +98,14 @@ extension Snapshot {
         return left.id < right.id
     }
 
-    /// The rank of a row's source, the best first.
+    /// Returns the rank of a row's source; the best rank sorts first.
     private func rank(_ row: StoredRow, _ type: UInt32, _ priorities: PriorityRecord) throws -> RankKey {
         let source = try revision(row.revision).sourceNumber
         return try rankKey(
             RankedClass(source: source, isUserEntered: row.flags.contains(.userEntered)), of: type, by: priorities)
     }
 
-    /// The visible rows of a lane with exactly this start and end, in order of id.
+    /// Returns the visible rows of a lane with exactly this start and end, in order of id.
     func rows(_ lane: Lane, start: Int64, end: Int64) throws -> [StoredRow] {
         var rows: [StoredRow] = []
         let from = Point(start: start, end: end, id: .zero)
@@ -116,17 +119,19 @@ extension Snapshot {
 }
 
 extension StoredRow {
-    /// When it counts as written. Nothing imported was written before its end, whatever little is known of it (SEMANTICS C2).
+    /// The time at which the row counts as written. An imported sample counts as written no earlier than its end
+    /// (SEMANTICS C2).
     var written: Int64 { flags.contains(.imported) && end != .max ? max(end, clockTime) : clockTime }
 }
 
 extension Instant {
-    /// Stands for the last look at a feed that never was read to its end: the clock that costs least.
+    /// Used instead of the time of the last look at a feed that was never read to its end. Zero is the clock that takes
+    /// the least space.
     static let beforeAnyLook = Instant(nanoseconds: 0)
 }
 
 extension WriteTransaction {
-    /// Takes the marks back at each of some times.
+    /// Clears the marks at each of some times.
     mutating func clearShadows(_ lane: Lane, _ times: [(start: Int64, end: Int64)]) throws {
         for time in times {
             let marked = try snapshot.rows(lane, start: time.start, end: time.end).filter(\.isShadowed)

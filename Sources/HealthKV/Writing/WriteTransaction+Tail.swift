@@ -1,12 +1,15 @@
 import ColumnFormat
 
-// What apps save comes mostly one by one and newest last. Were the last chunk of a lane a full one, each such sample would rewrite some
-// hundreds. So the last chunk is a small one, the tail, and once it is full its rows go to the chunk before it.
+// Apps mostly save samples one by one, with the newest last. If the last chunk of a lane were full, each such sample
+// would rewrite some hundreds of rows. So the last chunk is a small one, the tail; once it is full, its rows move to
+// the chunk before it.
 extension WriteTransaction {
-    /// The most rows of a tail or a head: few enough to be rewritten for each sample, many enough to move the chunk before it seldom.
+    /// The maximum number of rows in a tail or a head: few enough to rewrite for each sample, many enough that the
+    /// chunk next to it is seldom rewritten.
     private static let endRows = 64
 
-    /// Writes a chunk to whose end a few rows came, where a tail is to begin; answers false where it is written as any other.
+    /// Writes a chunk to whose end a few rows were appended, if a tail should begin there. Returns `false` if the chunk
+    /// should be written like any other.
     mutating func beginTail(_ bounds: ChunkBounds, _ merged: LaneEdit.Merged) throws -> Bool {
         guard bounds.upper == .greatest, let old = merged.rowsBeforeAppended, old > 0,
             merged.added.count < WriteTransaction.endRows, merged.rows.count > WriteTransaction.endRows
@@ -28,7 +31,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// Puts the rows of the chunk before a tail in front of many that came behind it, so that chunks are full.
+    /// Joins the chunk before a tail with the tail if many rows were appended, so that chunks are full.
     mutating func endTail(_ bounds: inout ChunkBounds, _ merged: inout LaneEdit.Merged) throws {
         guard bounds.upper == .greatest, let old = merged.rowsBeforeAppended, old > 0,
             old <= WriteTransaction.endRows, merged.added.count >= WriteTransaction.endRows,
@@ -41,16 +44,17 @@ extension WriteTransaction {
     }
 }
 
-// A history that is typed in from paper, or read backwards, comes newest first. So the first chunk of a lane is kept small in the same way
-// where rows come before all others.
+// A history that is typed in from paper, or read backwards, arrives newest first. So the first chunk of a lane is kept
+// small in the same way if rows arrive before all others.
 extension WriteTransaction {
-    /// Writes a chunk in front of whose rows a few others came, where the lane begins; returns `false` where it is written as any other.
+    /// Writes the first chunk of a lane if a few rows were inserted before all others. Returns `false` if the chunk
+    /// should be written like any other.
     mutating func beginHead(_ bounds: ChunkBounds, _ merged: LaneEdit.Merged) throws -> Bool {
         guard bounds.key.lower == .least, let new = merged.rowsPrepended, new < WriteTransaction.endRows else {
             return false
         }
         guard merged.rows.count > WriteTransaction.endRows else {
-            // Not joined with the chunk behind it, as other small ones are.
+            // Unlike other small chunks, a head is not joined with the chunk after it.
             try pack(bounds, merged.rows[...], ChunkPacker(environment.encoder, .wholeThenRest))
             return true
         }

@@ -1,10 +1,10 @@
 import ColumnFormat
 import HealthModel
 
-/// A deletion stands under two names that live and die apart: the id, and the sync identity. The default sync identifier
-/// is the text of the id, and needs no row of its own while the id is dead.
+/// A deletion is recorded under two keys with independent lifetimes: the id, and the sync identity. The default sync
+/// identifier is the text of the id, and needs no record of its own while the id has a tombstone.
 extension WriteTransaction {
-    /// Leaves a tombstone for a row under its id, and under its sync identity if it has one.
+    /// Writes the tombstone of a row under its id, and under its sync identity if it has one.
     mutating func bury(
         _ row: StoredRow, _ lane: Lane, clock: ChangeClock, commit: UInt64, ordinal: UInt32, time: Int64
     ) throws {
@@ -17,7 +17,7 @@ extension WriteTransaction {
     mutating func bury(_ buried: Tombstone) throws {
         var tombstone = buried
         if let sync = tombstone.sync, let other = try snapshot.tombstone(sync), other.id != tombstone.id {
-            // Of two deletions of one sync identity the greater speaks for it.
+            // Of two deletions of one sync identity, the greater one keeps it.
             if (tombstone.version, tombstone.clock) < (other.version, other.clock) {
                 tombstone.syncIdentifier = nil
             } else {
@@ -30,7 +30,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Takes back what stands against a sample that lives again: under its id and under its sync identity, not more.
+    /// Removes the tombstones that veto a sample which lives again: those under its id and under its sync identity, no
+    /// others.
     mutating func revive(_ id: SampleID, _ sync: SyncIdentity?, _ tombstones: [Tombstone]) throws {
         for tombstone in tombstones {
             if let sync, tombstone.sync == sync { try release(sync, from: tombstone) }
@@ -42,7 +43,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Makes a tombstone stand for its id only.
+    /// Restricts a tombstone to its id.
     private mutating func release(_ sync: SyncIdentity, from tombstone: Tombstone) throws {
         try remove(tombstone, Tombstone.key(sync: sync, state.header.hashKey))
         guard var own = try snapshot.tombstone(tombstone.id), own.sync == sync else { return }
@@ -56,7 +57,7 @@ extension WriteTransaction {
         if isNew { try addRecent(tombstone.entry(key: key, state.header.hashKey), 1) }
     }
 
-    /// Removes one row of the table with its entry in the index.
+    /// Removes one row of the table together with its entry in the index.
     @discardableResult
     mutating func remove(_ tombstone: Tombstone, _ key: [UInt8]) throws -> Bool {
         guard try remove(.tombstones, key) else { return false }

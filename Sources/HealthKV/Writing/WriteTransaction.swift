@@ -26,7 +26,7 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         self.environment = environment
     }
 
-    /// What the transaction sees: its own changes too, and those of closures that share its commit.
+    /// The snapshot that the transaction sees. It includes its own changes and those of closures that share its commit.
     public var snapshot: Snapshot {
         @_lifetime(borrow self)
         get { Snapshot(view: lmdb.view, context: context) }
@@ -51,7 +51,8 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         return try lmdb.delete(context.tables[table], key)
     }
 
-    /// Runs an operation that is whole or not at all. When it fails half way the transaction can no longer be committed.
+    /// Runs an operation that must be atomic. If it fails after it changed something, the transaction can no longer be
+    /// committed.
     mutating func whole<Result>(_ operation: (inout WriteTransaction) throws -> Result) throws -> Result {
         let before = state.writes
         do {
@@ -62,13 +63,13 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         }
     }
 
-    /// Refuses to add anything when what is left is kept for deletions.
+    /// Refuses to add anything if the remaining room is reserved for deletions.
     mutating func checkRoom() throws {
         state.adds = true
         if let refusal = state.refusal { throw refusal }
     }
 
-    /// Refuses to go on with a transaction in which an operation failed half way.
+    /// Refuses to continue a transaction in which an operation failed after it had changed something.
     func checkWhole() throws {
         if state.isBroken {
             throw StoreError(
@@ -77,35 +78,37 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         }
     }
 
-    /// Ticks the hybrid logical clock.
+    /// Advances the hybrid logical clock and returns its new value.
     mutating func tick() -> ChangeClock {
         let now = environment.now()
         state.header.clock = max(now.nanoseconds, state.header.clock &+ 1)
         return ChangeClock(time: Instant(nanoseconds: state.header.clock), replica: state.header.replica)
     }
 
-    /// The clock of a deletion made here. What covers the deleted version may lie ahead of ours: the next deletion must not get it too.
+    /// Returns the clock of a deletion made here. To cover the deleted version it may lie ahead of the local clock,
+    /// which then advances past it, so that the next deletion gets a later one.
     mutating func tick(over deleted: ChangeClock) -> ChangeClock {
         let clock = tick().covering(deleted)
         witness(clock)
         return clock
     }
 
-    /// Advances the clock past one that was read, so that later local changes win. A clock more than a day ahead does not
-    /// pull ours along: the record keeps it as received.
+    /// Advances the clock past one that was read, so that later local changes win. A clock more than a day ahead does
+    /// not advance the local clock; the record keeps it as received.
     mutating func witness(_ clock: ChangeClock) {
-        // Most of a history has clocks that were seen before; asking for the time costs more than all else here.
+        // Most clocks of a history were seen before, and asking for the time would cost more than the rest of this
+        // function.
         guard clock.time.nanoseconds > state.header.clock else { return }
         let limit = environment.now() + DurationClass.day.longest
         if clock.time <= limit { state.header.clock = max(state.header.clock, clock.time.nanoseconds) }
     }
 
-    /// Makes the context see the header as it stands now.
+    /// Copies the current header to the context.
     mutating func syncHeader() { context.header = state.header }
 }
 
-/// What a write needs from outside: the time, the source of own samples, the sizes of chunks, what is known
-/// of the identity index.
+/// The external inputs of a write: the time, the source of own samples, the sizes of chunks, and the filters of the
+/// identity index.
 struct WriteEnvironment: Sendable {
     var now: @Sendable () -> Instant
     var source: Source
@@ -114,6 +117,6 @@ struct WriteEnvironment: Sendable {
     var path: String
     var limits: EngineLimits
     var filters: IdentityFilters
-    /// The peer that changes are received from: they are not queued for it.
+    /// The peer from which changes are received; they are not queued for it.
     var sender: String?
 }

@@ -1,13 +1,13 @@
-/// What a value of a category type stands for, by HealthKit's own names: 5 of Sleep Analysis is `asleepREM`.
+/// The meaning of a category type's value, by HealthKit's own names: 5 of Sleep Analysis is `asleepREM`.
 public struct CategoryCase: Sendable, Hashable {
-    /// HealthKit's name of the type of the value, such as `HKCategoryValueSleepAnalysis`.
+    /// HealthKit's name for the type of the value, such as `HKCategoryValueSleepAnalysis`.
     public let family: String
-    /// HealthKit's number of the case, which is the value of a sample.
+    /// HealthKit's number for the case: the value of a sample.
     public let number: Int
-    /// HealthKit's name of the case in Swift, such as `asleepREM`.
+    /// HealthKit's Swift name for the case, such as `asleepREM`.
     public let name: String
 
-    /// HealthKit's whole name, such as `HKCategoryValueSleepAnalysisAsleepREM`; exports write it.
+    /// HealthKit's full name, such as `HKCategoryValueSleepAnalysisAsleepREM`; exports write it.
     public var identifier: String { family + name.prefix(1).uppercased() + name.dropFirst() }
 
     /// The name in words, such as `Asleep REM`.
@@ -15,8 +15,8 @@ public struct CategoryCase: Sendable, Hashable {
 }
 
 extension SampleType {
-    /// The cases that HealthKit's documentation gives for this type, by ascending number; none for types of other kinds, and
-    /// for category types that the catalog does not know.
+    /// The cases that HealthKit's documentation gives for this type, by ascending number. Empty for types of other
+    /// kinds and for category types that the catalog does not know.
     ///
     /// ```swift
     /// let stages = SampleType.sleepAnalysis.categoryCases.map(\.displayName)
@@ -30,16 +30,17 @@ extension SampleType {
         }
     }
 
-    /// The case of a number; `nil` where HealthKit's documentation gives none.
+    /// Returns the case with a number, or `nil` where HealthKit's documentation gives none.
     public func categoryCase(_ number: Int) -> CategoryCase? { categoryCases.first { $0.number == number } }
 }
 
 extension Sample {
-    /// What the value of a category sample stands for; `nil` for other kinds, and for numbers without a name.
+    /// The meaning of a category sample's value; `nil` for other kinds, and for numbers without a name.
     public var categoryCase: CategoryCase? { Int(exactly: quantity.value).flatMap { type.categoryCase($0) } }
 
-    /// The value as people read it: the name of a category's case, otherwise the quantity with its usual number of digits, and in the
-    /// type's ``SampleType/displayUnit`` where it was not entered in a unit of its own.
+    /// The value as people read it: the name of a category's case, otherwise the quantity with its usual number of
+    /// digits. A quantity in the type's canonical unit is shown in the type's ``SampleType/displayUnit``; one entered
+    /// in another unit keeps that unit.
     ///
     /// ```swift
     /// let night = Sample(category: .sleepAnalysis, 5, from: a, to: b)
@@ -55,7 +56,7 @@ extension Sample {
     }
 }
 
-/// The values that some category types share. Their numbers follow each other.
+/// The values that some category types share, with consecutive numbers.
 private struct CategoryFamily {
     let identifier: String
     /// The number of the first case.
@@ -68,9 +69,9 @@ private struct CategoryFamily {
         self.names = names
     }
 
-    /// That a sample is there says all.
+    /// For types whose samples have no value: their existence is the information.
     static let plain = CategoryFamily("", from: 0, ["notApplicable"])
-    /// Of every symptom that has no values of its own.
+    /// For every symptom without values of its own.
     static let severity = CategoryFamily(
         "Severity", from: 0, ["unspecified", "notPresent", "mild", "moderate", "severe"])
     static let presence = CategoryFamily("Presence", from: 0, ["present", "notPresent"])
@@ -89,7 +90,7 @@ private struct CategoryFamily {
     static let contraceptive = CategoryFamily(
         "Contraceptive", from: 1,
         ["unspecified", "implant", "injection", "intrauterineDevice", "intravaginalRing", "oral", "patch"])
-    /// Since iOS 18 what menstrual flow has too; the numbers are those of before.
+    /// Since iOS 18 menstrual flow uses these values too; the numbers did not change.
     static let bleeding = CategoryFamily(
         "VaginalBleeding", from: 1, ["unspecified", "light", "medium", "heavy", "none"])
     static let ovulation = CategoryFamily(
@@ -99,7 +100,7 @@ private struct CategoryFamily {
     static let progesteroneTest = CategoryFamily(
         "ProgesteroneTestResult", from: 1, ["negative", "positive", "indeterminate"])
 
-    /// The family of each type that is no symptom with a severity.
+    /// The family of each type that is not a symptom with a severity.
     static let byType: [SampleType: CategoryFamily] = {
         let lists: [(CategoryFamily, [SampleType])] = [
             (

@@ -34,11 +34,11 @@ extension SampleType {
     /// Water, in `mL`; cumulative.
     public static let dietaryWater = SampleType(catalogued: "HKQuantityTypeIdentifierDietaryWater")
 
-    /// A meal or another food that several nutrients belong to.
+    /// A meal or another food to which several nutrients belong.
     public static let food = SampleType(catalogued: "HKCorrelationTypeIdentifierFood")
-    /// A systolic and a diastolic pressure that were measured as one.
+    /// A systolic and a diastolic pressure from one measurement.
     public static let bloodPressure = SampleType(catalogued: "HKCorrelationTypeIdentifierBloodPressure")
-    /// A workout. Its value is its duration, which pauses shorten; see ``Sample/workout``.
+    /// A workout. Its value is its duration without pauses; see ``Sample/workout``.
     public static let workout = SampleType(catalogued: "HKWorkoutTypeIdentifier")
 
     /// Every type of the catalog, in the order of the numbers on disk.
@@ -49,7 +49,7 @@ extension SampleType {
     init(quantity name: String) { self.init(catalogued: "HKQuantityTypeIdentifier" + name) }
     init(category name: String) { self.init(catalogued: "HKCategoryTypeIdentifier" + name) }
 
-    /// What the values of a quantity type are.
+    /// Properties of a quantity type's values.
     struct Measure {
         let type: SampleType
         let unit: HealthUnit
@@ -80,7 +80,7 @@ extension SampleType {
         let displayName: String
     }
 
-    /// The quantity types that had numbers first.
+    /// The seventeen quantity types with the first numbers.
     private static let firstQuantities: [Measure] = [
         Measure(.bodyMass, .kilogram, .discrete, shadows: true),
         Measure(.leanBodyMass, .kilogram, .discrete, shadows: true),
@@ -101,8 +101,8 @@ extension SampleType {
         Measure(.dietaryWater, .milliliter, .cumulative),
     ]
 
-    /// The position in this list, counted from one, is the number on disk: append only, never reorder. What HealthKit adds
-    /// later goes behind all of it.
+    /// The one-based position in this list is the number on disk: append only, never reorder. Types that HealthKit adds
+    /// later go at the end.
     static let catalogList: [Entry] = {
         var entries: [Entry] = []
         func add(
@@ -130,7 +130,8 @@ extension SampleType {
     }()
 
     static let entries = Dictionary(uniqueKeysWithValues: catalogList.map { ($0.identifier, $0) })
-    /// What the catalog knows of an identifier; by bytes, since Swift takes a few signs for the letters that they look like.
+    /// Returns the catalog entry of an identifier, compared by bytes: Swift treats some characters as equal to letters
+    /// that look like them.
     static func entry(_ identifier: String) -> Entry? {
         entries[identifier].flatMap { isSameText($0.identifier, identifier) ? $0 : nil }
     }
@@ -144,7 +145,7 @@ extension SampleType {
         return names
     }()
 
-    /// Known identifiers by names in small letters without blanks, both in full and short.
+    /// Catalog identifiers by full and short name, in lower case without blanks.
     private static let identifiersBySmallName: [String: String] = {
         var names: [String: String] = [:]
         for (name, identifier) in identifiersByShortName {
@@ -153,21 +154,21 @@ extension SampleType {
         return names
     }()
 
-    /// The known type whose name this one's is but for the case of letters and blanks; `nil` for a known type, and for one that is
-    /// like none of them.
+    /// The catalog type whose name differs from this one only in letter case and blanks; `nil` for a catalog type, and
+    /// for a name that is close to none.
     package var misspelled: SampleType? {
         guard SampleType.entry(identifier) == nil else { return nil }
         let small = identifier.filter { !$0.isWhitespace }.lowercased()
         return SampleType.identifiersBySmallName[small].map { SampleType(catalogued: $0) }
     }
 
-    /// Refuses an identifier that is empty, too long, or a misspelled one of the catalog.
+    /// Refuses an identifier that is empty, too long, or a misspelled identifier of the catalog.
     package func validate() throws(ModelError) {
         try Sample.validate(identifier, "type", required: true)
         if let known = misspelled { throw .misspelledType(identifier, known: known.shortName) }
     }
 
-    /// The types that had fixed numbers from the first version of the format on. A store that met one of the others before it
-    /// had a fixed number goes on with the number that it gave out.
+    /// The types with fixed numbers since the first version of the format. A store that met another type before that
+    /// type had a fixed number keeps the number that the store assigned.
     package static let firstCatalogNumbers: ClosedRange<UInt32> = 1...17
 }

@@ -1,9 +1,9 @@
-/// The category types of HealthKit up to iOS 18. A sample of one says which case holds, by HealthKit's number of the case.
+/// The category types of HealthKit up to iOS 18. The value of such a sample is HealthKit's number of the case.
 extension SampleType {
     /// Stand Hour, written by the system only.
     public static let appleStandHour = SampleType(category: "AppleStandHour")
-    /// Environmental Audio Exposure Event, written by the system only. Apple renamed the constant and kept its identifier, which
-    /// is `HKCategoryTypeIdentifierAudioExposureEvent`; the long one is read as this.
+    /// Environmental Audio Exposure Event, written by the system only. Apple renamed the constant and kept its
+    /// identifier, `HKCategoryTypeIdentifierAudioExposureEvent`. The longer identifier is read as this type.
     public static let environmentalAudioExposureEvent = SampleType(category: "AudioExposureEvent")
     /// Headphone Audio Exposure Event, written by the system only.
     public static let headphoneAudioExposureEvent = SampleType(category: "HeadphoneAudioExposureEvent")
@@ -140,11 +140,11 @@ extension SampleType {
     /// Wheezing.
     public static let wheezing = SampleType(category: "Wheezing")
 
-    /// No identifier of HealthKit: the constant's name in the place of its identifier. Embedded on disk by its number, which
-    /// stays taken; what a store has under it is kept as it is.
+    /// Not an identifier of HealthKit: a constant's name used as its identifier by mistake. Files contain its number,
+    /// so the number stays taken, and samples that a store holds under it are kept unchanged.
     static let misnamedAudioExposureEvent = SampleType(category: "EnvironmentalAudioExposureEvent")
 
-    /// Behind the quantities; their numbers go on from there.
+    /// Follows the quantities in the catalog: the numbers continue after theirs.
     static let categories: [SampleType] = [
         .appleStandHour, .misnamedAudioExposureEvent, .headphoneAudioExposureEvent, .highHeartRateEvent,
         .irregularHeartRhythmEvent, .lowCardioFitnessEvent, .lowHeartRateEvent, .mindfulSession,
@@ -161,7 +161,7 @@ extension SampleType {
         .environmentalAudioExposureEvent,
     ]
 
-    /// Those that only the system writes.
+    /// The categories that only the system writes.
     static let systemCategories: Set<SampleType> = [
         .misnamedAudioExposureEvent,
         .appleStandHour, .environmentalAudioExposureEvent, .headphoneAudioExposureEvent, .highHeartRateEvent,

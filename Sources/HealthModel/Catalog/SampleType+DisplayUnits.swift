@@ -1,5 +1,6 @@
 extension SampleType {
-    /// The unit in which people read values of the type, where that is a smaller one than ``canonicalUnit``: sodium in mg, vitamin D in mcg.
+    /// The unit in which people read values of the type. It differs from ``canonicalUnit`` where a smaller unit is
+    /// usual: sodium in mg, vitamin D in mcg.
     ///
     /// ```swift
     /// assert(SampleType.dietarySodium.displayUnit == .milligram)
@@ -11,7 +12,7 @@ extension SampleType {
         return SampleType.shownInMicrograms.contains(self) ? .microgram : canonicalUnit
     }
 
-    /// How many decimals values of the type show where its unit's are too few.
+    /// The number of decimals for values of the type, where the usual number for their unit is too small.
     var displayDigits: Int? {
         switch self {
         case .bodyMassIndex: 1

@@ -1,4 +1,4 @@
-/// The quantity types that came after the first seventeen, and what their values are. All are of HealthKit up to iOS 18.
+/// The quantity types after the first seventeen, and the properties of their values. All are in HealthKit up to iOS 18.
 extension SampleType {
     /// Exercise Time, in `min`; cumulative, written by the system only.
     public static let appleExerciseTime = SampleType(quantity: "AppleExerciseTime")
@@ -207,7 +207,7 @@ extension SampleType {
     /// Workout Effort Score, in `appleEffortScore`; discrete.
     public static let workoutEffortScore = SampleType(quantity: "WorkoutEffortScore")
 
-    /// Behind the first seventeen; their numbers go on from there.
+    /// Follows the first seventeen in the catalog: the numbers continue after theirs.
     static let furtherQuantities: [Measure] = [
         Measure(.appleExerciseTime, .minute, .cumulative, isShareable: false),
         Measure(.appleMoveTime, .minute, .cumulative, isShareable: false),
@@ -305,7 +305,8 @@ extension SampleType {
         Measure(.uvExposure, .count, .discrete),
         Measure(.vo2Max, .milliliterPerMinuteKilogram, .discrete),
         Measure(.waistCircumference, .meter, .discrete),
-        // Whether apps may write it is told differently; asking to share what cannot be shared ends the process on a device.
+        // Sources disagree on whether apps may write it. A request to share a type that cannot be shared ends the
+        // process on a device.
         Measure(.walkingAsymmetryPercentage, .percent, .discrete, isShareable: false),
         Measure(.walkingDoubleSupportPercentage, .percent, .discrete),
         Measure(.walkingHeartRateAverage, .countPerMinute, .discrete, isShareable: false),

@@ -1,21 +1,21 @@
-/// Names of types in shorter forms than HealthKit's identifiers.
+/// Shorter names of types than HealthKit's identifiers.
 enum TypeNames {
     static let prefixes: [(prefix: String, kind: SampleType.Kind)] = [
         ("HKQuantityTypeIdentifier", .quantity), ("HKCategoryTypeIdentifier", .category),
         ("HKCorrelationTypeIdentifier", .correlation),
     ]
 
-    /// The identifier without HealthKit's prefix and with a small first word: `stepCount`, `vo2Max`.
+    /// Returns the identifier without HealthKit's prefix and with its first word in lower case: `stepCount`, `vo2Max`.
     static func short(_ identifier: String) -> String {
         if identifier == "HKWorkoutTypeIdentifier" { return "workout" }
         let bare = bare(identifier)
         let capitals = bare.prefix { $0.isUppercase || $0.isNumber }
-        // The last capital of several begins the next word, unless a number ends the first.
+        // The last of several capitals begins the next word, unless the first word ends in a number.
         let first = capitals.count <= 1 ? 1 : capitals.count - 1
         return bare.prefix(first).lowercased() + bare.dropFirst(first)
     }
 
-    /// The words of the identifier, such as `Body Mass`.
+    /// Returns the words of the identifier, such as `Body Mass`.
     static func display(_ identifier: String) -> String {
         if let name = special[identifier] { return name }
         if identifier == "HKWorkoutTypeIdentifier" { return "Workout" }
@@ -47,7 +47,7 @@ enum TypeNames {
         return identifier[...]
     }
 
-    /// A space before each capital that begins a word.
+    /// Inserts a space before each capital that begins a word.
     static func words(_ bare: some StringProtocol) -> String {
         var text = ""
         for character in bare {

@@ -1,4 +1,4 @@
-/// A meal as an app logs it: its nutrients become samples of one group, written and deleted as one.
+/// A meal as an app logs it. Its nutrients become samples of one group, which are written and deleted together.
 ///
 /// ```swift
 /// var meal = Meal(id: "log-17", at: now, name: "Porridge", energy: Quantity(310, .kilocalorie), protein: 11, fiber: 8.2)
@@ -6,30 +6,31 @@
 /// assert(meal.samples().map(\.group) == Array(repeating: "log-17", count: 4))
 /// ```
 ///
-/// A writing transaction saves a meal as a whole, and deletes it by its id. Each nutrient has the sync identifier
-/// `app.log.<id>.<nutrient>`, so that writing the meal again, after a crash or on another device, finds it instead of doubling
-/// it. A meal is of one source: what another app keeps under the same id is another meal.
+/// A write transaction saves a meal as a whole and deletes it by its id. Each nutrient has the sync identifier
+/// `app.log.<id>.<nutrient>`, so saving the same meal again, after a crash or on another device, updates the stored
+/// samples and creates no duplicates. A meal belongs to one source: a meal with the same id from another app is another
+/// meal.
 public struct Meal: Hashable, Sendable, Identifiable {
-    /// The app's own identifier of the entry in its log, and the group of the samples.
+    /// The app's own identifier of the log entry, and the group of the samples.
     public var id: String
-    /// When it was eaten.
+    /// The time of the meal.
     public var at: Instant
-    /// What was eaten; HealthKit calls it the food type. Samples of a meal without a name have ``usualName`` in its place.
+    /// The name of the food, HealthKit's food type. The samples of a meal without a name carry ``usualName``.
     public var name: String?
     /// The amounts by type; set them by subscript.
     public private(set) var nutrients: [SampleType: Quantity] = [:]
     /// The app's own metadata, the same for all nutrients.
     public var metadata: [String: MetadataValue] = [:]
-    /// Where it was eaten, as the name of a time zone.
+    /// The place of the meal, as the name of a time zone.
     public var timeZone: String?
 
     /// HealthKit's key for the name of a food.
     public static let foodTypeKey = "HKFoodType"
 
-    /// The name of a meal that has none of its own.
+    /// The name for the samples of a meal without a name.
     public static let usualName = "Logged meal"
 
-    /// A meal with the usual nutrients, in grams where only a number is asked for.
+    /// Creates a meal with the usual nutrients. Parameters of type `Double` are in grams.
     public init(
         id: String, at instant: Instant, name: String? = nil, energy: Quantity? = nil, protein: Double? = nil,
         carbohydrates: Double? = nil, fat: Double? = nil, fiber: Double? = nil,
@@ -47,16 +48,16 @@ public struct Meal: Hashable, Sendable, Identifiable {
         for (type, value) in grams { self[type] = value.map { Quantity($0, .gram) } }
     }
 
-    /// The amount of a nutrient; setting `nil` takes it out.
+    /// The amount of a nutrient; set `nil` to remove it.
     public subscript(type: SampleType) -> Quantity? {
         get { nutrients[type] }
         set { nutrients[type] = newValue }
     }
 
-    /// The sync identifier of a nutrient.
+    /// Returns the sync identifier of a nutrient.
     public func syncIdentifier(of type: SampleType) -> String { "app.log.\(id).\(type.shortName)" }
 
-    /// The samples of the meal, by type.
+    /// Returns the samples of the meal, sorted by type.
     public func samples(source: Source = .thisApp) -> [Sample] {
         var all = metadata
         all[Meal.foodTypeKey] = .string(name ?? Meal.usualName)
@@ -69,8 +70,9 @@ public struct Meal: Hashable, Sendable, Identifiable {
         }
     }
 
-    /// The meal that samples of one group and source make; `nil` where they are of none or of several. The samples remain the
-    /// truth: what a meal has no place for is not in it.
+    /// Creates the meal that samples of one group and source describe; `nil` if there is no quantity sample with a
+    /// group, or if groups or sources differ. The samples remain the source of truth: the meal drops the fields that it
+    /// has no property for.
     public init?(_ samples: [Sample]) {
         let nutrients = samples.filter { $0.type.kind == .quantity }
         guard let first = nutrients.first, let group = first.group,

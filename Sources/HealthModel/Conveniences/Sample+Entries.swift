@@ -1,6 +1,6 @@
-/// Samples as the apps write them most often.
+/// The samples that apps write most often.
 extension Sample {
-    /// A weight that a person typed in, with what stays on the device beside it.
+    /// Returns a weight that a person typed in, with local data that never goes to HealthKit: a note and body fat.
     ///
     /// ```swift
     /// let entry = Sample.weight(Quantity(160.4, .pound), at: now, note: "before breakfast", bodyFat: 0.184)
@@ -18,12 +18,12 @@ extension Sample {
         return sample
     }
 
-    /// Water that was drunk, in milliliters.
+    /// Returns a sample of drunk water, in milliliters.
     public static func water(_ milliliters: Double, at instant: Instant, source: Source = .thisApp) -> Sample {
         Sample(.dietaryWater, milliliters, .milliliter, at: instant, source: source)
     }
 
-    /// A day of walking: its steps and, where it is known, its distance in meters.
+    /// Returns the samples of a walk: its steps and, if known, its distance in meters.
     public static func walking(
         steps: Double, meters: Double? = nil, from start: Instant, to end: Instant, source: Source = .thisApp
     ) -> [Sample] {

@@ -6,7 +6,7 @@ package struct CivilDate: Equatable, Sendable {
 
     /// Days since 1970-01-01, which may be negative.
     ///
-    /// Years begin in March here, so that the leap day is the last of its year, and 400 of them have 146,097 days.
+    /// The computation begins years in March, so the leap day is the last day of its year; 400 years have 146,097 days.
     package var daysSince1970: Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -27,7 +27,7 @@ package struct CivilDate: Equatable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// `nil` where the calendar has no such day.
+    /// Creates a date, or returns `nil` if the calendar has no such day.
     package init?(year: Int, month: Int, day: Int) {
         guard month >= 1, month <= 12, day >= 1, day <= CivilDate.length(ofMonth: month, year: year) else {
             return nil

@@ -1,13 +1,13 @@
 /// Instants as ISO 8601 text in UTC, exact to the nanosecond.
 extension Instant: LosslessStringConvertible, CustomStringConvertible {
-    /// The text that stands for an end that is not known yet: the distant future of Apple's platforms.
+    /// The text for an unknown end: the distant future of Apple's platforms.
     package static let distantFutureText = "4001-01-01T00:00:00Z"
-    /// The text that stands for the distant past, as Apple's platforms write it.
+    /// The text for the distant past, as Apple's platforms write it.
     package static let distantPastText = "0001-01-01T00:00:00Z"
 
     private static let secondsPerDay = 86_400
 
-    /// Date and time in UTC with as many decimals as there are, such as `2024-02-29T06:30:00.125Z`.
+    /// Date and time in UTC with as many decimals as needed, such as `2024-02-29T06:30:00.125Z`.
     ///
     /// ```swift
     /// assert(Instant(nanoseconds: 1).description == "2001-01-01T00:00:00.000000001Z")
@@ -41,13 +41,14 @@ extension Instant: LosslessStringConvertible, CustomStringConvertible {
         return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
     }
 
-    /// Reads what ``description`` writes, with any number of decimals up to nine and a distance from UTC instead of the `Z`.
+    /// Reads the form that ``description`` writes, with up to nine decimals and, in place of the `Z`, any offset from
+    /// UTC.
     public init?(_ text: String) {
         guard let instant = try? Instant(reading: text) else { return nil }
         self = instant
     }
 
-    /// Tells a text that is no date from a date that does not fit.
+    /// Reads a date. Throws different errors for a text that is not a date and for a date out of range.
     private init(reading text: String) throws(ModelError) {
         if text == Instant.distantFutureText {
             self = .distantFuture
@@ -64,7 +65,8 @@ extension Instant: LosslessStringConvertible, CustomStringConvertible {
         let (since, overflow) = Int64(seconds - offset).subtractingReportingOverflow(Instant.secondsFrom1970To2001)
         let (scaled, tooFar) = since.multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
         let (sum, beyond) = scaled.addingReportingOverflow(Int64(fraction))
-        // The second before the first whole one is reached by its decimals alone.
+        // Multiplying the earliest whole second overflows although its decimals bring the result back into range, so
+        // begin one second later and subtract.
         if overflow || tooFar || beyond {
             let (next, far) = (since + 1).multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
             let (total, over) = next.addingReportingOverflow(Int64(fraction) - Instant.nanosecondsPerSecond)
@@ -88,7 +90,7 @@ extension Instant: Codable {
     }
 }
 
-/// Reads the parts of an ISO 8601 date one after another.
+/// Reads the parts of an ISO 8601 date in order.
 private struct ISOReader {
     let bytes: [UInt8]
     private var position = 0
@@ -114,7 +116,7 @@ private struct ISOReader {
         return number <= most ? number : nil
     }
 
-    /// Date and time of day as seconds since 1970.
+    /// Reads date and time of day, as seconds since 1970.
     mutating func seconds() -> Int? {
         guard let year = number(4, upTo: 9_999), skip(0x2D), let month = number(2, upTo: 12), skip(0x2D),
             let day = number(2, upTo: 31), let date = CivilDate(year: year, month: month, day: day), skip(0x54),
@@ -124,7 +126,7 @@ private struct ISOReader {
         return date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second
     }
 
-    /// The nanoseconds behind the point, where there is one.
+    /// Reads the decimals of a second, in nanoseconds; 0 without a decimal point.
     mutating func fraction() -> Int? {
         guard skip(0x2E) else { return 0 }
         var (nanoseconds, unit, digits) = (0, 100_000_000, 0)
@@ -138,7 +140,7 @@ private struct ISOReader {
         return digits > 0 ? nanoseconds : nil
     }
 
-    /// Seconds east of UTC.
+    /// Reads the offset from UTC in seconds, east positive.
     mutating func offset() -> Int? {
         if skip(0x5A) { return 0 }
         let sign = skip(0x2B) ? 1 : skip(0x2D) ? -1 : 0

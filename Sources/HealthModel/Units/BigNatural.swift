@@ -1,6 +1,7 @@
-/// A whole number of any size, for factors that must not be rounded. Few and small in practice: simple beats fast here.
+/// A natural number of any size, for factors that must not be rounded. Such numbers are few and small, so the code is
+/// simple instead of fast.
 struct BigNatural: Hashable, Sendable {
-    /// The digits in base 2³², least first, without zeros at the end.
+    /// The digits in base 2³², least significant first, without leading zeros.
     private(set) var limbs: [UInt32]
 
     init(_ value: UInt64) {
@@ -8,7 +9,7 @@ struct BigNatural: Hashable, Sendable {
         trim()
     }
 
-    /// A number of decimal digits; `nil` where there is none or anything else.
+    /// Reads decimal digits; `nil` for an empty text or any other character.
     init?(decimal digits: some Sequence<UInt8>) {
         limbs = []
         var count = 0
@@ -28,10 +29,10 @@ struct BigNatural: Hashable, Sendable {
 
     var isZero: Bool { limbs.isEmpty }
 
-    /// How many bits the number takes; 0 for zero.
+    /// The number of bits; 0 for zero.
     var bitWidth: Int { limbs.isEmpty ? 0 : 32 * limbs.count - limbs[limbs.count - 1].leadingZeroBitCount }
 
-    /// The number as a double, where that holds it exactly without a thought.
+    /// The number as a double, if it has at most 53 bits and is therefore exact.
     var exactDouble: Double? {
         guard bitWidth <= 53 else { return nil }
         return Double(limbs.reversed().reduce(UInt64(0)) { $0 << 32 | UInt64($1) })
@@ -51,7 +52,7 @@ struct BigNatural: Hashable, Sendable {
         if carry > 0 { limbs.append(UInt32(carry)) }
     }
 
-    /// Divides by a small number in place, and answers the remainder.
+    /// Divides by a small number in place and returns the remainder.
     mutating func divide(by divisor: UInt32) -> UInt32 {
         var rest: UInt64 = 0
         for index in limbs.indices.reversed() {
@@ -88,7 +89,7 @@ extension BigNatural {
         return sum
     }
 
-    /// The difference; `right` must not be the greater one.
+    /// Returns the difference; `right` must not be greater than `left`.
     static func - (left: BigNatural, right: BigNatural) -> BigNatural {
         var difference = left
         var borrow: Int64 = 0
@@ -133,7 +134,7 @@ extension BigNatural {
         return shifted
     }
 
-    /// The whole part of a quotient of fewer than 64 bits, and whether there is a rest.
+    /// Returns the whole part of a quotient, which must have fewer than 64 bits, and whether there is a remainder.
     static func quotient(_ dividend: BigNatural, _ divisor: BigNatural) -> (whole: UInt64, hasRest: Bool) {
         var whole: UInt64 = 0
         var rest = dividend
@@ -157,11 +158,11 @@ extension BigNatural {
             + groups.reversed().map { String(repeating: "0", count: 9 - $0.utf8.count) + $0 }.joined()
     }
 
-    /// The greatest number that divides both.
+    /// Returns the greatest common divisor.
     static func commonDivisor(_ left: BigNatural, _ right: BigNatural) -> BigNatural {
         var (a, b) = (left, right)
         while !b.isZero {
-            // The remainder by subtraction of shifted multiples: these numbers are short.
+            // Compute the remainder by subtracting shifted multiples: these numbers are short.
             while a >= b {
                 let part = b << (a.bitWidth - b.bitWidth)
                 a = a - (part <= a ? part : b << (a.bitWidth - b.bitWidth - 1))

@@ -1,4 +1,4 @@
-/// A fraction of whole numbers of any size: what doubles are turned into where nothing may be lost.
+/// A fraction of whole numbers of any size: the exact form of doubles for arithmetic without loss.
 struct ExactNumber: Sendable {
     var isNegative = false
     var numerator: BigNatural
@@ -13,7 +13,7 @@ struct ExactNumber: Sendable {
         self.init(BigNatural(numerator), BigNatural(denominator))
     }
 
-    /// A finite double, which is a whole number times a power of two.
+    /// Converts a finite double, which is a whole number times a power of two.
     init(_ value: Double) {
         let bits = value.magnitude.bitPattern
         let exponent = Int(bits >> 52)
@@ -24,7 +24,7 @@ struct ExactNumber: Sendable {
         isNegative = value.sign == .minus && mantissa != 0
     }
 
-    /// Digits with at most one point among them, and nothing else.
+    /// Reads decimal digits with at most one point, and nothing else.
     init?(decimal text: some Collection<UInt8>) {
         let point = text.firstIndex(of: 0x2E)
         let digits = text.filter { $0 != 0x2E }
@@ -64,7 +64,7 @@ struct ExactNumber: Sendable {
         return negated
     }
 
-    /// The same in lowest terms.
+    /// The same number in lowest terms.
     var reduced: ExactNumber {
         let divisor = BigNatural.commonDivisor(numerator, denominator)
         guard divisor.bitWidth > 1 else { return self }
@@ -74,7 +74,7 @@ struct ExactNumber: Sendable {
         return reduced
     }
 
-    /// A quotient that is known to have no rest.
+    /// Returns a quotient that is known to have no remainder.
     private static func exactQuotient(_ dividend: BigNatural, _ divisor: BigNatural) -> BigNatural {
         var (rest, quotient) = (dividend, BigNatural(0))
         while rest >= divisor {
@@ -86,7 +86,7 @@ struct ExactNumber: Sendable {
         return quotient
     }
 
-    /// The nearest double; of two equally near ones the even one.
+    /// The nearest double; ties round to even.
     var rounded: Double {
         let magnitude = magnitudeRounded
         return isNegative ? -magnitude : magnitude
@@ -94,13 +94,14 @@ struct ExactNumber: Sendable {
 
     private var magnitudeRounded: Double {
         if numerator.isZero { return 0 }
-        // Scaled so that the whole part has 56 or 57 bits: more than a double keeps, so one bit tells of the rest.
+        // Scale so that the whole part has 56 or 57 bits, more than a double keeps. One more bit records the remainder.
         let scale = 56 - (numerator.bitWidth - denominator.bitWidth)
         let (whole, hasRest) = BigNatural.quotient(
             numerator << max(0, scale), denominator << max(0, -scale))
         var word = whole << 1 | (hasRest ? 1 : 0)
         var exponent = -scale - 1
-        // Below the normal numbers fewer bits are kept: what goes must be rounded once, not twice.
+        // A subnormal double keeps fewer bits: round them off here, once, so that the conversion does not round a
+        // second time.
         let spare = -1_074 - exponent
         if spare > 64 - word.leadingZeroBitCount - 53, spare > 0 {
             if spare > 62 { return 0 }
@@ -112,7 +113,7 @@ struct ExactNumber: Sendable {
         return Double(sign: .plus, exponent: exponent, significand: Double(word))
     }
 
-    /// The nearest whole number; of two equally near ones the even one.
+    /// The nearest whole number to the magnitude; ties round to even.
     var roundedMagnitude: BigNatural {
         var rest = numerator
         var whole = BigNatural(0)

@@ -1,4 +1,4 @@
-/// Conversion as derived ids have it: part of the format, so it stays as it was first done, roundings and all.
+/// The conversion for derived ids. It is part of the format, so it stays as first implemented, including its rounding.
 extension HealthUnit {
     /// The size of each unit with a fixed number: a numerator and a denominator, both exact as doubles.
     private static let derivedSizes: [(numerator: Double, denominator: Double)] = [
@@ -6,8 +6,9 @@ extension HealthUnit {
         (4_184, 1), (1_000, 1), (1, 1), (1_000, 1), (1, 1),
     ]
 
-    /// `value` of this unit in another: for two units with fixed numbers the value times a product of whole numbers, divided by
-    /// another, in doubles; for all others the nearest double to the exact result.
+    /// Returns `value` of this unit in another. For two units with fixed numbers the result is the value times a
+    /// product of whole numbers, divided by another such product, in doubles. For all other units it is the double
+    /// nearest to the exact result.
     func derivedForm(_ value: Double, in other: HealthUnit) -> Double? {
         if self == other { return value }
         guard isCompatible(with: other) else { return nil }

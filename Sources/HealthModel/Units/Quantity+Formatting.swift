@@ -1,5 +1,5 @@
 extension HealthUnit {
-    /// How many decimals values of this unit usually show: 72.4 kg, 8,312 count, 1.25 L, 36.6 degC, 2.4 mcg.
+    /// The usual number of decimals for values of this unit: 72.4 kg, 8,312 count, 1.25 L, 36.6 degC, 2.4 mcg.
     public var displayDigits: Int {
         switch symbol {
         case "cup_us", "cup_imp": 2
@@ -10,7 +10,8 @@ extension HealthUnit {
         }
     }
 
-    /// Doses and cups, which are whole more often than not, show no zeros behind the point: 250 mg, 2.4 mcg, 1.5 cup_us.
+    /// Whether values keep trailing zeros. Doses and cups drop them, because they are mostly whole: 250 mg, 2.4 mcg,
+    /// 1.5 cup_us.
     fileprivate var showsEndingZeros: Bool {
         switch symbol {
         case "mg", "mcg", "IU", "mcS", "fl_oz_us", "fl_oz_imp", "pt_us", "pt_imp", "cup_us", "cup_imp": false
@@ -20,11 +21,11 @@ extension HealthUnit {
 }
 
 extension Quantity {
-    /// The quantity as text, rounded to decimals: as many as the unit usually shows, unless told.
+    /// Returns the quantity as text, rounded to `digits` decimals or to the unit's usual number.
     ///
-    /// The number is rounded from its exact value, halves to the even digit, and written with a point and without groups: the
-    /// same everywhere. A percentage, which is kept as a share of one, shows as hundredths. Unless decimals are told, a whole
-    /// dose or cup shows none.
+    /// The number is rounded from its exact value, with ties to even, and written with a point and without grouping:
+    /// the result is the same everywhere. A percentage is stored as a fraction of one and shown in hundredths. Without
+    /// `digits`, a whole dose or cup has no decimals.
     ///
     /// ```swift
     /// assert(Quantity(72.449, .kilogram).formatted() == "72.4 kg")
@@ -57,6 +58,6 @@ extension Quantity {
 }
 
 extension Quantity: CustomStringConvertible {
-    /// Value and unit as they are, such as `72.44 kg`.
+    /// Value and unit without rounding, such as `72.44 kg`.
     public var description: String { "\(value) \(unit)" }
 }

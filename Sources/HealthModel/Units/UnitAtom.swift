@@ -1,15 +1,15 @@
-/// A unit that is made of no other, as HealthKit names it, with its size in grams, meters, seconds and so on.
+/// A unit that consists of no other unit, by HealthKit's name, with its size in grams, meters, seconds and so on.
 struct UnitAtom: Sendable {
     typealias Base = HealthUnit.Dimension.Base
 
     let symbol: String
     let dimension: HealthUnit.Dimension
     let factor: ExactNumber
-    /// What a value must be raised by before it is multiplied by the factor; for temperatures.
+    /// The number to add to a value before it is multiplied by the factor; for temperatures.
     let offset: ExactNumber?
-    /// Whether metric prefixes apply.
+    /// Whether metric prefixes apply to the unit.
     let takesPrefix: Bool
-    /// Other ways to write it.
+    /// Other spellings.
     var aliases: [String] = []
 
     init(
@@ -32,7 +32,7 @@ struct UnitAtom: Sendable {
         ExactNumber(numerator, denominator)
     }
 
-    /// The position in this list orders the factors of a product: HealthKit writes `mL/min·kg` and `kcal/hr·kg`.
+    /// The position in this list orders the factors of a product, as HealthKit does: `mL/min·kg` and `kcal/hr·kg`.
     static let all: [UnitAtom] = [
         UnitAtom("s", [.time: 1], exact(1), prefixed: true),
         UnitAtom("min", [.time: 1], exact(60)),
@@ -48,7 +48,7 @@ struct UnitAtom: Sendable {
         UnitAtom("yd", [.length: 1], exact(9_144, per: 10_000)),
         UnitAtom("mi", [.length: 1], exact(1_609_344, per: 1_000)),
         UnitAtom("L", volume, exact(1, per: 1_000), prefixed: true, aliases: ["l"]),
-        // By definition: a US gallon is 231 cubic inches, an imperial one 4.54609 liters; eight pints each.
+        // By definition, a US gallon is 231 cubic inches and an imperial gallon 4.54609 liters; each has eight pints.
         UnitAtom("fl_oz_us", volume, exact(295_735_295_625, per: 10_000_000_000_000_000)),
         UnitAtom("fl_oz_imp", volume, exact(284_130_625, per: 10_000_000_000_000)),
         UnitAtom("pt_us", volume, exact(473_176_473, per: 1_000_000_000_000)),
@@ -83,13 +83,13 @@ struct UnitAtom: Sendable {
         UnitAtom("appleEffortScore", [.effort: 1], exact(1)),
     ]
 
-    /// The only factor that is no fraction: π / 180, to far more digits than doubles hold.
+    /// The only irrational factor: π / 180, to far more digits than a double holds.
     private static let degree: ExactNumber = {
         let pi = ExactNumber(decimal: Array("3.14159265358979323846264338327950288419716939937511".utf8))!
         return pi / ExactNumber(180)
     }()
 
-    /// The amount of substance. HealthKit knows it only with a molar mass in grams, which makes a mass of it.
+    /// The amount of substance. HealthKit has it only with a molar mass in grams, so its dimension is mass.
     static let mole = all.count
 
     static let bySymbol: [String: Int] = {
@@ -100,7 +100,7 @@ struct UnitAtom: Sendable {
         return positions
     }()
 
-    /// The metric prefixes and their powers of ten, in the order in which one is looked for: two letters before one.
+    /// The metric prefixes and their powers of ten, in lookup order: two letters before one.
     static let prefixes: [(symbol: String, power: Int)] = [
         ("da", 1), ("mc", -6), ("d", -1), ("c", -2), ("h", 2), ("k", 3), ("m", -3), ("M", 6), ("G", 9), ("T", 12),
         ("n", -9), ("p", -12), ("f", -15),

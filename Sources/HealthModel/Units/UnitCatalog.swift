@@ -1,6 +1,6 @@
-/// Units that the catalog of types measures in, beside those with fixed numbers.
+/// The units of the catalog of types, except those with fixed numbers.
 extension HealthUnit {
-    /// A unit whose symbol stands in this source.
+    /// Creates a unit from a symbol in this source file, which must be valid.
     private init(known symbol: String) {
         definition = UnitDefinition(UnitParser.parse(symbol)!)!
     }
@@ -62,7 +62,7 @@ extension HealthUnit {
     /// Apple's score of effort.
     public static let effortScore = HealthUnit(known: "appleEffortScore")
 
-    /// All of them, to be found by symbol without being read anew.
+    /// All of these units, so that a lookup by symbol does not parse them again.
     static let furtherKnown: [HealthUnit] = [
         .second, .millisecond, .minute, .hour, .ounce, .stone, .microgram, .centimeter, .inch, .foot, .fluidOunceUS,
         .joule, .smallCalorie, .watt, .degreeCelsius, .degreeFahrenheit, .millimeterOfMercury, .countPerMinute,

@@ -1,13 +1,13 @@
-/// What a unit stands for, made once and shared by all values of the unit.
+/// The definition of a unit, created once and shared by all values of the unit.
 final class UnitDefinition: Sendable {
     let symbol: String
     let dimension: HealthUnit.Dimension
-    /// The number on disk of a unit that has a fixed one; 0 for all others.
+    /// The fixed number of the unit on disk; 0 if it has none.
     let number: UInt32
     /// One unit in grams, meters, seconds …
     let factor: ExactNumber
     let offset: ExactNumber?
-    /// Numerator and denominator of the factor, where doubles hold them exactly and there is no offset; 0 elsewhere.
+    /// Numerator and denominator of the factor if doubles hold them exactly and there is no offset; otherwise 0.
     let fastNumerator: Double
     let fastDenominator: Double
 
@@ -24,7 +24,8 @@ final class UnitDefinition: Sendable {
 }
 
 extension UnitDefinition {
-    /// `value` of this unit in a unit of the same dimension: the double nearest to the exact result.
+    /// Converts `value` of this unit to a unit of the same dimension: the result is the double nearest to the exact
+    /// value.
     func convert(_ value: Double, to other: UnitDefinition) -> Double {
         guard value.isFinite else { return value }
         if fastNumerator > 0, other.fastNumerator > 0, fastDenominator > 0, other.fastDenominator > 0 {
@@ -42,14 +43,15 @@ extension UnitDefinition {
         if let offset { exact = exact + offset }
         exact = exact * factor / other.factor
         if let offset = other.offset { exact = exact + -offset }
-        // Zero keeps its sign, where the other unit has its zero in the same place.
+        // Zero keeps its sign if neither unit has an offset.
         return value == 0 && offset == nil && other.offset == nil ? value : exact.rounded
     }
 
-    /// `value · numerator / denominator` with one rounding; `nil` where doubles cannot tell which way it goes.
+    /// Returns `value · numerator / denominator` with one rounding; `nil` if doubles cannot decide the direction of
+    /// rounding.
     private static func scale(_ value: Double, _ numerator: Double, _ denominator: Double) -> Double? {
         let product = value * numerator
-        // Far from where the rest of a product is lost.
+        // Stay away from magnitudes at which the low part of a product is lost.
         guard product.magnitude < 0x1p900, product.magnitude > 0x1p-900 else { return nil }
         let productRest = (-product).addingProduct(value, numerator)
         let quotient = product / denominator

@@ -1,5 +1,6 @@
 extension HealthUnit {
-    /// What a unit measures: powers of independent dimensions. Conversion is possible inside one dimension only.
+    /// The dimension of a unit: powers of independent base dimensions. Conversion is possible only within one
+    /// dimension.
     ///
     /// ```swift
     /// assert(HealthUnit.kilocalorie.dimension == .energy)
@@ -7,15 +8,15 @@ extension HealthUnit {
     /// assert(pulse.dimension != .count)
     /// ```
     ///
-    /// A count, an angle, a sound level and whatever else HealthKit measures in a unit of its own is independent too: steps do
-    /// not become percent. A hertz counts events in a second, so that a pulse can be told in it.
+    /// Counts, angles, sound levels and every other quantity that HealthKit measures in its own unit are independent
+    /// too: steps do not convert to percent. A hertz counts events per second, so a pulse converts to hertz.
     public struct Dimension: Hashable, Sendable {
         /// The powers, in the order of ``Base``.
         var powers: SIMD16<Int8>
 
         init(_ powers: SIMD16<Int8>) { self.powers = powers }
 
-        /// The dimensions that all others are made of.
+        /// The base dimensions of all others.
         enum Base: Int, CaseIterable {
             case mass, length, time, temperature, current, count, angle, pharmacology, soundLevel, hearingLevel
             case illuminance, prism, effort
@@ -34,23 +35,23 @@ extension HealthUnit {
         public static let time = Dimension([.time: 1])
         /// Temperature, such as degrees Celsius.
         public static let temperature = Dimension([.temperature: 1])
-        /// How many.
+        /// A number of things.
         public static let count = Dimension([.count: 1])
         /// Energy, such as kilocalories.
         public static let energy = Dimension([.mass: 1, .length: 2, .time: -2])
-        /// Energy in time, such as watts.
+        /// Energy per time, such as watts.
         public static let power = Dimension([.mass: 1, .length: 2, .time: -3])
         /// Pressure, such as millimeters of mercury.
         public static let pressure = Dimension([.mass: 1, .length: -1, .time: -2])
         /// Volume, such as liters.
         public static let volume = Dimension([.length: 3])
-        /// No dimension: a share of a whole.
+        /// No dimension: a fraction of a whole.
         public static let ratio = Dimension([:])
     }
 }
 
 extension HealthUnit.Dimension: CustomStringConvertible, Codable {
-    /// The powers by name, such as `mass·length^2/time^2`; `ratio` where there are none.
+    /// The powers by name, such as `mass·length^2/time^2`; `ratio` if there are none.
     public var description: String {
         func product(_ sign: Int8) -> [String] {
             Base.allCases.compactMap { base in
@@ -71,7 +72,7 @@ extension HealthUnit.Dimension: CustomStringConvertible, Codable {
             guard let base = Base.allCases.first(where: { "\($0)" == name }) else {
                 throw ModelError.unknownUnit(name)
             }
-            // The one power that has no opposite.
+            // Refuse the one power that has no negation.
             guard power > .min else { throw ModelError.numberOutOfRange(field: name) }
             self.powers[base.rawValue] = power
         }

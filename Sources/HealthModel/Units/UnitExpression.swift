@@ -1,21 +1,21 @@
-/// A unit taken apart: atoms with their prefixes, each to a power.
+/// A parsed unit: atoms with their prefixes, each with a power.
 struct UnitExpression: Sendable {
     /// One atom with its prefix.
     struct Factor: Hashable, Sendable {
-        /// Position in ``UnitAtom/all``, or ``UnitAtom/mole``.
+        /// An index into ``UnitAtom/all``, or ``UnitAtom/mole``.
         var atom: Int
-        /// Position in ``UnitAtom/prefixes``; -1 for none.
+        /// An index into ``UnitAtom/prefixes``; -1 for none.
         var prefix = -1
-        /// The molar mass of a mole, in its shortest form.
+        /// The molar mass of a mole, in its shortest decimal form.
         var molarMass = ""
     }
 
     private(set) var powers: [Factor: Int] = [:]
 
-    /// Greater powers occur nowhere, and would only make numbers long.
+    /// Greater powers do not occur and would only make numbers long.
     static let powerLimit = 24
 
-    /// Raises a factor's power. Answers false when it grows too great.
+    /// Raises the power of a factor. Returns `false` if the power grows too great.
     mutating func multiply(by factor: Factor, power: Int) -> Bool {
         let sum = powers[factor, default: 0] + power
         powers[factor] = sum == 0 ? nil : sum
@@ -29,14 +29,14 @@ struct UnitExpression: Sendable {
         return true
     }
 
-    /// The factors in the order in which HealthKit writes them.
+    /// The factors in HealthKit's order.
     private var sorted: [(factor: Factor, power: Int)] {
         powers.map { ($0.key, $0.value) }.sorted {
             ($0.0.atom, $0.0.prefix, $0.0.molarMass) < ($1.0.atom, $1.0.prefix, $1.0.molarMass)
         }
     }
 
-    /// The one way to write the unit: `mL/min·kg`. Without a numerator it begins with 1.
+    /// The canonical spelling of the unit, such as `mL/min·kg`. Without a numerator it begins with 1.
     var symbol: String {
         func product(_ sign: Int) -> String {
             sorted.filter { $0.power * sign > 0 }.map { factor, power in
@@ -48,8 +48,8 @@ struct UnitExpression: Sendable {
         return (above.isEmpty ? "1" : above) + "/" + below
     }
 
-    /// The product of the factors, and the offset of a temperature that stands alone. `nil` when a dimension's power is too
-    /// great to be kept.
+    /// Returns the product of the factors, and the offset of a temperature that is the only factor. Returns `nil` if
+    /// the power of a dimension does not fit.
     func resolve() -> (dimension: HealthUnit.Dimension, factor: ExactNumber, offset: ExactNumber?)? {
         var sums = SIMD16<Int32>()
         var product = ExactNumber(1)
@@ -67,7 +67,7 @@ struct UnitExpression: Sendable {
         if powers.count == 1, let (factor, power) = powers.first, power == 1, factor.atom < UnitAtom.mole {
             offset = UnitAtom.all[factor.atom].offset
         }
-        // Lowest terms make conversions fast; where they never are, because the numbers are long, that is not worth its time.
+        // Lowest terms make conversions fast. Long numbers never convert fast, so reducing them is not worth the time.
         let isShort = max(product.numerator.bitWidth, product.denominator.bitWidth) <= 128
         return (dimension, isShort ? product.reduced : product, offset)
     }
@@ -83,7 +83,7 @@ extension UnitExpression.Factor {
         atom == UnitAtom.mole ? .mass : UnitAtom.all[atom].dimension
     }
 
-    /// How many grams, meters, seconds … one of it has.
+    /// The size of the factor in grams, meters, seconds …
     fileprivate var size: ExactNumber {
         let bare = atom == UnitAtom.mole ? ExactNumber(decimal: molarMass.utf8)! : UnitAtom.all[atom].factor
         guard prefix >= 0 else { return bare }

@@ -1,4 +1,4 @@
-/// Reads units as HealthKit writes them.
+/// Parses units as HealthKit writes them.
 ///
 /// ```
 /// unit    = [ "1" "/" ] product { "/" product }
@@ -7,9 +7,9 @@
 /// atom    = [ prefix ] name | [ prefix ] "mol<" grams ">"
 /// ```
 ///
-/// A product binds more tightly than a division: `mL/min·kg` is mL/(min·kg). Letters count as they stand.
+/// A product binds more tightly than a division: `mL/min·kg` is mL/(min·kg). Letter case matters.
 struct UnitParser {
-    /// Longer than any unit that makes sense, as it is given and as it is kept.
+    /// The maximum length of a unit, as given and as stored: longer than any sensible unit.
     static let lengthLimit = 255
     private static let depthLimit = 16
 
@@ -17,12 +17,13 @@ struct UnitParser {
     private var position = 0
     private var depth = 0
 
-    /// The parts of a unit; `nil` where the text is none.
+    /// Returns the parts of a unit; `nil` if the text is not a unit.
     static func parse(_ text: String) -> UnitExpression? {
         guard text.utf8.count <= lengthLimit else { return nil }
         var parser = UnitParser(bytes: Array(text.utf8))
         guard let unit = parser.unit(), parser.position == parser.bytes.count, !unit.powers.isEmpty,
-            // A point is one byte and the dot that is kept for it two: what is stored must read back.
+            // A point is one byte, and the middle dot that is stored in its place two: the stored symbol must parse
+            // again.
             unit.symbol.utf8.count <= lengthLimit
         else { return nil }
         return unit
@@ -38,7 +39,7 @@ struct UnitParser {
         return true
     }
 
-    /// A dot in the middle, a star or a point.
+    /// Skips a middle dot, a star or a point.
     private mutating func skipTimes() -> Bool {
         if skip(0x2A) || skip(0x2E) { return true }
         guard next == 0xC2, position + 1 < bytes.count, bytes[position + 1] == 0xB7 else { return false }
@@ -115,7 +116,7 @@ struct UnitParser {
         return nil
     }
 
-    /// The molar mass behind `mol<`, and the prefix before it.
+    /// Reads the molar mass after `mol<`; the prefix is before it.
     private mutating func mole(_ name: String) -> UnitExpression.Factor? {
         guard name.hasSuffix("mol") else { return nil }
         let symbol = String(name.dropLast(3))
@@ -129,7 +130,7 @@ struct UnitParser {
         return UnitExpression.Factor(atom: UnitAtom.mole, prefix: prefix, molarMass: UnitParser.shortest(digits))
     }
 
-    /// Digits without zeros that say nothing.
+    /// Removes redundant zeros from decimal digits.
     private static func shortest(_ digits: ArraySlice<UInt8>) -> String {
         var digits = digits
         if digits.contains(0x2E) {

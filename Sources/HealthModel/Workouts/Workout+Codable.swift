@@ -1,4 +1,4 @@
-/// Workouts in the JSON shape of samples: what is empty is left out.
+/// Workouts in the JSON form of samples, without empty fields.
 extension Workout: Codable {
     private enum Field: String, CodingKey {
         case activity, energy, distance, strokes, flights, statistics, events, activities

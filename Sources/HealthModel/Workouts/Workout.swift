@@ -1,4 +1,4 @@
-/// What a workout is beside its span and its duration, which is the value of its sample: pauses shorten it.
+/// The details of a workout, without its span and duration. The duration, without pauses, is the value of its sample.
 ///
 /// ```swift
 /// let run = Sample.workout(.running, from: a, to: b, duration: 1_750, energy: Quantity(312, .kilocalorie))
@@ -6,24 +6,24 @@
 /// assert(run.duration == 1_750)
 /// ```
 public struct Workout: Hashable, Sendable {
-    /// What was done.
+    /// The activity.
     public var activityType: WorkoutActivityType
-    /// Active energy that was burned in all.
+    /// The total active energy.
     public var energy: Quantity?
-    /// The distance in all.
+    /// The total distance.
     public var distance: Quantity?
-    /// Strokes of swimming in all.
+    /// The total number of swimming strokes.
     public var strokes: Quantity?
-    /// Flights that were climbed in all.
+    /// The total number of flights climbed.
     public var flights: Quantity?
-    /// Sums and means of samples that were taken during it.
+    /// Sums and means of samples that were taken during the workout.
     public var statistics: [WorkoutStatistics]
     /// Pauses, laps, segments.
     public var events: [WorkoutEvent]
     /// The parts of a workout of several sports.
     public var activities: [WorkoutActivity]
 
-    /// What is not given is not known.
+    /// Creates a workout; leave unknown fields out.
     public init(
         _ activityType: WorkoutActivityType, energy: Quantity? = nil, distance: Quantity? = nil,
         strokes: Quantity? = nil, flights: Quantity? = nil, statistics: [WorkoutStatistics] = [],
@@ -40,24 +40,25 @@ public struct Workout: Hashable, Sendable {
     }
 }
 
-/// Sum, mean and extremes of one type during a workout or a part of it. What does not apply to the type is absent.
+/// Sum, mean and extremes of one type during a workout or a part of it. A value that does not apply to the type is
+/// absent.
 public struct WorkoutStatistics: Hashable, Sendable, Codable {
-    /// What was measured.
+    /// The type of the samples.
     public var type: SampleType
-    /// Where the stretch that they cover begins.
+    /// The start of the interval that the statistics cover.
     public var start: Instant
-    /// Where it ends.
+    /// The end of the interval.
     public var end: Instant
     /// The sum; for cumulative types.
     public var sum: Quantity?
     /// The mean; for discrete types.
     public var average: Quantity?
-    /// The least value; for discrete types.
+    /// The smallest value; for discrete types.
     public var minimum: Quantity?
-    /// The greatest value; for discrete types.
+    /// The largest value; for discrete types.
     public var maximum: Quantity?
 
-    /// What is not given does not apply.
+    /// Creates statistics; leave out values that do not apply.
     public init(
         _ type: SampleType, from start: Instant, to end: Instant, sum: Quantity? = nil, average: Quantity? = nil,
         minimum: Quantity? = nil, maximum: Quantity? = nil
@@ -72,43 +73,43 @@ public struct WorkoutStatistics: Hashable, Sendable, Codable {
     }
 }
 
-/// Something that happened during a workout.
+/// An event during a workout.
 public struct WorkoutEvent: Hashable, Sendable {
-    /// What happened, by HealthKit's number; the set is open.
+    /// The kind of an event, by HealthKit's number; the set is open.
     public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
         /// HealthKit's number.
         public let rawValue: UInt32
-        /// The kind of HealthKit's number.
+        /// Creates the kind with HealthKit's number.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// The person paused.
         public static let pause = Kind(rawValue: 1)
-        /// The person went on.
+        /// The person resumed.
         public static let resume = Kind(rawValue: 2)
         /// A lap.
         public static let lap = Kind(rawValue: 3)
         /// A marked moment.
         public static let marker = Kind(rawValue: 4)
-        /// The device saw the motion end.
+        /// The device detected that motion stopped.
         public static let motionPaused = Kind(rawValue: 5)
-        /// The device saw the motion begin again.
+        /// The device detected that motion resumed.
         public static let motionResumed = Kind(rawValue: 6)
         /// A segment.
         public static let segment = Kind(rawValue: 7)
-        /// A pause or its end was asked for.
+        /// A request to pause or resume.
         public static let pauseOrResumeRequest = Kind(rawValue: 8)
     }
 
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
-    /// When it began.
+    /// The start of the event.
     public var start: Instant
-    /// When it ended; the start, for a moment.
+    /// The end of the event; equal to the start for a moment.
     public var end: Instant
-    /// What else is known of it.
+    /// Further facts by key.
     public var metadata: [String: MetadataValue]
 
-    /// An event over a span, or at a moment.
+    /// Creates an event over a span, or at a moment.
     public init(_ kind: Kind, from start: Instant, to end: Instant, metadata: [String: MetadataValue] = [:]) {
         self.kind = kind
         self.start = start
@@ -121,22 +122,22 @@ public struct WorkoutEvent: Hashable, Sendable {
 public struct WorkoutActivity: Hashable, Sendable, Identifiable {
     /// Its own UUID.
     public var id: SampleID
-    /// What was done in it.
+    /// The activity of the part.
     public var activityType: WorkoutActivityType
-    /// When it began.
+    /// The start of the part.
     public var start: Instant
-    /// ``Instant/distantFuture`` when the end is not known yet.
+    /// The end of the part; ``Instant/distantFuture`` while it is not known yet.
     public var end: Instant
-    /// How long it lasted without pauses.
+    /// The duration without pauses.
     public var duration: Quantity?
-    /// What else is known of it.
+    /// Further facts by key.
     public var metadata: [String: MetadataValue]
-    /// Sums and means of samples that were taken during it.
+    /// Sums and means of samples that were taken during the part.
     public var statistics: [WorkoutStatistics]
-    /// What happened during it.
+    /// The events during the part.
     public var events: [WorkoutEvent]
 
-    /// What is not given is not known.
+    /// Creates a part of a workout; leave unknown fields out.
     public init(
         _ activityType: WorkoutActivityType, from start: Instant, to end: Instant, duration: Quantity? = nil,
         id: SampleID = SampleID(), metadata: [String: MetadataValue] = [:], statistics: [WorkoutStatistics] = [],
@@ -154,8 +155,8 @@ public struct WorkoutActivity: Hashable, Sendable, Identifiable {
 }
 
 extension Sample {
-    /// A workout. Without a duration it lasted from start to end; one whose end is not known yet needs a duration, and is
-    /// refused when it is stored without.
+    /// Creates a workout sample. Without a duration, the duration is the time from start to end. A workout with an
+    /// unknown end needs a duration; the store refuses it otherwise.
     public static func workout(
         _ workout: Workout, from start: Instant, to end: Instant, duration seconds: Double? = nil,
         source: Source = .thisApp, id: SampleID = SampleID(), metadata: [String: MetadataValue] = [:]
@@ -167,7 +168,7 @@ extension Sample {
         return sample
     }
 
-    /// A workout of one sport with its totals.
+    /// Creates a workout sample of one sport with its totals.
     public static func workout(
         _ activityType: WorkoutActivityType, from start: Instant, to end: Instant, duration seconds: Double? = nil,
         energy: Quantity? = nil, distance: Quantity? = nil, source: Source = .thisApp
@@ -177,8 +178,8 @@ extension Sample {
             source: source)
     }
 
-    /// How many seconds a workout lasted, pauses not counted; of other samples the time from start to end. `nil` while the end
-    /// is not known, unless a workout says how long it has lasted.
+    /// The duration in seconds: of a workout without pauses, of other samples from start to end. `nil` while the end is
+    /// unknown, unless a workout has a duration so far.
     public var duration: Double? {
         if type == .workout, let seconds = try? quantity.value(in: .second), !seconds.isNaN { return seconds }
         return isOpenEnded ? nil : (end - start.nanoseconds).secondsSinceReference

@@ -1,4 +1,4 @@
-/// What was done in a workout, by HealthKit's number; the set is open.
+/// The activity of a workout, by HealthKit's number; the set is open.
 ///
 /// ```swift
 /// assert(WorkoutActivityType.functionalStrengthTraining.displayName == "Strength Training")
@@ -7,20 +7,20 @@
 public struct WorkoutActivityType: RawRepresentable, Hashable, Sendable {
     /// HealthKit's number.
     public let rawValue: UInt32
-    /// The kind of HealthKit's number.
+    /// Creates the activity with HealthKit's number.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The kind of a name such as `running`, or of HealthKit's constant `HKWorkoutActivityTypeRunning`.
+    /// Creates the activity of a name such as `running`, or of HealthKit's constant `HKWorkoutActivityTypeRunning`.
     public init?(_ name: String) {
         let bare = name.hasPrefix(Self.prefix) ? Self.lowered(name.dropFirst(Self.prefix.count)) : name
         guard let number = Self.numbers[bare] else { return nil }
         self.init(rawValue: number)
     }
 
-    /// The name, such as `running`; `nil` for a number that is not known.
+    /// The name, such as `running`; `nil` for an unknown number.
     public var name: String? { Self.names[rawValue] }
 
-    /// A name for people, in English; `Workout` for what is not known.
+    /// A name for people, in English; `Workout` for an unknown activity.
     public var displayName: String {
         if self == .functionalStrengthTraining { return "Strength Training" }
         guard self != .other, let name else { return "Workout" }
@@ -39,7 +39,7 @@ public struct WorkoutActivityType: RawRepresentable, Hashable, Sendable {
 }
 
 extension WorkoutActivityType: Codable {
-    /// The name, or the number where there is none.
+    /// Reads the name, or the number of an activity without a name.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let number = try? container.decode(UInt32.self) {
@@ -225,10 +225,10 @@ extension WorkoutActivityType {
     public static let transition = WorkoutActivityType(rawValue: 83)
     /// Underwater diving.
     public static let underwaterDiving = WorkoutActivityType(rawValue: 84)
-    /// What has no kind of its own.
+    /// An activity without its own kind.
     public static let other = WorkoutActivityType(rawValue: 3_000)
 
-    /// All that HealthKit knew in iOS 18.
+    /// All activities of HealthKit in iOS 18.
     static let all: [(String, WorkoutActivityType)] = [
         ("americanFootball", .americanFootball), ("archery", .archery), ("australianFootball", .australianFootball),
         ("badminton", .badminton), ("baseball", .baseball), ("basketball", .basketball), ("bowling", .bowling),
