@@ -1,11 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Settings that every target shares. None of them is an unsafe flag: other packages must be able to depend on this one.
+/// Settings that every target shares. None of them is an unsafe flag: other packages must be able to depend on this
+/// one.
 let shared: [SwiftSetting] = [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
 
-// Apple's systems have no liblmdb, and an app is built for them on macOS only: there LMDB is compiled in unless the app says otherwise.
-// Inside a condition, since only the machine that builds is known here, not the one that runs the result.
+// Apple's systems have no liblmdb, and an app is built for them on macOS only: there LMDB is compiled in unless the app
+// says otherwise. Inside a condition, since only the machine that builds is known here, not the one that runs the
+// result.
 #if os(macOS)
     let defaults: Set<String> = ["BundledLMDB"]
     let (resources, leftOut): ([Resource], [String]) = ([.copy("PrivacyInfo.xcprivacy")], [])

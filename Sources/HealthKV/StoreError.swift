@@ -49,7 +49,7 @@ public struct StoreError: Error, Sendable {
         public static let mixedUnits = Code(rawValue: "mixedUnits")
         /// A query asks a type for what it cannot give: options of another kind, or a unit of another dimension.
         public static let unsuitableQuery = Code(rawValue: "unsuitableQuery")
-        /// An argument or an option that cannot be meant: a limit below zero, a window of no day, a text that is no date.
+        /// An invalid argument or option: a limit below zero, a window of no day, a text that is no date.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
         /// A folder that should be empty holds a store.
         public static let exists = Code(rawValue: "exists")

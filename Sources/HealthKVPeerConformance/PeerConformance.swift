@@ -1,6 +1,7 @@
 import HealthKVSync
 
-/// What every peer must hold to, for the tests of whoever writes one; `docs/PEERS.md` says the same in words.
+/// The rules that every peer must follow, for the tests of anyone who writes a peer. `docs/PEERS.md` states the same
+/// rules in words.
 ///
 /// ```swift
 /// import HealthKVPeerConformance
@@ -17,15 +18,16 @@ import HealthKVSync
 /// for finding in findings { print(finding) }
 /// ```
 ///
-/// It needs no framework for tests, and prints nothing. A test that wants each rule by itself takes ``rules`` as its arguments, and calls
-/// ``PeerRule/finding(in:)``.
+/// It needs no test framework, and prints nothing. For one test per rule, pass ``rules`` as the test's arguments and
+/// call ``PeerRule/finding(in:)``.
 public enum PeerConformance {
-    /// All rules, in the order in which a new peer learns them.
+    /// All rules, in the order in which the author of a new peer meets them.
     public static let rules: [PeerRule] = feeds + tokens + ownSamples + saving + deleting + rest
 
-    /// Tries each rule on a fresh peer, one after another, and answers what was violated; nothing for a peer that holds to all of them.
+    /// Checks each rule on a fresh peer, one after another. Returns the violations; nothing for a peer that follows all
+    /// rules.
     ///
-    /// `make` is called for each rule, and answers a peer whose other side is empty and may be read and written.
+    /// `make` is called for each rule, and returns a peer whose other side is empty, readable and writable.
     public static func run(
         _ rules: [PeerRule] = PeerConformance.rules, _ make: @Sendable () async throws -> PeerTrial
     ) async -> [PeerFinding] {

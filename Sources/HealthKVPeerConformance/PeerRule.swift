@@ -1,8 +1,8 @@
 import HealthKVSync
 
-/// One thing that every peer must hold to.
+/// A rule that every peer must follow.
 public struct PeerRule: Sendable, Identifiable, CustomStringConvertible {
-    /// A short name that stays.
+    /// A short, stable name.
     public let id: String
     /// The rule in words.
     public let statement: String
@@ -16,7 +16,7 @@ public struct PeerRule: Sendable, Identifiable, CustomStringConvertible {
 
     public var description: String { statement }
 
-    /// Tries the rule on a fresh peer; `nil` if it holds.
+    /// Checks the rule on a fresh peer. Returns `nil` if the peer follows it.
     public func finding(in make: @Sendable () async throws -> PeerTrial) async -> PeerFinding? {
         let trial: PeerTrial
         do {
@@ -33,17 +33,17 @@ public struct PeerRule: Sendable, Identifiable, CustomStringConvertible {
     }
 }
 
-/// A rule that a peer does not hold to, and what it did instead.
+/// A rule that a peer violates, and what the peer did instead.
 public struct PeerFinding: Sendable, CustomStringConvertible {
     /// The rule.
     public let rule: PeerRule
-    /// What was seen, in words.
+    /// The observed behaviour, in words.
     public let detail: String
 
     public var description: String { "\(rule.id): \(rule.statement), but \(detail)" }
 }
 
-/// What a peer did otherwise than it should.
+/// A deviation of a peer from a rule.
 struct Violation: Error, CustomStringConvertible {
     let description: String
     init(_ what: String) { description = what }

@@ -1,8 +1,8 @@
 import HealthKVSync
 
-// How the engine calls a peer: page by page, until nothing is left.
+// Calls a peer in the same way as the engine: page by page, until nothing is left.
 extension PeerTrial {
-    /// What a feed told.
+    /// The content of a feed.
     struct Pulled {
         var additions: [PulledSample] = []
         var deletions: [PulledDeletion] = []
@@ -11,7 +11,7 @@ extension PeerTrial {
 
     func feed(of type: SampleType = .bodyMass) -> SampleType { peer.traits.hasOneFeed ? .every : type }
 
-    /// Everything behind a token.
+    /// Returns everything after a token.
     func pullAll(
         _ type: SampleType = .bodyMass, since token: [UInt8]? = nil, from: Instant? = nil, limit: Int = 1_000
     ) async throws -> Pulled {
@@ -27,7 +27,7 @@ extension PeerTrial {
         throw Violation("its feed has no end")
     }
 
-    /// All live samples of a window, page by page.
+    /// Returns all live samples of a window, page by page.
     func enumerateAll(
         _ type: SampleType = .bodyMass, _ window: TimeRange = .all, limit: Int = 1_000
     ) async throws -> [PulledSample] {
@@ -43,7 +43,7 @@ extension PeerTrial {
         throw Violation("its enumeration has no end")
     }
 
-    /// Pushes what is in order, one operation after another in one call, and demands that it comes to its end.
+    /// Pushes valid operations in one call and in order, and demands that each is completed.
     @discardableResult
     func push(_ kinds: PushOperation.Kind...) async throws -> [PushOutcome] { try await push(kinds) }
 

@@ -1,6 +1,6 @@
 import HealthKVSync
 
-// The samples that are tried.
+// The samples that the rules use.
 extension PeerTrial {
     static let source = Source(bundle: "com.example.app", name: "app")
 
@@ -8,7 +8,7 @@ extension PeerTrial {
         Instant(nanoseconds: 790_000_000_000_000_000 + Int64(hour) * 3_600 * Instant.nanosecondsPerSecond)
     }
 
-    /// A sample of this app.
+    /// Returns a sample of this app.
     static func weight(
         _ value: Double, hour: Int, version: Int64 = 1, id: SampleID = SampleID(), type: SampleType = .bodyMass
     ) -> Sample {
@@ -22,12 +22,12 @@ extension PeerTrial {
         return sample
     }
 
-    /// Steps of this app.
+    /// Returns steps of this app.
     static func steps(_ value: Double, hour: Int, id: SampleID = SampleID()) -> Sample {
         weight(value, hour: hour, id: id, type: .stepCount)
     }
 
-    /// A sample that somebody else writes.
+    /// Returns a sample that another app writes.
     static func foreign(_ value: Double, hour: Int, type: SampleType = .bodyMass) -> Sample {
         var sample = weight(value, hour: hour, type: type)
         sample.source = Source(bundle: "com.example.scale", name: "Scale")
@@ -47,13 +47,13 @@ extension PeerTrial {
 }
 
 extension Sample {
-    /// Whether a peer has it at its time; a database may keep milliseconds only.
+    /// Returns `true` if type and time are the same. A database may keep only milliseconds.
     func isSameTimeAndType(as other: Sample) -> Bool {
         type == other.type && abs(start.nanoseconds - other.start.nanoseconds) < 1_000_000
             && abs(end.nanoseconds - other.end.nanoseconds) < 1_000_000
     }
 
-    /// Whether a peer has its value, in whatever unit.
+    /// Returns `true` if the value is the same, in any unit.
     func isSameValue(as other: Sample) -> Bool {
         guard let unit = other.type.canonicalUnit, let mine = try? quantity.value(in: unit),
             let theirs = try? other.quantity.value(in: unit)

@@ -1,24 +1,24 @@
 import HealthKVSync
 
-/// A peer on trial, with somebody else who writes to the same other side.
+/// A peer on trial, with another party that writes to the same other side.
 ///
-/// Its samples are body masses in kilograms, and steps unless ``knowsSteps`` says otherwise. A peer that needs authorization has been granted
-/// it for both before the trial begins.
+/// The trial uses body masses in kilograms, and steps unless ``knowsSteps`` says otherwise. A peer that needs
+/// authorization must have it for both types before the trial begins.
 public struct PeerTrial: Sendable {
     /// The peer.
     public var peer: any Peer
-    /// Another app or device writes a sample there, with its source, and with its sync identifier where it has one.
+    /// Writes a sample there as another app or device, with its source, and with its sync identifier if it has one.
     public var write: @Sendable (Sample) async throws -> Void
-    /// Another app or device deletes a sample that it wrote, by its time.
+    /// Deletes a sample there as the app or device that wrote it, by the sample's time.
     public var delete: @Sendable (Sample) async throws -> Void
-    /// This app itself, as it was before it knew sync identifiers, writes a sample; `nil` where there is no such thing.
+    /// Writes a sample as this app did before it used sync identifiers; `nil` if that never happened.
     public var writeOwn: (@Sendable (Sample) async throws -> Void)?
-    /// The same peer as a new process would make it, on the same other side; `nil` where that cannot be tried.
+    /// Returns the same peer as a new process would create it, on the same other side; `nil` if that cannot be tested.
     public var reopen: (@Sendable () async throws -> any Peer)?
-    /// Whether the other side takes steps too. Without them, what keeps types apart is not tried.
+    /// Whether the other side also takes steps. Without them, the rules that separate types are not checked.
     public var knowsSteps = true
 
-    /// A peer, and how others write to where it reads from.
+    /// Creates a trial of a peer, with closures that write to its other side as another party.
     public init(
         _ peer: any Peer, write: @escaping @Sendable (Sample) async throws -> Void,
         writeOwn: (@Sendable (Sample) async throws -> Void)? = nil,

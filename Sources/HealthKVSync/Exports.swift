@@ -1,2 +1,2 @@
-// An app that syncs needs the store's and the model's names too.
+// An app that syncs also needs the names of the store and of the model.
 @_exported import HealthKV

@@ -1,80 +1,81 @@
 import HealthKVSync
 
-/// What the peer asks of HealthKit, in our own values. All calls of HealthKit stand behind it, in one file.
+/// The calls that the peer makes to HealthKit, with our own values. All calls of HealthKit are behind this protocol, in
+/// one file.
 protocol HealthGateway: Sendable {
-    /// Whether health data is there and may be used.
+    /// Returns whether health data exists here and may be used.
     func availability() async -> PeerAvailability
     /// Asks the user for access.
     func requestAuthorization(read: Set<SampleType>, write: Set<SampleType>) async throws(GatewayError)
-    /// What is known of the access to a type.
+    /// Returns what is known of the access to a type.
     func authorization(of type: SampleType) async throws(GatewayError) -> TypeAuthorization
-    /// Whether a type may be written. It asks no other process.
+    /// Returns whether a type may be written. Does not call another process.
     func writing(_ type: SampleType) -> TypeAuthorization.Writing
-    /// Samples that end before this are refused; `nil` for no such bound. It asks no other process.
+    /// Returns the date before whose end samples are refused; `nil` for no such bound. Does not call another process.
     func earliestPermitted() -> Instant?
-    /// A page behind an anchor, samples and deletions.
+    /// Returns a page of samples and deletions after an anchor.
     func changes(_ request: PullRequest) async throws(GatewayError) -> PullPage
-    /// The samples that start in a window, the latest first: all of them, or those with some sync identifiers.
+    /// Returns the samples that start in a window, the latest first: all of them, or those with some sync identifiers.
     func latest(
         of type: SampleType, in window: TimeRange, named identifiers: Set<String>?, limit: Int
     ) async throws(GatewayError) -> LatestSamples
-    /// What HealthKit holds of this app's samples of a type, by sync identifier.
+    /// Returns this app's samples of a type in HealthKit that have some sync identifiers.
     func held(_ identifiers: Set<String>, of type: SampleType) async throws(GatewayError) -> [HeldSample]
-    /// Saves all of a shipment or nothing. Answers the new UUIDs, in the order of its samples.
+    /// Saves a whole shipment or nothing. Returns the new UUIDs, in the order of its samples.
     func save(_ shipment: Shipment) async throws(GatewayError) -> [SampleID]
-    /// Deletes this app's samples of a type by sync identifier, or by UUID; what is not there is no error.
+    /// Deletes this app's samples of a type by sync identifier or by UUID. An absent sample is no error.
     func delete(_ type: SampleType, identifiers: Set<String>, ids: Set<SampleID>) async throws(GatewayError)
     /// Deletes this app's correlations that start at an instant and have no members left.
     func deleteEmpty(_ type: SampleType, at instants: Set<Instant>) async throws(GatewayError)
-    /// The sums of local days, merged over all sources; days without data are left out.
+    /// Returns the sums of local days, merged over all sources. Days without data are left out.
     func dailyTotals(of type: SampleType, days: LocalDays) async throws(GatewayError) -> [DayReading]
-    /// Calls `news` when a type may have changed, until the answered closure is called, or until `failed` is: then it is told of nothing
-    /// more.
+    /// Calls `news` whenever a type may have changed, until the returned closure is called or `failed` is called. After
+    /// a failure, no more changes are reported.
     func observe(
         _ type: SampleType, news: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void,
         failed: @escaping @Sendable (GatewayError) -> Void
     ) -> @Sendable () -> Void
-    /// Lets the system wake the app for a type.
+    /// Allows the system to wake the app for a type.
     func enableWaking(for type: SampleType) async throws(GatewayError)
-    /// Lets the system no longer wake the app for a type.
+    /// Stops the system from waking the app for a type.
     func disableWaking(for type: SampleType) async throws(GatewayError)
-    /// The longest duration that a sample of a type may have, in seconds; `nil` for any.
+    /// Returns the maximum duration of a sample of a type, in seconds; `nil` for any duration.
     func longestDuration(of type: SampleType) -> Double?
 }
 
-/// Samples that HealthKit gave, the latest first.
+/// Samples that HealthKit returned, the latest first.
 struct LatestSamples {
-    /// Those that the engine takes. The parts of a workout, which come with it, are not among them.
+    /// The samples that the engine takes. The parts of a workout come with the workout and are not among them.
     var samples: [PulledSample]
-    /// How many HealthKit gave.
+    /// How many samples HealthKit returned.
     var count: Int
-    /// When the first of all that HealthKit gave starts.
+    /// The earliest start among all samples that HealthKit returned.
     var earliest: Instant?
 }
 
-/// Why HealthKit did not do what it was asked.
+/// Why HealthKit did not carry out a call.
 enum GatewayError: Error, Hashable, Sendable {
     /// The user was not asked.
     case notDetermined
-    /// The user said no.
+    /// The user denied access.
     case denied
     /// The device is locked.
     case locked
-    /// There is no health data here.
+    /// There is no health data on this device.
     case unavailable
-    /// A profile forbids it.
+    /// A device profile forbids access.
     case restricted
-    /// The arguments are refused, whatever is tried.
+    /// The arguments are refused permanently, whatever is tried.
     case invalid(String)
-    /// The token is no anchor of HealthKit's.
+    /// The token is not an anchor of HealthKit.
     case expired
     /// The user cancelled.
     case cancelled
-    /// Whether it happened is not known.
+    /// It is unknown whether the call was carried out.
     case other(String)
 }
 
-/// What HealthKit holds of one of this app's samples.
+/// One of this app's samples as HealthKit holds it.
 struct HeldSample: Hashable, Sendable {
     let id: SampleID
     let syncIdentifier: String
@@ -82,20 +83,20 @@ struct HeldSample: Hashable, Sendable {
     let start: Instant
 }
 
-/// What is saved at once: samples of one type, or those of one group.
+/// The samples of one save: those of one type, or those of one group.
 struct Shipment: Sendable {
-    /// In the order in which UUIDs are answered.
+    /// The samples, in the order of the returned UUIDs.
     var samples: [Sample]
-    /// The correlation that HealthKit shows a group as.
+    /// The correlation that represents a group in HealthKit.
     var correlation: Correlation?
 
     /// A correlation of samples that are saved with it.
     struct Correlation: Sendable {
         let type: SampleType
-        /// The sync identifiers of the samples that it holds.
+        /// The sync identifiers of the correlation's samples.
         let members: Set<String>
-        /// Its own sync identifier and version, by which it takes the place of an earlier one of the group; `nil` where it stands
-        /// beside that.
+        /// The correlation's own sync identifier and version, by which it replaces an earlier correlation of the group;
+        /// `nil` if it is saved beside the earlier one.
         let name: (identifier: String, version: Int64)?
     }
 }

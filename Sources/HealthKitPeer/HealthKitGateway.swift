@@ -7,18 +7,18 @@ import HealthKVSync
     import HealthKitSimulator
 #endif
 
-/// HealthKit itself, or the simulator of it. No other file calls it; docs/healthkit-api.md lists what is called.
+/// HealthKit itself, or its simulator. No other file calls it; docs/healthkit-api.md lists the calls.
 struct HealthKitGateway: HealthGateway {
     let store: HKHealthStore
-    /// This app, as HealthKit knows it.
+    /// This app's source in HealthKit.
     let source: HKSource
-    /// The bundle identifiers of the app's extensions, whose samples are this app's too.
+    /// The bundle identifiers of the app's extensions, whose samples count as this app's.
     var extensions: Set<String> = []
 
     func availability() async -> PeerAvailability {
         guard HKHealthStore.isHealthDataAvailable() else { return .unavailable }
         do {
-            // Only a query tells a lock; which type it asks for does not matter, nor whether it may be read.
+            // Only a query detects a lock. It does not matter which type is queried, nor whether the type may be read.
             let probe = HKSampleQueryDescriptor(
                 predicates: [.sample(type: HKObjectType.workoutType())], sortDescriptors: [], limit: 1)
             _ = try await probe.result(for: store)
@@ -42,7 +42,8 @@ struct HealthKitGateway: HealthGateway {
         let healthType = try healthType(type)
         var known = TypeAuthorization(writing: writing(type), earliest: earliestPermitted())
         do {
-            // Whoever only reads a type never asks to share it: that it was not asked says nothing of the reading.
+            // An app that only reads a type never asks to share it, so an undetermined share status says nothing about
+            // reading.
             let share = type.isShareable && known.writing != .notDetermined ? Set([healthType]) : []
             switch try await store.statusForAuthorizationRequest(toShare: share, read: [healthType]) {
             case .shouldRequest: known.advice = .shouldRequest
@@ -86,7 +87,7 @@ struct HealthKitGateway: HealthGateway {
                     syncIdentifier: deleted.metadata?[HKMetadataKeySyncIdentifier] as? String,
                     version: (deleted.metadata?[HKMetadataKeySyncVersion] as? NSNumber)?.int64Value)
             }
-            // The limit does not tell whether more is there; only two empty lists do.
+            // The limit does not tell whether more follows; only two empty lists do.
             return PullPage(
                 additions: try await pulled(result.addedSamples, request.type), deletions: deletions,
                 token: Array(token), isDrained: result.addedSamples.isEmpty && deletions.isEmpty)
@@ -266,9 +267,10 @@ struct HealthKitGateway: HealthGateway {
     }
 }
 
-// What takes several calls.
+// Operations that take several calls.
 extension HealthKitGateway {
-    /// HealthKit sums up what was added to a workout, so its totals are saved as samples that belong to it.
+    /// Saves a workout. HealthKit sums up the samples that were added to it, so its totals are saved as samples that
+    /// belong to it.
     private func save(_ sample: Sample) async throws -> SampleID {
         let workout = sample.workout ?? Workout(.other)
         let builder = HKWorkoutBuilder(
@@ -301,15 +303,16 @@ extension HealthKitGateway {
         for activity in workout.activities { try await builder.addWorkoutActivity(healthActivity(activity)) }
         try await builder.addMetadata(metadata(of: sample))
         try await builder.endCollection(at: date(sample.end))
-        // While the device is locked it is saved and not given back, so nobody knows what it is called.
+        // While the device is locked, the workout is saved but not returned, so its UUID is unknown.
         guard let saved = try await builder.finishWorkout() else {
             throw GatewayError.other("the workout was not given back")
         }
         return SampleID(saved.uuid)
     }
 
-    /// What HealthKit gave, in our values. Samples of a meal or another correlation get the group that holds them, what stands
-    /// for a workout's totals comes with its workout, and a correlation of ours with its members.
+    /// Converts HealthKit's samples to our values. Samples of a meal or another correlation get the group that holds
+    /// them. Samples that represent a workout's totals come with their workout, and our correlations come with their
+    /// members.
     private func pulled(_ samples: [HKSample], _ type: SampleType) async throws -> [PulledSample] {
         let groups = try await groups(of: samples, type)
         var reader = SampleReader(gateway: self, type: type)
@@ -338,7 +341,7 @@ extension HealthKitGateway {
     }
 }
 
-// HealthKit takes it from any thread, though its type does not say so.
+// HealthKit accepts the call from any thread, although its type does not say so.
 private struct ObserverCompletion: @unchecked Sendable {
     let call: HKObserverQueryCompletionHandler
 }
@@ -348,14 +351,14 @@ extension HealthKitPeer {
     ///
     /// - Parameters:
     ///   - store: The app's health store, if it has one already.
-    ///   - source: This app, as HealthKit knows it.
-    ///   - extensions: The bundle identifiers of the app's extensions. Whether HealthKit gives their samples the app's source or one of
-    ///     their own is not documented: what comes with one of these is taken for this app's. Only who wrote a sample can replace or
-    ///     delete it in HealthKit.
-    ///   - hasInfoKey: Tells whether the app's Info.plist has a key.
-    ///   - deadline: Returns when a wake-up must be answered, whether or not its work is done. HealthKit stops waking an app that
-    ///     does not answer.
-    ///   - pause: Returns when a type whose observer failed, that many times in a row, is to be observed again.
+    ///   - source: This app's source in HealthKit.
+    ///   - extensions: The bundle identifiers of the app's extensions. It is not documented whether HealthKit gives
+    ///     their samples the app's source or one of their own: samples with one of these identifiers count as this
+    ///     app's. Only the writer of a sample can replace or delete it in HealthKit.
+    ///   - hasInfoKey: Returns `true` if the app's Info.plist has a key.
+    ///   - deadline: Returns when a wake-up must be answered, whether or not its work is done. HealthKit stops waking
+    ///     an app that does not answer.
+    ///   - pause: Returns when a type whose observer has failed that many times in a row is to be observed again.
     public init(
         store: HKHealthStore = HKHealthStore(), source: HKSource = .default(), extensions: Set<String> = [],
         hasInfoKey: @escaping @Sendable (String) -> Bool = { Bundle.main.object(forInfoDictionaryKey: $0) != nil },

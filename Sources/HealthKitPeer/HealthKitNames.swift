@@ -1,33 +1,34 @@
 import HealthKVSync
 
-/// Keys of metadata that this adapter writes, so that it knows again what belongs together.
+/// Metadata keys that this adapter writes, so that it recognizes samples that belong together.
 enum OwnKey {
-    /// The group of a sample, and of the correlation that shows it.
+    /// The group of a sample, and of the correlation that represents the group.
     static let group = "HealthKVGroup"
     /// The sync identifier of the workout that a sample is a total of.
     static let workout = "HealthKVWorkout"
-    /// How many seconds a workout lasted, as the app says. HealthKit derives a duration of its own from the span and the recorded pauses.
+    /// The duration of a workout in seconds, as the app states it. HealthKit derives a duration of its own from the
+    /// span and the recorded pauses.
     static let duration = "HealthKVDuration"
 
     static let all: Set<String> = [group, workout, duration]
 }
 
-/// The correlations of HealthKit that groups of samples are shown as.
+/// HealthKit's correlations, which represent groups of samples.
 enum Correlation {
-    /// The correlation that may hold a type, if any does.
+    /// Returns the correlation type that may hold a type, if there is one.
     static func type(holding type: SampleType) -> SampleType? {
         if type == .bloodPressureSystolic || type == .bloodPressureDiastolic { return .bloodPressure }
         return type.identifier.hasPrefix("HKQuantityTypeIdentifierDietary") ? .food : nil
     }
 
-    /// The correlation that may hold all of these types.
+    /// Returns the correlation type that may hold all of these types.
     static func type(holding types: [SampleType]) -> SampleType? {
         let owners = Set(types.map { type(holding: $0) })
         return owners.count == 1 ? owners.first ?? nil : nil
     }
 }
 
-/// The totals of a workout, which HealthKit sums up from samples that belong to it.
+/// The totals of a workout. HealthKit sums them up from the samples that belong to the workout.
 enum WorkoutPart {
     private static let distances: [SampleType] = [
         .distanceWalkingRunning, .distanceCycling, .distanceSwimming, .distanceWheelchair, .distanceDownhillSnowSports,
@@ -49,7 +50,7 @@ enum WorkoutPart {
         }
     }
 
-    /// The totals that are known, by the type of the sample that tells them.
+    /// Returns the known totals, each with the type of the sample that carries it.
     static func totals(of workout: Workout) -> [(type: SampleType, total: Quantity)] {
         let all: [(SampleType, Quantity?)] = [
             (.activeEnergyBurned, workout.energy), (distanceType(workout.activityType), workout.distance),
@@ -58,7 +59,7 @@ enum WorkoutPart {
         return all.compactMap { type, total in total.map { (type, $0) } }
     }
 
-    /// Sets the totals that statistics tell.
+    /// Sets the totals from the workout's statistics.
     static func setTotals(of workout: inout Workout) {
         let statistics = workout.statistics
         func sum(_ types: [SampleType]) -> Quantity? {
@@ -70,10 +71,11 @@ enum WorkoutPart {
     }
 }
 
-/// The units in which quantities in metadata are kept, since HealthKit does not tell which unit they came in.
+/// The units in which quantities in metadata are stored, because HealthKit does not report their original units.
 enum MetadataUnits {
-    /// HealthKit takes a count for a percentage and the other way round, and nothing else tells them apart: the percentage
-    /// stands first, since what HealthKit itself notes without a dimension, such as humidity and slope, is one.
+    /// HealthKit accepts a count as a percentage and the reverse, and nothing else distinguishes them. The percentage
+    /// comes first, because the dimensionless values that HealthKit itself records, such as humidity and slope, are
+    /// percentages.
     static let all: [HealthUnit] = [
         .meter, .kilogram, .second, .kilocalorie, .liter, .percent, .count, .countPerMinute, .meterPerSecond,
         .degreeCelsius, .millimeterOfMercury, .watt, .kilocaloriePerHourKilogram, .soundPressureLevel,
@@ -81,13 +83,14 @@ enum MetadataUnits {
     ]
 }
 
-/// Samples as HealthKit gives them back, without what it adds or derives: two that are equal in this form are one to it.
+/// The form in which HealthKit gives samples back, without the fields that it adds or derives. Two samples that are
+/// equal in this form are equal for HealthKit.
 enum StoredForm {
     private static let partID = SampleID.zero
 
     static func of(_ sample: Sample) -> Sample {
         var sample = sample
-        // HealthKit counts the measurements of a sample by itself.
+        // HealthKit counts the measurements of a sample itself.
         sample.count = 1
         if sample.metadata.isEmpty, sample.workout == nil { return sample }
         sample.metadata = sample.metadata.mapValues(value)
@@ -119,7 +122,7 @@ enum StoredForm {
         if case .quantity(let quantity) = value { .quantity(Self.quantity(quantity)) } else { value }
     }
 
-    /// In the first unit of the list that fits, which is the one that reading uses.
+    /// Converts a quantity to the first compatible unit of the list, which is the one that reading uses.
     private static func quantity(_ quantity: Quantity) -> Quantity {
         for unit in MetadataUnits.all {
             if let value = try? quantity.value(in: unit) { return Quantity(value, unit) }

@@ -1,9 +1,10 @@
 import HealthKVSync
 
 extension HealthKitPeer {
-    /// Checks everything first, and knows what may not be written without trying it. One save holds one type, or the members of one
-    /// group that may be written; deletions of a type go together. What HealthKit refuses is looked for by halves; a lock or a missing
-    /// permission parks all that it holds for.
+    /// Checks all operations first, and knows without a try which types may not be written. One save holds samples of
+    /// one type, or the members of one group that may be written; deletions of a type are made together. A refused save
+    /// is split into halves to find the refused sample. A lock or a missing permission parks all operations that it
+    /// affects.
     public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         var outcomes: [UInt64: PushOutcome] = [:]
         let rules = HealthKitRules(
@@ -38,8 +39,8 @@ extension HealthKitPeer {
 
     // MARK: Deleting
 
-    /// By sync identifier, else by what HealthKit called it: it may have been saved before there were identifiers (SEMANTICS C6). A
-    /// greater version stays.
+    /// Deletes by sync identifier, or else by HealthKit's UUID, because a sample may have been saved before there were
+    /// identifiers (SEMANTICS C6). A greater version stays.
     private func delete(_ operations: [PushOperation], of type: SampleType) async -> [UInt64: PushOutcome] {
         var identified: [String: PushOperation] = [:]
         for operation in operations {
@@ -69,7 +70,7 @@ extension HealthKitPeer {
         }
     }
 
-    /// A meal whose last member went is nothing; it stays where looking for it fails, which harms nobody.
+    /// Deletes meals that have lost their last member. If the search fails, the empty meal stays, which does no harm.
     private func deleteEmptied(around held: [HeldSample], _ type: SampleType) async {
         guard let owner = Correlation.type(holding: type), !held.isEmpty else { return }
         try? await gateway.deleteEmpty(owner, at: Set(held.map(\.start)))
@@ -86,14 +87,14 @@ extension HealthKitPeer {
             guard parcel.operations.count > 1 else { return Self.all(parcel.operations, .refused(reason: reason)) }
             return await saveHalves(of: parcel)
         } catch .other where parcel.operations.count > Self.surelyTaken {
-            // A connection that ends may have been given too much at once.
+            // A connection that ends may have been given too much in one save.
             return await saveHalves(of: parcel)
         } catch {
             return Self.all(parcel.operations, Self.outcome(of: error))
         }
     }
 
-    /// A save of no more objects than this does not fail for its size.
+    /// A save of at most this many objects does not fail for its size.
     private static let surelyTaken = 25
 
     private func saveHalves(of parcel: Parcel) async -> [UInt64: PushOutcome] {
@@ -102,10 +103,15 @@ extension HealthKitPeer {
         return outcomes
     }
 
-    /// Members of a group that HealthKit does not hold yet go as one correlation. Replacements of others it puts in their places by
-    /// itself. Where all members go, of which some are new and the others replace what is held, they make a correlation that takes the
-    /// place of the one that was not whole. What else was added to the group later makes a correlation of its own, since one that is
-    /// saved cannot grow. Members that are not in this push stay out: they may wait for good, or have been deleted meanwhile.
+    /// Returns the samples of a parcel as one shipment, with the correlation that represents their group:
+    ///
+    /// - Members that HealthKit does not hold yet form one correlation.
+    /// - HealthKit replaces the members that it holds by itself.
+    /// - If the parcel has all members, of which some are new and others replace held ones, they form a correlation
+    ///   that replaces the incomplete one.
+    /// - Members that were added to the group later otherwise form a correlation of their own, because a saved one
+    ///   cannot grow.
+    /// - Members that are not in this push stay out: they may wait forever, or have been deleted meanwhile.
     private func shipment(_ parcel: Parcel) async throws(GatewayError) -> Shipment {
         let samples = parcel.operations.compactMap(\.saved)
         guard parcel.isGroup, let group = samples.first?.group,
@@ -135,15 +141,16 @@ extension HealthKitPeer {
             if !isWhole { members = fresh }
             return ship(isWhole ? (known ?? 0) + 1 : known == nil ? 1 : nil)
         } catch .locked {
-            // A locked device takes what it does not show (SEMANTICS A16). What was never sent is not there.
+            // A locked device accepts samples that it does not show (SEMANTICS A16). A sample that was never sent is
+            // not there.
             let sent = parcel.operations.filter { $0.peerID != nil }.compactMap(\.saved?.syncIdentifier)
             members.subtract(sent)
             return members.isEmpty ? Shipment(samples: samples) : ship(members.isSuperset(of: live) ? 1 : nil)
         }
     }
 
-    /// Whether the correlation that another took the place of takes its members along is open (SEMANTICS A25): what went with it is
-    /// saved once more, by itself.
+    /// Saves members that vanished with a replaced correlation once more, on their own. It is unknown whether HealthKit
+    /// deletes the members of a correlation together with it when another one replaces it (SEMANTICS A25).
     private func restored(_ shipment: Shipment) async -> [(Sample, SampleID)] {
         guard let correlation = shipment.correlation, let name = correlation.name, name.version > 1 else { return [] }
         var missing: [Sample] = []
@@ -156,8 +163,9 @@ extension HealthKitPeer {
         return Array(zip(missing, ids))
     }
 
-    /// HealthKit reports success when it keeps a greater version (SEMANTICS A6), so it is asked what it holds. Where it cannot be
-    /// asked, as while it is locked, the UUIDs that were saved stand until they are pulled back.
+    /// Returns the outcomes of a save. HealthKit reports success even if it keeps a greater version (SEMANTICS A6), so
+    /// this function queries the samples that it holds. If the query fails, for example while the device is locked, the
+    /// UUIDs that were saved are valid until the samples are pulled back.
     private func outcomes(of parcel: Parcel, _ saved: [(Sample, SampleID)]) async -> [UInt64: PushOutcome] {
         var held: [String: HeldSample] = [:]
         var stuck: Set<SampleType> = []
@@ -185,8 +193,8 @@ extension HealthKitPeer {
         return outcomes
     }
 
-    /// HealthKit puts a version in the place of an earlier one by itself, unless that has no sync identifier. Answers whether nothing
-    /// of the kind is left.
+    /// Deletes replaced samples without a sync identifier: HealthKit replaces only earlier versions with one. Returns
+    /// `true` if no such sample is left.
     private func deleteReplaced(
         by operations: [PushOperation], of type: SampleType, _ held: [String: HeldSample]
     ) async -> Bool {
@@ -214,7 +222,7 @@ extension HealthKitPeer {
 }
 
 extension PushOperation {
-    /// What a deletion goes by when HealthKit does not know the sync identifier.
+    /// The UUID to delete by if HealthKit does not know the sync identifier.
     fileprivate var unnamedID: SampleID? {
         guard case .delete(let deleted) = kind else { return nil }
         return peerID ?? (deleted.syncIdentifier == nil ? deleted.id : nil)

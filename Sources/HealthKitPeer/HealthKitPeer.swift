@@ -1,18 +1,18 @@
 import HealthKVSync
 
-/// Apple Health as a peer: reads what its owner lets the app read, and writes the app's own samples.
+/// Apple Health as a peer: reads what the user lets the app read, and writes the app's own samples.
 ///
 /// ```swift
 /// let health = HealthKitPeer()
 /// for problem in health.setupProblems(reading: true, writing: true) { print(problem) }
 /// ```
 ///
-/// Every sample is checked before anything of HealthKit is made of it: what HealthKit would refuse, or end the process for, is
-/// refused with a reason. Notes and whatever else is local never leave the store.
+/// Every sample is checked before a HealthKit object is made from it. A sample that HealthKit would refuse, or for
+/// which it would end the process, is refused with a reason. Notes and other local data never leave the store.
 public struct HealthKitPeer: Peer {
-    /// `HealthKit`, under which the store keeps what it knows of the peer.
+    /// `HealthKit`, the name under which the store keeps what it knows of the peer.
     public let name = "HealthKit"
-    /// A database of the system with identities of its own, that hides what may not be read.
+    /// A database of the system with ids of its own, which hides unreadable samples.
     public let traits = PeerTraits.healthKit
 
     let gateway: any HealthGateway
@@ -30,10 +30,10 @@ public struct HealthKitPeer: Peer {
         self.pause = pause
     }
 
-    /// Whether there is health data here that may be used; while the device is locked it can be written only.
+    /// Returns whether health data exists here and may be used. While the device is locked, it can only be written.
     public func availability() async -> PeerAvailability { await gateway.availability() }
 
-    /// Asks for the members of correlations in their place, since HealthKit asks for no correlation.
+    /// Asks for access. For a correlation, it asks for the members, because HealthKit cannot ask for correlations.
     public func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
         let (read, write) = (Self.askable(request.read), Self.askable(request.write))
         for type in read.union(write) where type.catalogNumber == nil {
@@ -58,19 +58,22 @@ public struct HealthKitPeer: Peer {
         }
     }
 
-    /// Of a correlation HealthKit tells nothing: what holds for its members holds for it.
+    /// Returns what is known of the access to a type. HealthKit reports nothing about a correlation: the access to its
+    /// members applies.
     public func authorization(of type: SampleType) async -> TypeAuthorization {
         if type == .bloodPressure { return await authorization(of: .bloodPressureSystolic) }
         guard type.kind != .correlation else { return TypeAuthorization(writing: .granted, advice: .unnecessary) }
         return (try? await gateway.authorization(of: type)) ?? TypeAuthorization(writing: .denied)
     }
 
-    /// A page of an anchored query. Only an empty page is the last, since the limit does not tell what it counts.
+    /// Returns a page of an anchored query. Only an empty page is the last one, because it is unknown what HealthKit's
+    /// limit counts.
     public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         do { return try await gateway.changes(request) } catch { throw PeerError(error) }
     }
 
-    /// HealthKit gives the latest samples up to a date. The cursor is that date; samples that start together are never parted.
+    /// Returns a page of the live samples in a window. HealthKit returns the latest samples up to a date, and the
+    /// cursor is that date. Samples with the same start are never separated.
     public func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
         var window = request.window
         if let cursor = request.cursor { window.to = min(window.to, try Self.instant(cursor)) }
@@ -82,7 +85,8 @@ public struct HealthKitPeer: Peer {
                 guard latest.count >= limit, let earliest = latest.earliest else {
                     return EnumerationPage(samples: latest.samples, cursor: nil)
                 }
-                // Dates are exact to about 100 ns; a microsecond later all that start together come again.
+                // Dates are exact to about 100 ns. A cursor one microsecond later includes all samples with the same
+                // start again.
                 let next = earliest + 1_000
                 if next < window.to { return EnumerationPage(samples: latest.samples, cursor: Self.cursor(next)) }
                 limit *= 2
@@ -101,11 +105,11 @@ public struct HealthKitPeer: Peer {
         return Instant(nanoseconds: nanoseconds)
     }
 
-    /// HealthKit names the parts of a workout, sums up their samples and derives their durations by itself, and tells no unit of a
-    /// quantity.
+    /// Returns a sample in the form in which HealthKit gives it back. HealthKit names the parts of a workout, sums up
+    /// their samples and derives their durations itself, and does not report the unit of a quantity.
     public func stored(_ sample: Sample) -> Sample { StoredForm.of(sample) }
 
-    /// HealthKit's own sums of local days, merged over all sources; of cumulative types only.
+    /// Returns HealthKit's own sums of local days, merged over all sources; only for cumulative types.
     public func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
         guard let days = LocalDays(request.days, zone: request.zone) else {
             throw PeerError(.invalid, "A day or the time zone is not known. Write days as YYYY-MM-DD.")
@@ -120,11 +124,11 @@ public struct HealthKitPeer: Peer {
         }
     }
 
-    /// Wake-ups of observers, one for each type, so that one that fails silences no other. Each call is answered when its work is committed,
-    /// or at the deadline.
+    /// Returns the wake-ups of observers. Each type has an observer of its own, so that a failure of one silences no
+    /// other. Each wake-up is answered when its work is committed, or at the deadline.
     public func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> {
         let (stream, continuation) = AsyncStream.makeStream(of: WakeUp.self)
-        // HealthKit takes no query for nothing.
+        // HealthKit accepts no query without types.
         if types.isEmpty {
             continuation.finish()
             return stream
@@ -149,7 +153,7 @@ public struct HealthKitPeer: Peer {
         return stream
     }
 
-    /// The system would go on waking the app, also after its next launch.
+    /// Stops the system from waking the app. Otherwise it would continue to do so, even after the app's next launch.
     public func disconnected(from types: Set<SampleType>) async {
         for type in types where type.kind != .correlation { try? await gateway.disableWaking(for: type) }
     }

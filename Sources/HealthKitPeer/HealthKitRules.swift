@@ -1,13 +1,13 @@
 import HealthKVSync
 
-/// What HealthKit would refuse, by an error or by ending the process (SEMANTICS A26). It is found before anything is made, and
-/// the reason never holds a health value.
+/// The rules that HealthKit would enforce with an error, or by ending the process (SEMANTICS A26). They are checked
+/// before any HealthKit object is made, and the reason never contains a health value.
 struct HealthKitRules: Sendable {
     let longestDuration: @Sendable (SampleType) -> Double?
-    /// HealthKit takes no sample that ends before this; `nil` for no such bound.
+    /// HealthKit refuses samples that end before this; `nil` for no such bound.
     var earliest: Instant?
 
-    /// Why a sample cannot be sent; `nil` where it can.
+    /// Returns why a sample cannot be sent, or `nil` if it can.
     func refusal(of sample: Sample) -> String? {
         do {
             try sample.validate()
@@ -67,7 +67,7 @@ struct HealthKitRules: Sendable {
     }
 }
 
-/// The cases that a type of category has.
+/// The cases of category types.
 enum CategoryCases {
     private static let exceptional: [SampleType: ClosedRange<Int>] = [
         .sleepAnalysis: 0...5, .cervicalMucusQuality: 1...5, .contraceptive: 1...7, .menstrualFlow: 1...5,
@@ -80,22 +80,22 @@ enum CategoryCases {
         .sexualActivity,
     ]
 
-    /// Symptoms have five degrees; what just happens has the one case 0.
+    /// Returns the cases of a type. Symptoms have five degrees; a type of plain events has the single case 0.
     static func of(_ type: SampleType) -> ClosedRange<Int> {
         exceptional[type] ?? (withoutCases.contains(type) ? 0...0 : 0...4)
     }
 }
 
-/// HealthKit's own keys of metadata, and what their values must be.
+/// HealthKit's own metadata keys, and the kinds of their values.
 enum MetadataRules {
     enum Kind: Sendable { case text, truth, number, quantity }
 
-    /// Types that are not taken without a key.
+    /// Types that HealthKit does not accept without a certain key.
     static let needed: [SampleType: String] = [
         .menstrualFlow: "HKMenstrualCycleStart", .insulinDelivery: "HKInsulinDeliveryReason",
     ]
 
-    /// Set from fields of the sample, and by nobody else.
+    /// Keys that are set from fields of the sample, and in no other way.
     private static let reserved: Set<String> = OwnKey.all.union([
         "HKMetadataKeySyncIdentifier", "HKMetadataKeySyncVersion",
     ])
@@ -121,7 +121,7 @@ enum MetadataRules {
         return kinds
     }()
 
-    /// Why metadata cannot be sent; `nil` where it can.
+    /// Returns why metadata cannot be sent, or `nil` if it can.
     static func refusal(_ metadata: [String: MetadataValue]) -> String? {
         for (key, value) in metadata {
             if reserved.contains(key) { return "The metadata key \(key) is set by the adapter alone." }

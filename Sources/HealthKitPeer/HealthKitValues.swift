@@ -7,7 +7,7 @@ import HealthKVSync
     import HealthKitSimulator
 #endif
 
-// Between our values and HealthKit's. Nothing here calls HealthKit's store.
+// Conversions between our values and HealthKit's. Nothing here calls HealthKit's store.
 extension HealthKitGateway {
     func healthType(_ type: SampleType) throws(GatewayError) -> HKSampleType {
         guard type.catalogNumber != nil else { throw .invalid("HealthKit knows no type \(type)") }
@@ -30,17 +30,17 @@ extension HealthKitGateway {
         instant == .distantFuture ? .distantFuture : instant == .distantPast ? .distantPast : instant.date
     }
 
-    /// The other way round; `nil` for a date that no sample can have.
+    /// Converts a date back; `nil` for a date that no sample can have.
     func instant(_ date: Date) -> Instant? {
         date == .distantFuture ? .distantFuture : date == .distantPast ? .distantPast : try? Instant(date)
     }
 
-    /// Whether this app or one of its extensions wrote it.
+    /// Returns `true` if this app or one of its extensions wrote the sample.
     func isOwn(_ sample: HKSample) -> Bool {
         isReplaceable(sample) || extensions.contains(sample.sourceRevision.source.bundleIdentifier)
     }
 
-    /// Whether HealthKit lets this process replace and delete it.
+    /// Returns `true` if HealthKit lets this process replace and delete the sample.
     func isReplaceable(_ sample: HKSample) -> Bool {
         sample.sourceRevision.source.bundleIdentifier == source.bundleIdentifier
     }
@@ -109,7 +109,7 @@ extension HealthKitGateway {
     func ownValue(_ value: Any) -> MetadataValue? {
         if let text = value as? String { return .string(text) }
         if let date = value as? Date { return instant(date).map { .date($0) } }
-        // Only true truth values are one and the same object as, or of the type of, a truth value.
+        // A real Boolean either has the type `Bool`, or is the same object as the Boolean `NSNumber`.
         if let flag = value as? Bool, type(of: value) == Bool.self || value as AnyObject === NSNumber(value: flag) {
             return .bool(flag)
         }
@@ -181,8 +181,8 @@ extension HealthKitGateway {
     }
 }
 
-/// Turns HealthKit's samples of one type into ours. What many samples share is found once: units are parsed from text, and sources
-/// are made of several.
+/// Converts HealthKit's samples of one type to ours. Computes values that many samples share only once: units are
+/// parsed from text, and sources are built from several parts.
 struct SampleReader {
     private let gateway: HealthKitGateway
     private let type: SampleType
@@ -198,7 +198,8 @@ struct SampleReader {
         healthUnit = type.kind == .quantity ? unit.map { HKUnit(from: $0.symbol) } : nil
     }
 
-    /// A sample as the engine takes it; `nil` for one that it cannot have, and for what comes with another sample.
+    /// Returns a sample as the engine takes it, or `nil` for a sample that the engine cannot hold and for one that
+    /// comes with another sample.
     mutating func pulled(_ sample: HKSample, _ group: String?) -> PulledSample? {
         let writer = writer(of: sample)
         if writer.isOwn, type.kind == .correlation || sample.metadata?[OwnKey.workout] != nil { return nil }
@@ -214,7 +215,7 @@ struct SampleReader {
             id: SampleID(sample.uuid), origin: .imported,
             device: sample.device.map { device in devices.value(of: device) { gateway.ours(device) } }, group: group)
         pulled.count = max(1, (sample as? HKQuantitySample)?.count ?? 1)
-        // Most samples have none.
+        // Most samples have no metadata.
         if let metadata = sample.metadata, !metadata.isEmpty { read(metadata, into: &pulled) }
         if let workout = sample as? HKWorkout { pulled.workout = gateway.content(of: workout) }
         if sample is HKCorrelation { pulled.group = group ?? pulled.group ?? sample.uuid.uuidString }
@@ -260,7 +261,8 @@ struct SampleReader {
     }
 }
 
-/// A source, and whether it is this app or one of its extensions. An object, since it is handed out for each sample.
+/// A source, and whether it is this app or one of its extensions. It is an object because it is passed along for each
+/// sample.
 private final class KnownSource {
     let source: Source
     let isOwn: Bool
@@ -268,13 +270,14 @@ private final class KnownSource {
     init(_ source: Source, isOwn: Bool) { (self.source, self.isOwn) = (source, isOwn) }
 }
 
-/// What was made of objects that HealthKit gives again and again. The objects are kept, so that no other one takes an address.
+/// Values made from objects that HealthKit returns repeatedly. The objects are kept alive, so that no other object gets
+/// the same address.
 private struct KnownObjects<Object: AnyObject, Value> {
     private var values: [ObjectIdentifier: (object: Object, value: Value)] = [:]
     private var last: (object: Object, value: Value)?
 
     mutating func value(of object: Object, _ make: () -> Value) -> Value {
-        // Most objects are the one before.
+        // Most objects are the same as the one before.
         if let last, last.object === object { return last.value }
         if let known = values[ObjectIdentifier(object)] {
             last = known
@@ -288,7 +291,7 @@ private struct KnownObjects<Object: AnyObject, Value> {
 }
 
 extension GatewayError {
-    /// Codes only: what HealthKit says about an error may name a value.
+    /// Converts an error by its code alone: HealthKit's description of an error may contain a value.
     init(_ error: any Error) {
         if let error = error as? GatewayError {
             self = error

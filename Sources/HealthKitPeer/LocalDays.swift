@@ -1,7 +1,7 @@
 import Foundation
 import HealthKVSync
 
-/// Days of a time zone with their borders, which lie 23 or 25 hours apart at clock changes.
+/// Days of a time zone with their borders, which are 23 or 25 hours apart at clock changes.
 struct LocalDays: Sendable {
     struct Day: Sendable {
         let name: String
@@ -12,7 +12,7 @@ struct LocalDays: Sendable {
     let calendar: Calendar
     let days: [Day]
 
-    /// `nil` where the zone or a day is not known.
+    /// Returns `nil` if the zone or a day is unknown.
     init?(_ names: [String], zone: String) {
         guard let timeZone = TimeZone(identifier: zone) else { return nil }
         var calendar = Calendar(identifier: .gregorian)

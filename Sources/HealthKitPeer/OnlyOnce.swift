@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A closure that may be called from anywhere and as often as one likes, and runs once.
+/// A closure that may be called from any thread and any number of times, and runs once.
 final class OnlyOnce: Sendable {
     private let closure: Mutex<(@Sendable () -> Void)?>
 

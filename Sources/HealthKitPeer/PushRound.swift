@@ -1,12 +1,12 @@
 import HealthKVSync
 
-/// Operations that may be carried out in any order, since no two of them are about one sample.
+/// Operations that may be carried out in any order, because no two of them are about the same sample.
 struct PushRound {
     private(set) var deletions: [SampleType: [PushOperation]] = [:]
     private(set) var parcels: [Parcel] = []
     private var identities: Set<SampleID> = []
 
-    /// Splits operations wherever one is about a sample that an earlier one is about, so that their order is kept.
+    /// Splits operations wherever one is about the same sample as an earlier one, so that their order is kept.
     static func rounds(of operations: [PushOperation]) -> [PushRound] {
         var rounds = [PushRound()]
         for operation in operations {
@@ -32,7 +32,7 @@ struct PushRound {
     }
 }
 
-/// What goes in one save: samples of one type, those of one group, or one workout.
+/// The operations of one save: samples of one type, those of one group, or one workout.
 struct Parcel {
     enum Key: Hashable {
         case type(SampleType)
@@ -45,7 +45,7 @@ struct Parcel {
 
     var isGroup: Bool { if case .group = key { true } else { false } }
 
-    /// Both halves, to find what HealthKit refuses.
+    /// Both halves, to find the operation that HealthKit refuses.
     var halves: [Parcel] {
         let middle = operations.count / 2
         return [Array(operations[..<middle]), Array(operations[middle...])].map { Parcel(key: key, operations: $0) }
@@ -53,7 +53,7 @@ struct Parcel {
 }
 
 extension PushOperation {
-    /// The sample to save, without what stays in the store.
+    /// The sample to save, without the data that stays in the store.
     var saved: Sample? { if case .save(let sample) = kind { sample.shared } else { nil } }
 
     var identity: SampleID {

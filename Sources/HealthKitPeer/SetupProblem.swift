@@ -1,8 +1,8 @@
-/// Something that an app's developer has to mend before HealthKit can be used.
+/// A problem that an app's developer must fix before HealthKit can be used.
 public enum SetupProblem: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    /// HealthKit ends the process of an app that asks to read without it.
+    /// HealthKit ends the process of an app that asks for read access without this key.
     case missingReadingText = "NSHealthShareUsageDescription"
-    /// HealthKit ends the process of an app that asks to write without it.
+    /// HealthKit ends the process of an app that asks for write access without this key.
     case missingWritingText = "NSHealthUpdateUsageDescription"
 
     public var description: String {
@@ -12,7 +12,8 @@ public enum SetupProblem: String, Sendable, Hashable, CaseIterable, CustomString
 }
 
 extension HealthKitPeer {
-    /// What is missing in the app's Info.plist. Show it while developing; asking for access throws as long as it is there.
+    /// Returns what is missing in the app's Info.plist. Show it during development; requests for access throw until it
+    /// is fixed.
     public func setupProblems(reading: Bool, writing: Bool) -> [SetupProblem] {
         SetupProblem.allCases.filter { problem in
             (problem == .missingReadingText ? reading : writing) && !hasInfoKey(problem.rawValue)

@@ -1,15 +1,15 @@
 import HealthKVSync
 import Synchronization
 
-/// Observes types one by one. One that fails is observed again after a pause, unless the user must be asked first: who asks
-/// begins anew.
+/// Observes types one by one. A failed observer is restarted after a pause, unless the user has not granted access: the
+/// app must ask first, and then starts to observe again.
 final class TypeObservers: Sendable {
     private struct State {
         var hasEnded = false
         var stops: [SampleType: @Sendable () -> Void] = [:]
-        /// How often a type was begun.
+        /// How often the observation of a type was begun.
         var begun: [SampleType: Int] = [:]
-        /// Failures in a row.
+        /// The number of failures in a row.
         var failures: [SampleType: Int] = [:]
     }
 
@@ -38,7 +38,7 @@ final class TypeObservers: Sendable {
         } failed: { [weak self] error in
             self?.fail(type, error)
         }
-        // It may have ended meanwhile, or have failed and been begun again.
+        // The observation may have ended meanwhile, or have failed and been restarted.
         let late = state.withLock { state in
             if state.hasEnded || state.begun[type] != number { return Optional(stop) }
             return state.stops.updateValue(stop, forKey: type)
@@ -46,7 +46,7 @@ final class TypeObservers: Sendable {
         late?()
     }
 
-    /// Stops what observes, and begins nothing more.
+    /// Stops all observers, and starts no more.
     func end() {
         let stops = state.withLock { state in
             state.hasEnded = true

@@ -189,6 +189,20 @@ struct VanishedSampleTests {
         try bench.finish()
     }
 
+    @Test("C28: a copy that is compared before its first sync takes nothing for deleted") func comparedFirst()
+        async throws
+    {
+        let (bench, _) = try await Bench.withOneWeight()
+        for hour in 1...4 { _ = try bench.save(60 + Double(hour), hour: hour) }
+        for _ in 0..<2 { try await bench.sync() }
+        let session = try bench.engine.session(bench.peer)
+        try await session.update { _, state in state.epoch += 1 }
+        for entry in bench.health.live.dropFirst() { bench.health.forget(entry.sample.id) }
+        let report = try await bench.engine.reconcile(bench.peer)
+        #expect(try report.deleted == 0 && bench.weights.count == 5)
+        try bench.finish()
+    }
+
     @Test("C28: what a copy adopts from another database is known by what that calls it")
     func otherDatabaseWithSameSample() async throws {
         let clock = ManualClock()

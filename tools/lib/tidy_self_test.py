@@ -118,13 +118,28 @@ PRIVACY = """<plist version="1.0"><dict>
 </dict></array></dict></plist>
 """
 
+ARCHITECTURE = """# Layers
+
+| module | does | depends on |
+|---|---|---|
+| CSystemLMDB | a | - |
+| LMDBInC | a | CSystemLMDB |
+| LMDB | a | LMDBInC |
+| HealthModel | a | - |
+| ColumnFormat | a | HealthModel |
+| HealthKV | a | ColumnFormat, HealthModel, LMDB |
+| HealthKitSimulator | a | - |
+| HealthKitPeer | a | HealthKV, HealthKitSimulator |
+| kvinspect | a | HealthKV |
+"""
+
 # What looks like a violation and is none.
 CLEAN = {
     "Package.swift": MANIFEST,
     "Sources/CSystemLMDB/module.modulemap": "module CSystemLMDB [system] { header \"shim.h\" }\n",
     "Sources/CSystemLMDB/shim.h": "#include <lmdb.h>\n",
     "Sources/LMDB/Pointers.swift": "import LMDBInC\nfunc f(_ p: UnsafeRawPointer) { unsafe g(p) }\n",
-    "Sources/HealthModel/Limits.swift": lines(320) + function(80),
+    "Sources/HealthModel/Limits.swift": lines(900) + function(80),
     "Sources/HealthModel/Words.swift": "// unsafe code, import Foundation and InlineArray are words here.\n"
                                        "let a = \"unsafe x UnsafeRawPointer InlineArray \\(b) XXXXXX\"\n"
                                        "func b(_ s: OutputSpan<Int>) {}\n",
@@ -154,15 +169,22 @@ CLEAN = {
     "Sources/HealthKitPeer/HealthKitGateway.swift": "import Foundation\nimport HealthKitSimulator\nlet a = HKThing(value: 1)\n",
     "docs/A.md": "# A title\n\n[there](B.md#a-part-of-it), [here](#a-title), [out](https://example.org/x), "
                  "`[not](a-link)`\n",
+    "docs/ARCHITECTURE.md": ARCHITECTURE,
+    "docs/SEMANTICS.md": "# Rules\n\n## Of data\n\n### C1 Order\n\nThe greater version wins.\n\n### C22 Deletions\n",
+    "Sources/HealthModel/Cited.swift": "// The order of SEMANTICS C1, C22; docs/B.md has more, and B.md too.\n"
+                                       + 'let a = "' + "data " * 30 + '"\n',
+    "docs/Wide.md": "# W\n\n| " + "cell " * 40 + "|\n|---|\n\n```\n" + "code " * 40 + "\n```\n",
     "docs/B.md": "## A part of it\n\n```\n[not](a-link)\n```\n[up]: ../Package.swift\n",
 }
 
-# A dependency that is not in the table and stands below, a target that is not in it, and an unsafe flag.
+# A dependency that is not in the table and follows, a target that is not in it, and an unsafe flag.
 BAD_MANIFEST = (
     MANIFEST.replace('"LMDB", dependencies: ["LMDBInC"]', '"LMDB", dependencies: ["LMDBInC", "HealthModel"]')
     .replace('.target(name: "HealthModel")', '.target(name: "HealthModel", swiftSettings: [.unsafeFlags(["-O"])])')
     .replace(".testTarget(name:", '.target(name: "Extra"),\n        .testTarget(name:')
 )
+
+BAD_ARCHITECTURE = ARCHITECTURE.replace("| kvinspect | a | HealthKV |", "| kvinspect | a | HealthKV, LMDB |")
 
 # (file, what it holds, the rule that must find it); a file with several violations stands here once for each.
 SWIFT = "Sources/HealthKV/"
@@ -175,10 +197,12 @@ BAD_PRIVACY = PRIVACY.replace("E174.1", "A1.1").replace("</dict></array></dict>"
 </dict></array></dict>""")
 PLANTS = [
     ("Package.swift", BAD_MANIFEST, "targets"),
-    ("Package.swift", BAD_MANIFEST, "targets"),
-    ("Package.swift", BAD_MANIFEST, "targets"),
+    ("docs/ARCHITECTURE.md", BAD_ARCHITECTURE, "modules"),  # what LMDB depends on
+    ("docs/ARCHITECTURE.md", BAD_ARCHITECTURE, "modules"),  # no row of Extra
+    ("docs/ARCHITECTURE.md", BAD_ARCHITECTURE, "modules"),  # kvinspect depends on less
     ("Package.swift", BAD_MANIFEST, "manifest-flags"),
-    ("Sources/Extra/Extra.swift", "let a = 1\n", "imports"),
+    ("Sources/Other/Other.swift", "let a = 1\n", "imports"),
+    ("Sources/Other/Other.swift", "let a = 1\n", "orphan"),
     ("Sources/HealthModel/Upwards.swift", "import HealthKV\n", "imports"),
     ("Sources/HealthKV/Kind.swift", "@preconcurrency import struct CSystemLMDB.MDB_val\n", "imports"),
     ("Examples/Diet/Deep.swift", "import HealthKV\n", "imports"),
@@ -187,8 +211,12 @@ PLANTS = [
     ("Sources/LMDB/Foundation.swift", FOUNDATION, "foundation"),
     ("Sources/LMDB/Foundation.swift", FOUNDATION, "foundation"),
     (SWIFT + "Bare.swift", "#if os(Linux)\nimport Foundation\n#endif\n", "foundation"),
-    ("Sources/HealthModel/LongFile.swift", lines(401), "file-length"),
-    ("tools/long", "#!/bin/sh\n" + lines(400, ":"), "file-length"),
+    (SWIFT + "WideCode.swift", "let a = " + "b + " * 30 + "c\n", "wide"),
+    (SWIFT + "WideComment.swift", "/// " + "word " * 30 + "\nlet a = 1\n", "wide"),
+    ("docs/WideProse.md", "# W\n\n" + "word " * 30 + "\n", "wide"),
+    (SWIFT + "CitedRule.swift", "// SEMANTICS C1 and C99\n", "citations"),
+    (SWIFT + "CitedFile.swift", "// docs/" + "Gone.md has it.\n", "citations"),
+    ("docs/Cited.md", "See SEMAN" + "TICS D4.\n", "citations"),
     ("Sources/HealthModel/LongFunction.swift", function(81), "function-length"),
     ("Sources/HealthModel/LongInit.swift", "struct A {\n    init?() {\n" + lines(80) + "    }\n}\n", "function-length"),
     ("Sources/HealthModel/LongProperty.swift", "var a: Int {\n" + lines(80) + "}\n", "function-length"),

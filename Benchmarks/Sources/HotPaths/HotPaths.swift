@@ -5,8 +5,8 @@ import Histories
 /// A small fixed piece of work for each hot path, for `tools/guard`, which counts its instructions.
 ///
 ///     HotPaths prepare FOLDER           makes the stores that the other works begin with
-///     HotPaths WORK FOLDER ROUNDS       does a work; with 0 rounds all but the work, so that the difference is the work
-///     HotPaths list                     names the works, how many units each has in so many rounds, and its store in the folder
+///     HotPaths WORK FOLDER ROUNDS    does a work; with 0 rounds all but the work, so the difference is the work
+///     HotPaths list                  names the works, the units of each in a round, and its store in the folder
 ///
 /// With `HEALTHKV_PLANT` set each tenth operation is done twice: the slow-down that the guard has to catch.
 @main

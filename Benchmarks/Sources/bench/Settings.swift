@@ -32,13 +32,15 @@ struct Settings {
     /// Set in the process of one contestant: the store that it opens, writes to and leaves without closing it.
     var abandon: String?
 
+    private static let names = ContestantName.allCases.map(\.rawValue).joined(separator: ", ")
+
     static let usage = """
         usage: bench [options]
 
           --samples N[,N]    samples of the history (1000000; 10k, 1M and the like are understood); a run for each number
           --profile P[,P]    plain, weight, life (plain, and beside it life with at most 1000000 samples)
           --only W[,W]       these works only (all)
-          --contestants C[,C]  these contestants only (all): \(ContestantName.allCases.map(\.rawValue).joined(separator: ", "))
+          --contestants C[,C]  these contestants only (all): \(names)
           --json FILE        adds the figures to FILE, one JSON object a line
           --html FILE        draws how each cost grows with the history; give --samples several numbers
           --folder DIR       where the stores are written (the temporary folder); they are removed afterwards

@@ -154,7 +154,8 @@ extension WriteTransaction {
                     try transaction.bury(tombstone)
                     transaction.state.deletions.append(
                         ChangeRecord.Deletion(
-                            commit: tombstone.commit, ordinal: tombstone.ordinal, id: tombstone.id, type: tombstone.type))
+                            commit: tombstone.commit, ordinal: tombstone.ordinal, id: tombstone.id, type: tombstone.type
+                        ))
                 }
             }
         }

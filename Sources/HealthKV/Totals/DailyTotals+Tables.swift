@@ -80,7 +80,8 @@ extension WriteTransaction {
     /// try store.write { txn in
     ///     try txn.setTotal(
     ///         DailyTotal(
-    ///             peer: "health", type: .stepCount, day: "2026-03-01", zone: "Europe/Berlin", value: 8_112, unit: .count,
+    ///             peer: "health", type: .stepCount, day: "2026-03-01", zone: "Europe/Berlin",
+    ///             value: 8_112, unit: .count,
     ///             isComplete: true, time: now))
     /// }
     /// ```

@@ -1,6 +1,6 @@
 import HealthKVSync
 
-// What a push deletes.
+// Rules for deletions by a push.
 extension PeerConformance {
     static let deleting = [
         PeerRule("delete-absent", "deleting deletes, and deleting what is not there succeeds", deleteTwice),

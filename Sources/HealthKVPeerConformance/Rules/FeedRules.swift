@@ -1,6 +1,6 @@
 import HealthKVSync
 
-// What others write and delete.
+// Rules for samples that others write and delete.
 extension PeerConformance {
     static let feeds = [
         PeerRule("empty-feed", "an empty feed is drained at once and has a place to go on from", empty),
@@ -83,7 +83,7 @@ extension PeerConformance {
     }
 
     private static func from(_ trial: PeerTrial) async throws {
-        // One feed of all types has no bound of one type: the engine leaves out what its plan does not have.
+        // One feed of all types has no bound for one type: the engine leaves out samples outside its plan.
         if trial.peer.traits.hasOneFeed { return }
         for hour in 0..<6 { try await trial.write(PeerTrial.foreign(60, hour: hour)) }
         let starts = try await trial.pullAll(from: PeerTrial.time(3), limit: 2).additions.map(\.sample.start)

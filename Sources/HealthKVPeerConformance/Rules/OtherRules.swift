@@ -1,6 +1,6 @@
 import HealthKVSync
 
-// Enumeration, digests, totals, calls.
+// Rules for enumeration, digests, totals and wake-ups.
 extension PeerConformance {
     static let rest = [
         PeerRule(
@@ -48,7 +48,7 @@ extension PeerConformance {
         let again = try await greet(trial.peer, 1)
         try demand(again == first, "the second answer is another one")
         guard let reopen = trial.reopen else { return }
-        // A store that was restored takes the name over, and who had it before does not get it back.
+        // A restored store takes the name over, and its former holder does not get it back.
         _ = try await greet(reopen(), 2)
         do {
             _ = try await greet(trial.peer, 1)
@@ -100,12 +100,12 @@ extension PeerConformance {
                     call.complete()
                     return true
                 }
-                // It has nothing to tell; whether that is so, the other task finds out.
+                // The stream ended: it has nothing to signal. The other task finds out whether that is right.
                 try await Task.sleep(for: .seconds(60))
                 return false
             }
             group.addTask {
-                // Some of them may come before anybody listens.
+                // The first changes may happen before the stream is read.
                 for hour in 0..<200 {
                     try await trial.write(PeerTrial.foreign(72, hour: hour))
                     try await Task.sleep(for: .milliseconds(5))

@@ -1,6 +1,6 @@
 import HealthKVSync
 
-// What we wrote comes back.
+// Rules for our own samples that come back.
 extension PeerConformance {
     static let ownSamples = [
         PeerRule("echo", "what was pushed comes back as our own, as it went", echo),
@@ -34,7 +34,7 @@ extension PeerConformance {
         let fresh = try await trial.pullAll().additions
         try demand(
             fresh.map(\.sample.version) == [2], "a fresh reader is given versions \(fresh.map(\.sample.version))")
-        // A store leaves out of the feed what came through this peer itself.
+        // A store leaves changes that came through this peer itself out of the feed.
         if trial.peer.traits.keepsRecords { return }
         let second = try await trial.pullAll(since: first.token, limit: 1)
         try demand(second.additions.map(\.sample.version) == [2], "the new version is not told of")

@@ -1,6 +1,6 @@
 import HealthKVSync
 
-// What a push saves, and how it is answered.
+// Rules for saves by a push, and for their outcomes.
 extension PeerConformance {
     static let saving = [
         PeerRule("no-operations", "no operations have no outcomes", nothing),
@@ -47,7 +47,7 @@ extension PeerConformance {
         }
     }
 
-    /// A sample that ends before it starts.
+    /// Returns a sample that ends before it starts.
     private static func impossible() -> Sample {
         var sample = PeerTrial.weight(7_771.25, hour: 5)
         sample.end = PeerTrial.time(4)

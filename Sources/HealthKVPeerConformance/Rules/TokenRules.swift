@@ -1,6 +1,6 @@
 import HealthKVSync
 
-// Tokens are the engine's only place in a feed; the peer keeps none of its own.
+// Rules for tokens. They are the engine's only place in a feed; the peer keeps no place for the engine.
 extension PeerConformance {
     static let tokens = [
         PeerRule("bad-token", "a token that is none expires", badToken),
@@ -58,7 +58,7 @@ extension PeerConformance {
         try await trial.delete(samples[0])
         let second = try await trial.pullAll(since: first.token)
         if let token = second.token { try await trial.peer.acknowledge(token, of: trial.feed()) }
-        // The reader was put back to where it stood before.
+        // The reader was put back to an earlier state.
         let again: PeerTrial.Pulled
         do {
             again = try await trial.pullAll(since: first.token)

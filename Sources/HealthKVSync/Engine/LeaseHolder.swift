@@ -14,7 +14,7 @@ import Synchronization
 #endif
 import HealthKV
 
-/// An engine as the holder of leases: no other has its name, in this process or another, now or later.
+/// An engine as the holder of leases. No other engine has its name, in this process or another, now or later.
 final class LeaseHolder: Sendable {
     let name: String
     let mark: EngineMark
@@ -22,7 +22,7 @@ final class LeaseHolder: Sendable {
     private static let process = (space: EngineMark.ownSpace, start: SystemClock.now().nanoseconds)
     private static let living = Mutex<(last: UInt64, engines: Set<UInt64>)>((0, []))
 
-    /// The holder of an engine's leases, under the name that the app gives it or one of its own.
+    /// Creates the holder of an engine's leases, under the name that the app gives or a generated one.
     init(_ options: SyncOptions) {
         let number = LeaseHolder.living.withLock { living in
             living.last += 1
@@ -38,8 +38,8 @@ final class LeaseHolder: Sendable {
 
     deinit { LeaseHolder.living.withLock { _ = $0.engines.remove(mark.engine) } }
 
-    /// Whether another engine holds a lease. One whose expiry lies far ahead has a clock that is wrong, and one that is known to be gone
-    /// need not be waited for.
+    /// Returns `true` if another engine holds a lease. A lease that expires far in the future was written with a wrong
+    /// clock, and a holder that is known to be gone need not be waited for: neither counts.
     func isHeldElsewhere(_ lease: Lease, at now: Instant, _ leaseTime: Duration) -> Bool {
         guard lease.holder != name, lease.expires > now, lease.expires <= now + leaseTime + .seconds(86_400) else {
             return false
@@ -53,17 +53,17 @@ final class LeaseHolder: Sendable {
             let isLiving = LeaseHolder.living.withLock { $0.engines.contains(other.engine) }
             return other.start != mark.start || !isLiving
         }
-        // One that may not be asked after lives.
+        // A process that may not be signalled is alive.
         return kill(other.process, 0) != 0 && errno == ESRCH
     }
 }
 
-/// Where an engine runs, so that others on the same device can tell whether it is gone.
+/// Where an engine runs, so that other engines on the same device can tell whether it is gone.
 struct EngineMark: Codable, Sendable, Equatable {
-    /// Which processes its number stands among: a container counts its own.
+    /// The space that the process number belongs to: a container numbers its own processes.
     var space: String
     var process: Int32
-    /// When the process began to sync, in nanoseconds: a number is given to another process once one has ended.
+    /// When the process began to sync, in nanoseconds: the number of an ended process is given to another one.
     var start: Int64
     /// The number of the engine in its process.
     var engine: UInt64

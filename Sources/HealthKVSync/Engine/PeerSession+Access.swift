@@ -1,11 +1,11 @@
 import HealthKV
 
-// Authorization: what is known of it, and what follows when it changes.
+// The known authorization, and the effects of its changes.
 extension PeerSession {
-    /// Types whose access is asked for one by one.
+    /// Types whose access is granted one by one.
     var authorizedTypes: [SampleType] { peer.traits.needsAuthorization ? plan.types.keys.sorted() : [] }
 
-    /// Asks the user; what may have become readable is read again from the beginning (SEMANTICS C23).
+    /// Asks the user. Feeds that may have become readable are read again from the beginning (SEMANTICS C23).
     func authorize(_ stage: AuthorizationStage) async throws {
         let request = plan.request(stage)
         try await holdLease()
@@ -18,7 +18,8 @@ extension PeerSession {
         try await refreshAuthorization(afterRequest: request.read)
     }
 
-    /// Who cancels the question grants nothing: unless something was granted before, the sync had better be switched off (SEMANTICS C24).
+    /// Notes that the user cancelled the question, which grants nothing. Unless something was granted before, the app
+    /// should switch the sync off (SEMANTICS C24).
     private func noteCancelled() async throws {
         try await refreshAuthorization()
         let (now, plan) = (now, plan)
@@ -28,12 +29,12 @@ extension PeerSession {
         }
     }
 
-    /// Compares what the peer says with what is remembered.
+    /// Compares the peer's authorization with the stored one.
     func refreshAuthorization(afterRequest asked: Set<SampleType> = []) async throws {
         guard peer.traits.needsAuthorization else { return }
         var found: [SampleType: TypeAuthorization] = [:]
         for type in authorizedTypes { found[type] = try await peer.authorization(of: type) }
-        // What a peer answers to whoever does not wait is no answer.
+        // An answer to a cancelled task is not valid.
         try Task.checkCancellation()
         let known = try state()
         let isSame = found.allSatisfy { type, answer in
@@ -46,7 +47,7 @@ extension PeerSession {
             for (type, answer) in answers {
                 let before = state[type].authorization
                 state[type].authorization = answer
-                // An earlier installation may have asked.
+                // An earlier installation may have asked the user.
                 let isAsked = asked.contains(type) || answer.advice == .unnecessary
                 if isAsked, plan.types[type]?.pulls ?? false, state[type].asked == nil { state[type].asked = now }
                 if answer.writing == .granted, before?.writing != .granted { isGranted = true }
@@ -57,7 +58,7 @@ extension PeerSession {
                 try PeerSession.readAnew(name, type, &state, &txn)
             }
             if isGranted { try PeerSession.unpark(name, [.unauthorized], &txn) }
-            // What was refused may be allowed now.
+            // Types that were refused may be allowed now.
             for type in asked.union(answers.keys) where !asked.isEmpty && state[type].failure != nil {
                 state[type].failure?.nextTry = now
             }
@@ -68,7 +69,7 @@ extension PeerSession {
         }
     }
 
-    /// Types that are sent and that the user is known not to let be written.
+    /// Returns the types that are sent and for which the user is known not to allow writing.
     nonisolated func ungrantedTypes() throws -> Set<SampleType> {
         guard peer.traits.needsAuthorization else { return [] }
         let known = try state()
@@ -76,7 +77,7 @@ extension PeerSession {
         return Set(pushed.filter { type in known[type].authorization.map { $0.writing != .granted } ?? false })
     }
 
-    /// What keeps operations waiting for access, so that the app can tell the user; `nil` when none does.
+    /// Returns the reason why operations wait for access, so that the app can tell the user; `nil` if none do.
     nonisolated func accessIssue() throws -> SyncIssue? {
         let ungranted = try ungrantedTypes()
         guard !ungranted.isEmpty else { return nil }
@@ -88,7 +89,8 @@ extension PeerSession {
         return issue(isDenied ? .accessDenied : .accessNotDetermined, "entries wait for access to write \(names)")
     }
 
-    /// Makes the next pull begin at the beginning. What is held already matches, and is no change.
+    /// Makes the next pull start at the beginning of the feed. Samples that are already stored match, and cause no
+    /// change.
     static func forgetPlace(
         _ name: String, _ type: SampleType, _ state: inout PeerState, _ txn: inout WriteTransaction
     ) throws {
@@ -98,7 +100,8 @@ extension PeerSession {
         state[type].lastRescan = nil
     }
 
-    /// Has a feed read from its beginning: at once, or once what is news is read, where only its place tells that from what was skipped.
+    /// Makes a feed start at its beginning: immediately, or after the new samples are read if only the place in the
+    /// feed separates them from skipped ones.
     static func readAnew(
         _ name: String, _ type: SampleType, _ state: inout PeerState, _ txn: inout WriteTransaction
     ) throws {
@@ -108,7 +111,7 @@ extension PeerSession {
         state[type].needsRescan = true
     }
 
-    /// Lets parked operations try again at once.
+    /// Lets parked operations be tried again immediately.
     static func unpark(_ name: String, _ reasons: Set<ParkReason>, _ txn: inout WriteTransaction) throws {
         let names = Set(reasons.map(\.rawValue))
         let groups = try txn.pendingGroups(for: name).filter { group in

@@ -1,8 +1,9 @@
 import HealthKV
 
-// What both sides remember of each other is compared before anything is exchanged (docs/decisions/0027).
+// Before any exchange, both sides compare what they remember of each other (docs/decisions/0027).
 extension PeerSession {
-    /// Finds out whether our store, or the peer, is an older state of itself. Returns `true` if ours is: then it has begun a new epoch.
+    /// Finds out whether our store, or the peer, is an older state of itself. Returns `true` if ours is: then it has
+    /// begun a new epoch.
     func meetPeer() async throws -> Bool {
         (agreesWithPeer, self.told) = (false, nil)
         guard peer.traits.keepsRecords else { return false }
@@ -21,8 +22,8 @@ extension PeerSession {
         return false
     }
 
-    /// The peer knows that more of its feed was read here than up to a place: our store was restored. A place that has moved since it was
-    /// read says otherwise.
+    /// Begins a new epoch because the peer knows that its feed was read beyond a place: our store was restored. If the
+    /// place has moved since it was read, the store was not restored.
     func becomeRestored(_ type: SampleType, readFrom token: [UInt8]?) async throws {
         let (name, scope) = (name, try state()[type].scope)
         try await beginEpoch { txn, _ in try txn.anchor(peer: name, type: type, scope: scope)?.token == token }
@@ -30,8 +31,8 @@ extension PeerSession {
         agreesWithPeer = false
     }
 
-    /// Begins a new epoch because the peer knows a later copy of this store. Returns `false` where that was done often of late: then it
-    /// is no older state, but another device with the same name.
+    /// Begins a new epoch because the peer knows a later copy of this store. Returns `false` if that happened often in
+    /// recent days: then this store is not an older state, but another device with the same name.
     func becomeAnotherReplica() async throws -> Bool {
         let (now, replica) = (now, try store.read { $0.replica })
         let recent = try (state().superseded ?? []).filter { !$0.hasPassed(.days(7), at: now) }
@@ -52,7 +53,8 @@ extension PeerSession {
         try await update { txn, state in if try isRestored(txn, state) { try txn.beginEpoch() } }
     }
 
-    /// The peer has lost what it was given: it is read from its beginning, and given all that it lacks.
+    /// Handles a peer that has lost changes that it was given: reads its feed from the beginning, and gives it
+    /// everything that it lacks.
     func beginAgain() async throws {
         let (name, now) = (name, now)
         agreesWithPeer = false
@@ -64,7 +66,7 @@ extension PeerSession {
         }
     }
 
-    /// Has all feeds of the peer read from their beginning.
+    /// Makes all feeds of the peer start at their beginning.
     static func readAllAnew(_ name: String, _ state: inout PeerState, _ txn: inout WriteTransaction) throws {
         for anchor in try txn.anchors(of: name) {
             try txn.removeAnchor(peer: name, type: anchor.type, scope: anchor.scope)
@@ -72,7 +74,7 @@ extension PeerSession {
         for type in state.types.keys { state.types[type]!.isDrained = false }
     }
 
-    /// Whatever the peer had seen of our feed counts no more.
+    /// Forgets how far the peer had seen our feed.
     static func forgetAcknowledged(_ name: String, _ txn: inout WriteTransaction) throws {
         guard var known = try txn.peer(name), known.queue == nil, known.acknowledged != nil else { return }
         known.acknowledged = nil

@@ -1,15 +1,15 @@
 import HealthKV
 
-/// What one sync did.
+/// The result of one sync.
 public struct SyncReport: Sendable, Hashable {
-    /// What was pulled.
+    /// The result of the pulls.
     public var pulled = PullReport()
-    /// What was pushed.
+    /// The result of the pushes.
     public var pushed = PushReport()
-    /// What kept the sync from being whole.
+    /// The issue that made the sync incomplete.
     public var issue: SyncIssue?
 
-    /// A report of nothing.
+    /// Creates an empty report.
     public init() {}
 }
 
@@ -18,15 +18,15 @@ struct PassRequest: Sendable {
     var types: Set<SampleType>?
     var pulls = true
     var pushes = true
-    /// Tries what waits for its next time at once.
+    /// Retries immediately instead of waiting for the next time.
     var isUrgent = false
-    /// Sends only what is to be sent as soon as it changes.
+    /// Sends only the types that are sent as soon as they change.
     var isOfCommit = false
 }
 
 extension PeerSession {
-    /// One sync: pulls, then pushes. What ends it is kept in the status as an issue and not thrown, unless it was cancelled or the
-    /// store can keep nothing.
+    /// Runs one sync: pulls, then pushes. An error that ends it is stored in the status as an issue and not thrown,
+    /// unless the sync was cancelled or the store cannot write.
     func pass(_ request: PassRequest) async throws -> SyncReport {
         let report = try await unloggedPass(request)
         log(report)
@@ -37,7 +37,7 @@ extension PeerSession {
         var (report, request) = (SyncReport(), request)
         let known = try state()
         guard known.isEnabled else { return report }
-        // What failed as a whole is tried again as a whole.
+        // A pass that failed as a whole is retried as a whole.
         if known.nextTry != nil { request = PassRequest(isUrgent: request.isUrgent) }
         do {
             try await holdLease()
@@ -46,13 +46,13 @@ extension PeerSession {
             let isLocked = try await checkAvailability() == .locked
             var isRestored = try await greet()
             if try await meetPeer() {
-                // Ours was restored, and is another replica now.
+                // Our store was restored, and is another replica now.
                 try await checkEpoch()
                 try await greet()
                 isRestored = true
             }
             if isRestored {
-                // What the peer holds is adopted before anything is sent.
+                // Adopt everything that the peer holds before anything is sent.
                 request = PassRequest(isUrgent: request.isUrgent)
             }
             let feeds = try feedsToPull(request)
@@ -62,7 +62,7 @@ extension PeerSession {
                 pulls = try await pullAll(feeds)
                 report.pulled += pulls.report
                 try await settleDoubt()
-                // It was locked meanwhile: reading waits, saving goes on (SEMANTICS C19).
+                // The device was locked meanwhile: reading waits, saving continues (SEMANTICS C19).
                 if pulls.isLocked { try await noteAvailability(.locked) }
                 if request.isUrgent, pulls.isWhole {
                     report.pulled += try await probe(feeds)
@@ -81,37 +81,38 @@ extension PeerSession {
             try await succeed(report, request, pulls)
             forgetPostponed(request)
         } catch {
-            // Whoever ended it from outside has seen no failure, whatever the peer made of that.
+            // A cancelled caller has seen no failure, whatever the peer made of the cancellation.
             try Task.checkCancellation()
             if error is CancellationError { throw error }
             let issue = SyncIssue(of: error, plan: plan)
             report.issue = issue
-            // A sync that is ended for good keeps none of its failures.
+            // A sync that is ended for good stores no failure.
             if peer.isInterrupted { return report }
             try await end(request, with: issue, retryAfter: (error as? PeerError)?.retryAfter)
         }
         return report
     }
 
-    /// Keeps what ended a pass, or what it was asked for where nobody but this engine knows that it was not done.
+    /// Stores the issue that ended a pass, or keeps the pass's request if only this engine knows that it was not done.
     private func end(_ request: PassRequest, with issue: SyncIssue, retryAfter: Duration?) async throws {
         if issue.code == .busyElsewhere { return postpone(request) }
         do { try await fail(issue, retryAfter) } catch {
-            // Another engine took over meanwhile, or the store takes nothing: then the status does not tell of it either.
+            // Another engine took over meanwhile, or the store cannot write: then the status does not show the issue
+            // either.
             let isBusy = (error as? SyncIssue)?.code == .busyElsewhere
             postpone(request, until: isBusy ? .distantPast : now + options.slowDelay)
             if !isBusy { throw error }
         }
     }
 
-    /// What keeps a sync from being whole though it came to its end, so that the app can tell the user.
+    /// Returns the issue of a pass that ended normally but is incomplete, so that the app can tell the user.
     private func standingIssue(_ isLocked: Bool) throws -> SyncIssue? {
         if isLocked { return issue(.locked, "nothing can be read while the device is locked") }
         let known = try state()
         if let untold = feeds.sorted().compactMap({ known[$0].unacknowledged?.issue }).first { return untold }
         let failures = plan.types.keys.sorted().compactMap { known[$0].failure?.issue }
         if let failed = failures.first(where: { $0.code != .accessNotDetermined }) { return failed }
-        // Types that are asked for at a later stage are no issue, as long as something was asked for.
+        // Types that the user is asked for at a later stage are no issue, as long as some type was asked for.
         let isAsked = plan.pulled.contains { known[$0].failure == nil }
         if let unasked = failures.first, !isAsked { return unasked }
         let notices = known.notices.map(\.code)
@@ -125,7 +126,7 @@ extension PeerSession {
         return try accessIssue() ?? savingIssue()
     }
 
-    /// What could not be saved and is tried again, where the plan has a message for it.
+    /// Returns the issue of samples that could not be saved and are retried, if the plan has a message for it.
     private func savingIssue() throws -> SyncIssue? {
         guard plan.failureMessages[.write] != nil else { return nil }
         let (name, plan) = (name, plan)
@@ -139,7 +140,7 @@ extension PeerSession {
         }
     }
 
-    /// Notes a pass that came to its end. One that pulled nothing says nothing of what is to be pulled.
+    /// Notes a pass that ended normally. A pass that pulled nothing proves nothing about pulls.
     private func succeed(_ report: SyncReport, _ request: PassRequest, _ pulls: PullOutcome) async throws {
         let (now, slow, longest, known) = (now, options.slowDelay, options.longestDelay, try state())
         let hourly = plan.types(with: .hourly)
@@ -151,7 +152,7 @@ extension PeerSession {
                 state.note(.clockSkew, "a clock of the peer is more than a day ahead", at: now)
             }
             guard pulls.isLocked else { return }
-            // Nothing tells when it is unlocked; who comes to the foreground asks at once.
+            // No signal tells when the device is unlocked. A sync in the foreground retries immediately.
             for (type, item) in state.types {
                 guard item.failure?.nextTry?.isDue(at: now, longest: longest) ?? false else { continue }
                 state.types[type]?.failure?.nextTry = now + slow
@@ -164,7 +165,7 @@ extension PeerSession {
         var noted = known
         note(&noted)
         let isNews = report.pulled != PullReport() || report.pushed != PushReport() || noted != known
-        // A sync that found nothing is worth a commit only now and then.
+        // A sync that found nothing is worth a commit only occasionally.
         func isDue(_ last: Instant?) -> Bool { last.map { isNews || $0.hasPassed(.seconds(60), at: now) } ?? true }
         let isHour = asksHourly && isDue(known.lastHourly)
         let isSync = pulls.isWhole && isDue(known.lastSync)
@@ -176,8 +177,8 @@ extension PeerSession {
         }
     }
 
-    /// Notes a pass that failed as a whole. Every failure has a time at which it is tried again, and one that is known already and
-    /// not due yet is not worth a commit.
+    /// Notes a pass that failed as a whole. Every failure has a time at which it is retried. A failure that is already
+    /// noted and not due yet is not worth a commit.
     private func fail(_ issue: SyncIssue, _ retryAfter: Duration?) async throws {
         let (now, options, known) = (now, options, try state())
         if known.issue == issue, let next = known.nextTry, !next.isDue(at: now, longest: options.longestDelay) {
@@ -193,7 +194,8 @@ extension PeerSession {
         }
     }
 
-    /// Asks whether the peer is there, and keeps the answer. A peer that is not there ends the sync; to a locked one may be saved.
+    /// Asks whether the peer is available, and stores the answer. An unavailable peer ends the sync; a locked one can
+    /// still save.
     private func checkAvailability() async throws -> PeerAvailability {
         let availability = try await peer.availability()
         try await noteAvailability(availability)
@@ -208,7 +210,7 @@ extension PeerSession {
         let (now, known) = (now, try state())
         let isLocked = availability == .locked
         let since = isLocked ? min(known.lockedSince ?? now, now) : nil
-        // Told once for each time that it is locked.
+        // Noted once for each period in which the peer is locked.
         let isTold = since.map { since in
             known.notices.contains { $0.code == .lockedForLong && $0.time >= since }
         }
@@ -226,7 +228,8 @@ extension PeerSession {
         }
     }
 
-    /// A store that is a copy or was restored adopts what its peers hold before it sends anything (SEMANTICS C28).
+    /// Checks whether the store is a copy or was restored. Such a store adopts what its peers hold before it sends
+    /// anything (SEMANTICS C28).
     func checkEpoch() async throws {
         let epoch = try store.read { $0.epoch }
         guard try state().epoch != epoch else { return }
@@ -241,7 +244,7 @@ extension PeerSession {
                 state.types[key]!.isAdopted = false
                 state.types[key]!.isDrained = false
                 state.types[key]!.isExported = false
-                // So is what the app wrote before the horizon since the copy was made.
+                // Samples that the app wrote before the horizon after the copy was made are also adopted again.
                 state.types[key]!.isEarlierAdopted = nil
             }
             for anchor in try txn.anchors(of: name) {
@@ -252,8 +255,9 @@ extension PeerSession {
 }
 
 extension SyncOptions {
-    /// How long to wait after some failures in a row: twice as long each time, with jitter; after the last quick attempt slowly (SEMANTICS C13).
-    /// What the peer asked for comes in place of that, as long as its failures in a row are few.
+    /// Returns how long to wait after some failures in a row: twice as long each time, with jitter, and the slow delay
+    /// after the last quick attempt (SEMANTICS C13). As long as the failures in a row are few, the delay that the peer
+    /// asked for replaces this.
     func delay(afterFailures failures: Int, asked: Duration? = nil) -> Duration {
         if let asked, failures <= SyncOptions.patience { return delay(asked: asked) }
         let jitter = 0.5 + random()
@@ -261,11 +265,12 @@ extension SyncOptions {
         return firstDelay * Double(1 << max(0, min(20, failures - 1))) * jitter
     }
 
-    /// How often in a row a peer may say itself when to come again.
+    /// How many times in a row a peer may choose the delay itself.
     private static let patience = 32
 
-    /// How long to wait where the peer says when to come again: never less, and some longer than others, so that not all come at
-    /// once. No peer keeps itself from being asked for longer than a day.
+    /// Returns how long to wait if the peer chooses the delay: as long as asked, from a second to a day, plus a random
+    /// part of up to a quarter, so that not all callers return at the same time. So a peer cannot keep the engine away
+    /// for much longer than a day.
     func delay(asked: Duration) -> Duration {
         min(max(asked, .seconds(1)), .days(1)) * (1 + random() / 4)
     }

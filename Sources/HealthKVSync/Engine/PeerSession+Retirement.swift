@@ -1,9 +1,10 @@
 import HealthKV
 
-// Peers that are silent for too long no longer keep tombstones alive; one that comes back is brought in line (SEMANTICS C27).
+// Tombstones are no longer kept for a peer that is silent for too long. When it comes back, it is brought in line
+// (SEMANTICS C27).
 extension PeerSession {
-    /// Retires peers that are silent, notes that this one is not, and brings it in line if it was retired. That waits for a pass in
-    /// which all that the peer wrote meanwhile was pulled. Answers what was pulled besides.
+    /// Retires silent peers, notes that this one is not silent, and brings it in line if it was retired. That waits for
+    /// a pass that pulls everything the peer wrote meanwhile. Returns the report of additional pulls.
     func settleRetirement(after pulls: PullOutcome) async throws -> PullReport {
         var report = PullReport()
         let (name, now) = (name, now)
@@ -11,9 +12,10 @@ extension PeerSession {
         guard let own = peers.first(where: { $0.name == name }) else { return report }
         if own.isRetired {
             guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return report }
-            // Who reads the feed from its beginning is told of all that the peer holds, and no longer of what was deleted.
+            // A feed that is read from its beginning contains everything that the peer holds, but no longer all
+            // deletions.
             if pulls.isContinuous, !agreesWithPeer, peer.traits.keepsRecords {
-                // What is unknown here may be what was lost here: it is taken in.
+                // A sample that is unknown here may have been lost here: read everything again to import it.
                 try await update { txn, state in try PeerSession.readAllAnew(name, &state, &txn) }
                 return report
             }
@@ -55,8 +57,9 @@ extension PeerSession {
         return peers
     }
 
-    /// What the peer wrote meanwhile was pulled. Of what it holds beyond that, the store has forgotten that it was deleted: it goes. What
-    /// left the store without being deleted stays there. Answers whether the peer is in line now.
+    /// Brings a returned peer in line, after everything that it wrote meanwhile was pulled. If it holds further
+    /// samples, they were deleted here and the store has forgotten the deletions: deletes them at the peer. Samples
+    /// that left the store without being deleted stay there. Returns `true` if the peer is now in line.
     private func welcomeBack(_ report: inout PullReport) async throws -> Bool {
         guard peer.traits.keepsRecords else { return true }
         let feeds: [SampleType]? = peer.traits.hasOneFeed ? [.every] : nil
@@ -70,7 +73,7 @@ extension PeerSession {
                 cursor = page.cursor
                 var stale = try forgotten(among: page.samples.map(\.sample), of: type)
                 if stale.isEmpty { continue }
-                // What was written there since the pull is unknown here too, and is no more once it was pulled again.
+                // A sample that was written there after the pull is also unknown here, until it is pulled.
                 let again = try await pullAll(feeds ?? [type])
                 report += again.report
                 guard again.isWhole, again.isContinuous else { return false }
@@ -84,7 +87,8 @@ extension PeerSession {
         return true
     }
 
-    /// Those of the peer's samples that were deleted here and forgotten. What was never taken in is not among them.
+    /// Returns those of the peer's samples that were deleted here and forgotten. Samples that were never imported are
+    /// not among them.
     private func forgotten(among samples: [Sample], of type: SampleType) throws -> [Sample] {
         let name = name
         return try store.read { txn in
@@ -98,9 +102,10 @@ extension PeerSession {
         plan.plan(of: type).map { $0.pushes && $0.pulls } ?? false
     }
 
-    /// The peer has forgotten deletions behind our place in its feed. What it had of the samples that were written here and has no
-    /// more was deleted there: it goes here too, and stays in the audit. Answers how many went; `nil` where the peer cannot
-    /// tell, and all begins anew.
+    /// Deletes samples whose deletion the peer has forgotten, after our place in its feed. If a sample that was written
+    /// here and given to the peer is no longer there, it was deleted there: it is deleted here too, and kept in the
+    /// audit record. Returns how many were deleted, or `nil` if the peer cannot tell: then all feeds start at their
+    /// beginning.
     func dropForgotten(_ feed: SampleType) async throws -> Int? {
         let (name, scope) = (name, try state()[feed].scope)
         let (place, seen) = try store.read { txn in
@@ -127,7 +132,7 @@ extension PeerSession {
         return dropped
     }
 
-    /// Deletes samples as the peer has deleted them; an edit made meanwhile has a greater version, and stays.
+    /// Deletes samples as the peer has deleted them. An edit that was made meanwhile has a greater version, and stays.
     private func drop(_ samples: [Sample]) async throws -> Int {
         let name = name
         guard !samples.isEmpty else { return 0 }
@@ -144,7 +149,7 @@ extension PeerSession {
         }
     }
 
-    /// Samples of a cache go once every other store that takes them has them (SEMANTICS C10).
+    /// Removes samples of a cache once every other store that takes them has them (SEMANTICS C10).
     func dropAcknowledged() async throws {
         let types = plan.types.filter { $0.value.retention == .cache && $0.value.pulls }.keys.sorted()
         guard !types.isEmpty else { return }
@@ -159,7 +164,8 @@ extension PeerSession {
                     for source in state[type].sources.sorted() {
                         try txn.forEachSample(of: type, source: source, includeShadowed: true) { sample in
                             let isSeen = try sample.origin == .imported && !txn.isChanged(id: sample.id, since: seen)
-                            // What is received from another peer is not this one's, and what waits for one is not there yet.
+                            // A sample from another peer is not this one's to remove, and one that waits for a peer has
+                            // not arrived there yet.
                             guard isSeen,
                                 try txn.link(peer: name, sample: sample.id)?.isFromElsewhere != true,
                                 try !peers.contains(where: { try txn.pending(peer: $0, sample: sample.id) != nil })
@@ -177,7 +183,8 @@ extension PeerSession {
         }
     }
 
-    /// Up to where all stores that take a type have seen our changes; `nil` when none takes it, or one has seen nothing.
+    /// Returns the place up to which all stores that take a type have seen our changes, or `nil` if no store takes it
+    /// or one has seen nothing.
     private func seenByAll(_ type: SampleType) throws -> ChangeToken? {
         let name = name
         return try store.read { txn in
@@ -192,11 +199,11 @@ extension PeerSession {
 }
 
 extension RegisteredPeer {
-    /// Retires the peer if it is silent for too long. The clock that says so may be wrong by years for a while, so two
-    /// passes a day apart have to.
+    /// Retires the peer if it is silent for too long. The clock may be wrong by years for some time, so two passes a
+    /// day apart must agree.
     fileprivate mutating func judgeSilence(_ state: inout PeerState, days limit: Int, at now: Instant) {
         if isRetired { return }
-        // Seen by a clock that was wrong: it counts from now on.
+        // A wrong clock wrote the time: count from now on.
         if lastSeen.isAhead(of: now) { lastSeen = now }
         guard now > lastSeen + .days(limit) else {
             state.silentSince = nil
@@ -214,32 +221,33 @@ extension RegisteredPeer {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Those of some samples of another store that were deleted here and forgotten: nothing is known of them, and none
-    /// of their type and source ever left without being deleted, as those of a cache do.
+    /// Returns those samples of another store that were deleted here and forgotten: nothing is known of them, and no
+    /// sample of their type and source ever left this store without being deleted, as cached samples do.
     func forgotten(among samples: [Sample]) throws -> [Sample] {
         try samples.filter { try isUnknown($0) && !hasPurged($0.type, of: $0.source.identity) }
     }
 
-    /// Up to where a peer has seen our feed; `nil` where it has not, or where that says nothing any more.
+    /// Returns the place up to which a peer has seen our feed, or `nil` if it has seen nothing or its place is no
+    /// longer valid.
     fileprivate func acknowledged(by peer: String) throws -> ChangeToken? {
         guard let seen = try self.peer(peer)?.acknowledged else { return nil }
         return seen.store == storeID && seen.epoch == epoch ? seen : nil
     }
 
-    /// Samples of a type that a peer was given and that did not change since, but for what it refused, and what the app
-    /// then gave up, and the start at which to go on.
+    /// Returns samples of a type that a peer was given and that have not changed since, and the start at which to
+    /// continue. Samples that the peer refused and the app then gave up are not among them.
     fileprivate func given(
         to peer: String, _ seen: ChangeToken, _ type: SampleType, from: Instant, limit: Int
     ) throws -> (samples: [Sample], next: Instant?) {
         var samples: [Sample] = []
         var next: Instant?
         try forEachSample(of: type, from: from, rule: .strictStart, includeShadowed: true) { sample in
-            // Samples that start at once belong to one page.
+            // Samples with the same start belong to one page.
             if samples.count >= limit, sample.start != samples.last?.start {
                 next = sample.start
                 return false
             }
-            // What was imported may have left the peer without being deleted, as samples of a cache do.
+            // An import may have left the peer without being deleted, as cached samples do.
             guard sample.origin == .authored, try !isChanged(id: sample.id, since: seen),
                 try pending(peer: peer, sample: sample.id) == nil,
                 try link(peer: peer, sample: sample.id)?.version != PeerLink.refused
@@ -250,7 +258,7 @@ extension SampleReading where Self: ~Copyable {
         return (samples, next)
     }
 
-    /// Whether nothing is known of a sample: neither that it is here nor that it was deleted.
+    /// Returns `true` if nothing is known of a sample: it is neither stored here nor known as deleted.
     fileprivate func isUnknown(_ other: Sample) throws -> Bool {
         if try sample(id: other.id) != nil || deletedSample(id: other.id) != nil { return false }
         guard let text = other.syncIdentifier else { return true }
@@ -261,7 +269,7 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension DeletedSample {
-    /// The deletion of a sample as it stands: it wins over that and over nothing newer.
+    /// Creates the deletion of a sample in its current version: it wins over that version and over nothing newer.
     fileprivate init(of sample: Sample) {
         self.init(
             id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,

@@ -1,44 +1,44 @@
 import HealthKV
 import Synchronization
 
-/// The sync with one peer: one thing at a time, each resumable after a crash.
+/// The sync with one peer. It does one piece of work at a time, and each can be resumed after a crash.
 actor PeerSession {
     let store: SampleStore
     let peer: CheckedPeer
     let plan: SyncPlan
     let options: SyncOptions
-    /// The engine, as leases know it.
+    /// The engine as the holder of leases.
     let holder: LeaseHolder
-    /// The last work that was asked for; the next waits for it.
+    /// The last requested work; the next work waits for it.
     private var last: Task<Void, Never>?
-    /// How much work was asked for and has not ended.
+    /// How many pieces of work were requested and have not ended.
     private var unfinished = 0
-    /// The token of our lease, while we hold it.
+    /// The token of our lease, while this engine holds it.
     var leaseToken: UInt64?
-    /// Who wants to hear how a pull goes on.
+    /// Called with the progress of a pull.
     var progress: (@Sendable (SyncProgress) -> Void)?
-    /// Whom to tell of what the app does, while the engine runs.
+    /// Receives the app's actions while the engine runs.
     var signals: AsyncStream<Signal>.Continuation?
-    /// Whether the pass under way had to read a feed from its beginning.
+    /// Whether the current pass had to read a feed from its beginning.
     var hasBegunAnew = false
-    /// Feeds of the pass under way whose peer could not be told how far they are held.
+    /// Feeds of the current pass whose peer could not be told how far they are stored.
     var notTold: Set<SampleType> = []
-    /// Whether both sides were found to remember the same of each other in this pass: nothing of either was lost.
+    /// Whether this pass found that both sides remember the same of each other: neither has lost anything.
     var agreesWithPeer = false
-    /// The last place of our feed that the peer has taken, where the store does not say so yet.
+    /// The last place of our feed that the peer has taken, if the store does not have it yet.
     var told: ChangeToken?
-    /// How many samples of others there were when the app asked last.
+    /// How many foreign samples there were when the app last asked.
     var previewed: [SampleType: Int] = [:]
-    /// When it was last looked whether anything of others still shows.
+    /// When the session last checked whether any foreign sample still shows.
     var lookedForOthers: [SampleType: Instant] = [:]
-    /// When a feed was found at its end, where the store does not say so yet.
+    /// When a feed was found at its end, if the store does not have that yet.
     var looks: [SampleType: Instant] = [:]
-    /// When the latest samples of a feed were last looked at, and which of them are left out whatever is read.
+    /// When the latest samples of a feed were last probed, and which of them every pull leaves out.
     var probes: [SampleType: Instant] = [:]
     var leftOut: [SampleType: Set<SampleID>] = [:]
-    /// What a pass was asked for and could not do, where the store does not tell of it.
+    /// The request of a pass that could not be done, if the store does not have it.
     let postponed = Mutex<PostponedPass?>(nil)
-    /// Wake-ups that wait beside one that was told of.
+    /// Wake-ups that wait for the signal of the first one.
     let waitingWakes = WaitingWakes()
 
     init(store: SampleStore, peer: any Peer, plan: SyncPlan, options: SyncOptions, holder: LeaseHolder) {
@@ -52,7 +52,8 @@ actor PeerSession {
     nonisolated var name: String { peer.name }
     nonisolated var now: Instant { options.clock.now() }
 
-    /// Runs work after all that was asked for before. Cancelling the caller cancels the work, and the waiting for its turn at once.
+    /// Runs work after all work that was requested before. Cancelling the caller cancels the work, and ends its wait
+    /// immediately.
     func inTurn<Result: Sendable>(
         _ work: @escaping @Sendable (isolated PeerSession) async throws -> Result
     ) async throws -> Result {
@@ -60,7 +61,8 @@ actor PeerSession {
         let (turn, begin) = AsyncStream.makeStream(of: Void.self)
         unfinished += 1
         let task = Task { () async throws -> Result in
-            // Ends when the turn has come, and for whoever is cancelled: a task's value would be waited for all the same.
+            // Ends when the turn has come, or when the caller is cancelled. Waiting for a task's value would ignore a
+            // cancellation.
             for await _ in turn {}
             do {
                 try Task.checkCancellation()
@@ -84,7 +86,7 @@ actor PeerSession {
         }
     }
 
-    /// Runs work that ends the sync. Calls of the peer that are under way are not waited for.
+    /// Runs work that ends the sync. It does not wait for calls of the peer that are in progress.
     func interrupting<Result: Sendable>(
         _ work: @escaping @Sendable (isolated PeerSession) async throws -> Result
     ) async throws -> Result {
@@ -96,24 +98,25 @@ actor PeerSession {
         }
     }
 
-    /// Whether nothing is under way, and nothing waits for its turn.
+    /// Whether no work is in progress, and none waits for its turn.
     var isAtRest: Bool { unfinished == 0 }
 
-    /// An engine that does not run gives the lease back with its last work: nobody is to wait for one that is idle.
+    /// Releases the lease after the last work of an engine that does not run: no other engine should wait for an idle
+    /// one.
     private func endWork() async {
         unfinished -= 1
         guard isAtRest, signals == nil else { return }
-        // Where that fails the lease ends when it expires.
+        // If this fails, the lease ends when it expires.
         try? await releaseLease()
     }
 
-    /// Reads what is remembered of the peer.
+    /// Reads the stored state of the peer.
     nonisolated func state() throws -> PeerState {
         let name = name
         return try store.read { try $0.state(of: name) }
     }
 
-    /// Changes what is remembered, in a transaction that only the holder of the lease can commit.
+    /// Changes the stored state, in a transaction that only the holder of the lease can commit.
     @discardableResult
     func update<Result: Sendable>(
         _ change: @escaping @Sendable (inout WriteTransaction, inout PeerState) throws -> Result
@@ -128,13 +131,13 @@ actor PeerSession {
                 return result
             }
         } catch let issue as SyncIssue where issue.code == .busyElsewhere {
-            // What was lost is no longer held: the next call takes a lease of its own.
+            // The lease is lost: the next call takes a new one.
             if leaseToken == token { leaseToken = nil }
             throw issue
         }
     }
 
-    /// Whoever lost the lease must not commit: another process goes on from what it found.
+    /// An engine that lost the lease must not commit: another process continues from the state that it found.
     private static func checkLease(_ token: UInt64?, _ name: String, _ txn: inout WriteTransaction) throws {
         guard let token else { return }
         guard try txn.lease(of: name)?.token == token else {
@@ -149,19 +152,19 @@ actor PeerSession {
 
 // One engine at a time syncs a store with a peer, across processes.
 extension PeerSession {
-    /// Takes the lease, or renews it when half of its time is over. Throws when another engine holds it.
+    /// Takes the lease, or renews it after half of its time. Throws if another engine holds it.
     func holdLease() async throws {
         let (name, holder, now, time) = (name, holder, now, options.leaseTime)
         let ours = leaseToken
         if let held = try store.read({ try $0.lease(of: name) }) {
             if held.token == ours, held.expires > now + time / 2 { return }
-            // Asked before the writing lock is: whoever holds the lease needs that.
+            // Check before taking the writing lock: the holder of the lease needs that lock.
             if holder.isHeldElsewhere(held, at: now, time) { throw PeerSession.isBusy(name) }
         }
         leaseToken = try await store.write { txn in
             let known = try txn.lease(of: name)
             if let known, holder.isHeldElsewhere(known, at: now, time) { throw PeerSession.isBusy(name) }
-            // Another token locks out whatever is left of the last holder.
+            // A new token locks out unfinished work of the last holder.
             let token = known?.token ?? 0
             let lease = Lease(
                 holder: holder.name, token: token == ours ? token : token + 1, expires: now + time, mark: holder.mark)
@@ -174,7 +177,7 @@ extension PeerSession {
         SyncIssue(.busyElsewhere, "another engine syncs with \(name)")
     }
 
-    /// When a lease that another engine holds expires; `nil` when none does.
+    /// Returns when a lease that another engine holds expires, or `nil` if none does.
     nonisolated func foreignLease() throws -> Instant? {
         let name = name
         guard let lease = try store.read({ try $0.lease(of: name) }),
@@ -183,7 +186,7 @@ extension PeerSession {
         return lease.expires
     }
 
-    /// Gives the lease back, so that another engine need not wait for its end.
+    /// Releases the lease, so that another engine need not wait until it expires.
     func releaseLease() async throws {
         guard let token = leaseToken else { return }
         let name = name

@@ -2,10 +2,10 @@ import HealthKV
 import Synchronization
 
 extension SyncEngine {
-    /// How many samples of others the peer has, by type: for the question whether to import them. They are counted page by page, and cancelling the
-    /// task ends that.
+    /// Returns how many foreign samples the peer has, by type, so that the app can ask whether to import them. They are
+    /// counted page by page; cancelling the task ends the count.
     ///
-    /// - Parameter progress: is told after each page what was counted until then.
+    /// - Parameter progress: Called after each page with the counts so far.
     public func importPreview(
         _ name: String, progress: (@Sendable ([SampleType: Int]) -> Void)? = nil
     ) async throws -> [SampleType: Int] {
@@ -18,7 +18,7 @@ extension SyncEngine {
                         progress?(counted.merging([type: count]) { $1 })
                     }
                 } catch let error as PeerError {
-                    // Types that are asked for at a later stage have nothing to show yet.
+                    // Types that the user is asked for at a later stage show nothing yet.
                     if error.code == .notDetermined { continue }
                     throw SyncIssue(error, plan: session.plan)
                 }
@@ -28,11 +28,13 @@ extension SyncEngine {
         }
     }
 
-    /// Enables a peer and imports its history: all of it, of some days, or nothing of what there is (SEMANTICS C9). The
-    /// newest samples come first. Cancelling the task stops it between two pages, and a later call goes on there. Each
-    /// step says how far the whole has come, where ``importPreview(_:progress:)`` was asked before.
+    /// Enables a peer and imports its history: all of it, that of some days, or none of the existing samples (SEMANTICS
+    /// C9). The newest samples come first. Cancelling the task stops the import between two pages, and a later call
+    /// continues there. Each step reports the progress of the whole import if ``importPreview(_:progress:)`` was called
+    /// before.
     ///
-    /// A peer that keeps records, such as another store, is read whole: for it any other horizon than all is ``SyncIssue/Code/invalid``.
+    /// A peer that keeps records, such as another store, is read whole: for it, any horizon except `all` is
+    /// ``SyncIssue/Code/invalid``.
     ///
     /// ```swift
     /// for try await progress in sync.importHistory("health", .all) { show(progress) }
@@ -59,7 +61,7 @@ extension SyncEngine {
                         defer { session.progress = nil }
                         return try await session.pass(PassRequest(isUrgent: true))
                     }
-                    // Entries that wait for access to write keep nothing from being imported.
+                    // Entries that wait for write access do not stop an import.
                     let waiting = try session(name).accessIssue()
                     continuation.finish(throwing: report.issue == waiting ? nil : report.issue)
                 } catch {
@@ -70,12 +72,12 @@ extension SyncEngine {
         }
     }
 
-    /// Forgets a peer: its queue, links, anchors and totals. With `purge` also the samples that it brought; without, the plan of each
-    /// type decides. Nothing is deleted at the peer. Answers how many samples were removed; calling it again removes nothing more,
-    /// unless the last call did not come to its end.
+    /// Forgets a peer: its queue, links, anchors and totals. With `purge` it also removes the samples that the peer
+    /// brought; without it, the plan of each type decides. Nothing is deleted at the peer. Returns how many samples
+    /// were removed. A second call removes nothing more, unless the first one did not finish.
     ///
-    /// With a peer that keeps records, such as another store, all samples are shared, and none is only what that peer brought: to purge
-    /// them is ``SyncIssue/Code/invalid``, and nothing is done.
+    /// With a peer that keeps records, such as another store, all samples are shared, and none belongs to that peer
+    /// alone: to purge them is ``SyncIssue/Code/invalid``, and nothing is done.
     @discardableResult
     public func disconnect(_ name: String, purge: Bool? = nil) async throws -> Int {
         let session = try session(name)
@@ -84,7 +86,7 @@ extension SyncEngine {
         return purged
     }
 
-    /// Lets an operation that was parked or refused be tried again. Answers false when it is no longer there.
+    /// Lets an operation that was parked or refused be tried again. Returns `false` if it no longer exists.
     @discardableResult
     public func retry(_ operationID: String) async throws -> Bool {
         try await store.write { txn in
@@ -95,14 +97,14 @@ extension SyncEngine {
         }
     }
 
-    /// Gives an operation up. Answers false when it is no longer there. What another store refused stays here, whatever
-    /// that store forgets.
+    /// Gives up an operation. Returns `false` if it no longer exists. A sample that another store refused stays here,
+    /// whatever that store forgets.
     @discardableResult
     public func discard(_ operationID: String) async throws -> Bool {
         try await store.write { txn in
             guard let operation = try txn.pending(id: operationID) else { return false }
             try txn.removePending(operation)
-            // What a peer that follows the feed has passed by without it was not given to it.
+            // A peer that follows the feed passed this sample without taking it, so the sample was not given to it.
             if operation.kind == .save, let peer = try txn.peer(operation.peer), peer.queue == nil {
                 try txn.setLink(.refused(operation.sample, by: peer.name))
             }
@@ -112,10 +114,10 @@ extension SyncEngine {
 }
 
 extension PeerSession {
-    /// Counts the samples of others that a peer shows.
+    /// Returns how many foreign samples a peer shows.
     fileprivate func count(_ type: SampleType, told: @Sendable (Int) -> Void) async throws -> Int {
         var (count, cursor): (Int, [UInt8]?) = (0, nil)
-        // A sample may come again on the next page.
+        // A sample may appear again on the next page.
         var last: Set<SampleID> = []
         repeat {
             try Task.checkCancellation()
@@ -129,8 +131,8 @@ extension PeerSession {
         return count
     }
 
-    /// How many samples an import has yet to bring, as the last preview counted them; `nil` where nobody asked, and
-    /// where not all is imported.
+    /// Returns how many samples an import has left to bring, by the counts of the last preview; `nil` if there was no
+    /// preview, and if not everything is imported.
     func leftOfPreview(_ horizon: TypePlan.Horizon) throws -> Int? {
         guard horizon == .all, !previewed.isEmpty else { return nil }
         let known = try state()
@@ -149,14 +151,14 @@ extension PeerSession {
             known.lastSeen = now
             if known != (try txn.peer(name)) { try txn.setPeer(known) }
             state.isEnabled = true
-            // Whatever kept the sync from going on is looked at anew.
+            // Retry whatever kept the sync from continuing.
             (state.failures, state.nextTry) = (0, nil)
             if state.epoch == 0 { state.epoch = epoch }
             try plan.settle(name, traits, horizon, at: now, &state, &txn)
         }
     }
 
-    /// What the plan says stands in the store too. A plan that the app has changed since is taken over.
+    /// Stores the plan if the app has changed it.
     func followPlan() async throws {
         let (name, now, plan, traits) = (name, now, plan, peer.traits)
         try settleShadowing()
@@ -167,8 +169,9 @@ extension PeerSession {
         try await update { txn, state in try plan.settle(name, traits, nil, at: now, &state, &txn) }
     }
 
-    /// Whose records are shared whole has no part that it alone brought, and no part that is left out: a comparison would take what is
-    /// missing here for deleted, or bring it in.
+    /// Refuses a plan that imports only a part of a peer's records, or that purges them. Records that are shared whole
+    /// have no part that only this peer brought, and no part may be left out: a comparison would take the missing
+    /// samples for deleted, or import them.
     private func refuseHistoryOfRecords(_ horizon: TypePlan.Horizon?) throws {
         guard peer.traits.keepsRecords else { return }
         let pulling = (plan.types.values + [plan.others].compactMap(\.self)).filter(\.pulls)
@@ -188,7 +191,7 @@ extension PeerSession {
         }
     }
 
-    /// Switches the sync off, whoever works at it: he is told by his next look at the state.
+    /// Switches the sync off, whichever engine works on it: that engine notices at its next look at the state.
     func disable() async throws {
         let name = name
         try await store.write { txn in
@@ -211,7 +214,7 @@ extension PeerSession {
             guard purge ?? (plan.plan(of: type)?.departure == .purge) else { continue }
             for source in known.sources.sorted() { try await self.purge(type, source) }
         }
-        // Links tell which samples are another peer's, so they go last.
+        // Links tell which samples belong to another peer, so remove them last.
         let purged = try await update { txn, state in
             try txn.removePeer(name)
             for (type, known) in state.types {
@@ -223,13 +226,13 @@ extension PeerSession {
             state.notices = notices.filter { $0.code != .readingRevoked }
             return purged
         }
-        // It is forgotten all the same: a peer that is gone need not hear of it.
+        // The peer is forgotten in any case: a peer that is gone need not be told.
         try? await peer.disconnected(from: Set(plan.types.keys))
         try await releaseLease()
         return purged
     }
 
-    /// Removes what a source brought by way of this peer, in steps that each stand in a commit of their own.
+    /// Removes the samples that a source brought through this peer, in steps that each have a commit of their own.
     private func purge(_ type: SampleType, _ source: SourceIdentity) async throws {
         let name = name
         while true {
@@ -259,7 +262,7 @@ extension SyncPlan {
         traits.keepsRecords ? nil : QueueRule(types: pushed, takesImports: traits.takesImports)
     }
 
-    /// Types of which something is remembered, and that the plan no longer names.
+    /// Returns the types that have a stored state and that the plan no longer names.
     private func forgotten(_ state: PeerState, _ traits: PeerTraits) -> [String] {
         state.types.filter { item in
             guard !(traits.hasOneFeed && item.key == SampleType.every.identifier) else { return false }
@@ -268,7 +271,7 @@ extension SyncPlan {
         }.map(\.key)
     }
 
-    /// Whether what stands in the store is what the plan says.
+    /// Returns `true` if the stored state matches the plan.
     fileprivate func isSettled(
         _ state: PeerState, _ queue: QueueRule?, _ traits: PeerTraits, at now: Instant
     ) throws -> Bool {
@@ -279,26 +282,27 @@ extension SyncPlan {
             }
     }
 
-    /// Takes the plan over, and a horizon that was asked for in place of the plan's.
+    /// Stores the plan, and a horizon that was requested instead of the plan's.
     fileprivate func settle(
         _ name: String, _ traits: PeerTraits, _ horizon: TypePlan.Horizon?, at now: Instant, _ state: inout PeerState,
         _ txn: inout WriteTransaction
     ) throws {
         if var known = try txn.peer(name), known.queue != rule(traits) {
-            // What was not queued until now is looked for when the type is sent.
+            // Samples that were not queued so far are found when the type is sent.
             for (type, item) in types where known.queue.map({ !($0.types?.contains(type) ?? true) }) ?? true {
                 if state[type].isExported { state[type].isExported = false }
-                // What was edited or deleted since it was last sent is found where the peer's feed tells otherwise.
+                // Samples that were edited or deleted since they were last sent are found where the peer's feed
+                // differs.
                 guard item.pushes, known.queue != nil, state[type].isAdopted else { continue }
                 try PeerSession.readAnew(name, type, &state, &txn)
                 (state[type].isAdopted, state[type].isEarlierAdopted) = (false, nil)
             }
             known.queue = rule(traits)
             try txn.setPeer(known)
-            // What the plan no longer sends waits for no access.
+            // Types that the plan no longer sends wait for no access.
             try PeerSession.unpark(name, [.unauthorized], &txn)
         }
-        // A peer that follows the feed has not seen what is sent to it only from now on.
+        // A peer that follows the feed has not seen the types that are sent to it only from now on.
         if let before = state.sentTypes, !before.covers(sent), var known = try txn.peer(name), traits.keepsRecords {
             known.acknowledged = nil
             try txn.setPeer(known)
@@ -329,8 +333,8 @@ extension SyncPlan {
 }
 
 extension SyncPlan {
-    /// The one feed of all types was read past those that the plan did not have: it is read from its beginning once the
-    /// plan has more.
+    /// Makes the single feed of all types start at its beginning if the plan has more types than before: it was already
+    /// read past the samples of those types.
     private func readMoreOfOneFeed(
         _ name: String, _ traits: PeerTraits, _ state: inout PeerState, _ txn: inout WriteTransaction
     ) throws {
@@ -343,8 +347,8 @@ extension SyncPlan {
 }
 
 extension TypeState {
-    /// Whether the horizon was set by a clock that was wrong: by one that was ahead nothing would be imported until it has come, and by one that
-    /// was never set, nothing at all.
+    /// Returns `true` if the horizon was set by a wrong clock. With a clock that was ahead, nothing would be imported
+    /// until that time comes; with a clock that was never set, nothing would ever be imported.
     func isHorizonDoubtful(at now: Instant) -> Bool {
         guard let horizonSet else { return false }
         return horizonSet.isAhead(of: now) || horizonSet < .earliestBelievable && now >= .earliestBelievable
@@ -352,17 +356,17 @@ extension TypeState {
 }
 
 extension TypePlan.Horizon {
-    /// Samples that start before this are not imported; `nil` for no bound.
+    /// Returns the time before which samples are not imported, by their start; `nil` for no bound.
     func start(_ now: Instant) -> Instant? {
         switch self {
-        // What a skipped import leaves out is told by the place in the feed, not by dates.
+        // A skipped import leaves samples out by their place in the feed, not by date.
         case .all, .fromNowOn, .ask: nil
-        // By a clock that was never set nothing can be said of the last days: what is imported waits for one that is right.
+        // With a clock that was never set, the last days are unknown: the import waits for a correct clock.
         case .days(let count): now < .earliestBelievable ? .distantFuture : now - .days(count)
         }
     }
 
-    /// What is there up to this time is left out; `nil` where nothing is.
+    /// Returns the time up to which existing samples are left out; `nil` if none are.
     fileprivate func skipped(_ now: Instant) -> Instant? {
         guard self == .fromNowOn || self == .ask else { return nil }
         return now < .earliestBelievable ? .distantFuture : now

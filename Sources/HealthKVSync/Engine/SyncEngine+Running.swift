@@ -1,9 +1,9 @@
 import HealthKV
 import Synchronization
 
-// While it runs, the engine waits for commits, for the peers' calls, and for the next time at which something is due.
+// While it runs, the engine waits for commits, for the peers' wake-ups, and for the next time at which work is due.
 extension SyncEngine {
-    /// Follows the store and its peers until ``stop()``. Calling it again changes nothing.
+    /// Follows the store and its peers until ``stop()``. A second call has no effect.
     public func start() {
         runner.withLock { runner in
             guard runner == nil else { return }
@@ -16,7 +16,7 @@ extension SyncEngine {
         }
     }
 
-    /// Ends what ``start()`` began, after the step that is under way. What the app asked for beside it goes on.
+    /// Ends what ``start()`` began, after the current step. Other work that the app requested continues.
     public func stop() async {
         let task = runner.withLock { runner in
             defer { runner = nil }
@@ -25,14 +25,14 @@ extension SyncEngine {
         task?.cancel()
         await task?.value
         for session in sessions.values {
-            // Work that goes on gives the lease back at its end.
+            // Continuing work releases the lease at its end.
             guard await session.isAtRest else { continue }
             try? await session.inTurn { try await $0.releaseLease() }
         }
     }
 }
 
-/// What wakes a session.
+/// A signal that wakes a session.
 enum Signal: Sendable {
     /// The engine was started, or the app changed what may be synced.
     case started
@@ -41,20 +41,21 @@ enum Signal: Sendable {
     case due
 }
 
-/// What a pass was asked for and could not do: another engine held the lease, or its failure could not be noted. Whoever
-/// woke the engine for it does not do so again.
+/// The request of a pass that could not be done: another engine held the lease, or its failure could not be noted. The
+/// wake-up that caused it does not come again.
 struct PostponedPass: Sendable, Equatable {
-    /// What was to be pulled; ``SampleType/every`` for all.
+    /// The types to pull; ``SampleType/every`` for all.
     var types: Set<SampleType> = []
-    /// Not to be tried before this.
+    /// Do not try before this time.
     var until = Instant.distantPast
 }
 
-/// One signal stands for all wake-ups that nobody has served yet: types are observed one by one, and one pass serves many.
+/// Wake-ups that are not served yet. One signal represents all of them: types are observed one by one, and one pass
+/// serves many.
 final class WaitingWakes: Sendable {
     private let wakes = Mutex<[WakeUp]>([])
 
-    /// Answers whether it is the first, which is to be told of.
+    /// Returns `true` for the first wake-up, which must be signalled.
     func add(_ wake: WakeUp) -> Bool {
         wakes.withLock { wakes in
             wakes.append(wake)
@@ -72,11 +73,11 @@ final class WaitingWakes: Sendable {
     }
 }
 
-/// One signal stands for all commits that nobody has looked at yet.
+/// A flag for commits that the session has not looked at yet: one signal represents all of them.
 private final class CommitFlag: Sendable {
     private let isUp = Mutex(false)
 
-    /// Answers whether it was down.
+    /// Returns `true` if the flag was down.
     func raise() -> Bool {
         isUp.withLock { isUp in
             defer { isUp = true }
@@ -91,17 +92,18 @@ extension PeerSession {
     /// Tells the running engine that the app changed what may be synced.
     func noteChange() { signals?.yield(.started) }
 
-    /// Serves signals until the task is cancelled or the store closed.
+    /// Serves signals until the task is cancelled or the store is closed.
     func follow() async {
         let (signals, sender) = AsyncStream.makeStream(of: Signal.self)
         let flag = CommitFlag()
         self.signals = sender
-        // Taken before anything is read: what is committed meanwhile is told.
+        // Take the mark before anything is read, so that commits made meanwhile are reported.
         let mark = try? store.commitMark()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [store] in
                 if let mark {
-                    // A signal for each commit while none waits: the store tells of those of other processes too.
+                    // Send a signal for a commit only if none is waiting. The store also reports commits of other
+                    // processes.
                     await store.followCommits(after: mark) { if flag.raise() { sender.yield(.commit) } }
                 }
                 sender.finish()
@@ -111,7 +113,7 @@ extension PeerSession {
             for await signal in signals {
                 switch signal {
                 case .started:
-                    // What was not enabled or not allowed before can be listened to now, and the other way round.
+                    // Types that were not enabled or not allowed before may be followed now, and the reverse.
                     listener?.cancel()
                     listener = listen(sender)
                 case .commit: flag.lower()
@@ -130,11 +132,11 @@ extension PeerSession {
     }
 
     private nonisolated func listen(_ sender: AsyncStream<Signal>.Continuation) -> Task<Void, Never>? {
-        // What is only sent is nothing to be woken for.
+        // A type that is only sent needs no wake-ups.
         let types = peer.traits.hasOneFeed ? [.every] : plan.types(with: .onChange).intersection(plan.pulled)
         guard !types.isEmpty, (try? state().isEnabled) == true else { return nil }
         let wakeUps = peer.wakeUps(for: types)
-        // What an earlier stream has told of may still wait.
+        // Wake-ups of an earlier stream may still wait.
         if !waitingWakes.isEmpty { sender.yield(.wake) }
         return Task { [waitingWakes] in
             for await wake in wakeUps { if waitingWakes.add(wake) { sender.yield(.wake) } }
@@ -145,7 +147,7 @@ extension PeerSession {
         _ sender: AsyncStream<Signal>.Continuation, _ last: Signal
     ) -> Task<Void, Never>? {
         guard let next = try? nextDue() else { return nil }
-        // What was tried a moment ago is never tried again at once, whatever is wrong.
+        // Work that was tried a moment ago is never retried immediately, whatever is wrong.
         let due = if case .due = last { max(next, now + .seconds(1)) } else { next }
         let clock = options.clock
         return Task {
@@ -171,7 +173,7 @@ extension PeerSession {
             if wakes.isEmpty { return }
             let types = wakes.reduce(into: Set()) { $0.formUnion($1.types) }
             _ = try? await inTurn { try await $0.serve(wakeUpOf: types) }
-            // What the calls caused is committed, or failed and is kept (SEMANTICS A15).
+            // The work of the wake-ups is committed, or it failed and is kept (SEMANTICS A15).
             for wake in wakes { wake.complete() }
         }
     }
@@ -180,16 +182,17 @@ extension PeerSession {
         let report = try await pass(PassRequest(types: types, pushes: false))
         let found = report.pulled != PullReport()
         let now = now
-        // A peer that follows commits is woken by this one too, so a call without news is not worth one.
+        // This commit wakes a peer that follows commits, so a wake-up without news is not worth a commit.
         guard found || report.issue != nil || peer.traits.needsAuthorization else { return }
         let result = report.issue?.code.rawValue ?? (found ? "changes" : "nothing new")
         try await update { _, state in (state.lastWake, state.lastWakeResult) = (now, result) }
     }
 
-    /// How many operations of a queue are looked at for the next time of one of them; behind more than these the slow retry comes.
+    /// How many operations of a queue are examined to find the next due time. If there are more, the slow retry
+    /// follows.
     static let lookedAt = 1_024
 
-    /// Whether a commit brought anything for this peer.
+    /// Returns `true` if a commit brought anything for this peer.
     private nonisolated func isPushDue() throws -> Bool {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
         let longest = options.longestDelay
@@ -208,7 +211,7 @@ extension PeerSession {
         return last.hasPassed(.seconds(3_600), at: now)
     }
 
-    /// When something is to be tried again by itself; `nil` for never.
+    /// Returns when work is next retried by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
         let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
         let (plan, slow, isCompared, feeds) = (plan, options.slowDelay, isCompared, feeds)
@@ -218,7 +221,7 @@ extension PeerSession {
         let due: Instant? = try store.read { txn in
             let state = try txn.state(of: name)
             guard state.isEnabled else { return nil }
-            // What failed as a whole is tried again as a whole.
+            // A pass that failed as a whole is retried as a whole.
             if let next = state.nextTry { return next.due(at: now, longest: longest) }
             var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
             times += feeds.compactMap { state[$0].unacknowledged?.nextTry }
@@ -230,16 +233,16 @@ extension PeerSession {
                 times.append(last.hasPassed(.seconds(3_600), at: now) ? now : last + .seconds(3_600))
             }
             let groups = try txn.pendingGroups(for: name).filter { $0.state != .quarantined }
-            // What waits for access waits for no time.
+            // Operations that wait for access have no due time.
             let earliest = groups.map(\.earliest).filter { $0 < .distantFuture }
             times += earliest.map { $0.due(at: now, longest: longest) }.filter { $0 > now }
-            // What could go and did not is held back, and waits for no time; what stands beside it may.
+            // A due operation that was not sent is held back and has no due time; others in its group may have one.
             let held = groups.filter { $0.isDue(at: now, longest: longest) }
             let queued = try txn.pending(for: name, in: held, limit: PeerSession.lookedAt)
             let waiting = queued.map(\.nextTry).filter { $0 < .distantFuture }.map { $0.due(at: now, longest: longest) }
             times += waiting.filter { $0 > now }
             if queued.count == PeerSession.lookedAt { times.append(now + slow) }
-            // Whoever holds the lease does the work; should it end without giving it back, this one goes on.
+            // The holder of the lease does the work. If it ends without releasing the lease, this engine continues.
             if let foreign {
                 let isWaiting = !held.isEmpty
                 if try isWaiting || followsFeed && txn.hasUnseenChanges(of: name) { times.append(foreign) }
@@ -251,7 +254,7 @@ extension PeerSession {
 }
 
 extension PeerSession {
-    /// Remembers what a pass could not do, so that it is done once it can be.
+    /// Remembers the request of a pass that could not be done, so that it is done later.
     func postpone(_ request: PassRequest, until time: Instant = .distantPast) {
         guard request.pulls || time > .distantPast else { return }
         postponed.withLock { postponed in
@@ -262,7 +265,7 @@ extension PeerSession {
         }
     }
 
-    /// What a pass came to the end of need not be done again.
+    /// Drops the part of the postponed request that a pass has completed.
     func forgetPostponed(_ request: PassRequest) {
         postponed.withLock { postponed in
             guard var known = postponed else { return }
@@ -274,7 +277,7 @@ extension PeerSession {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Whether a peer that follows the feed has not seen all of it.
+    /// Returns `true` if a peer that follows the feed has not seen all of it.
     fileprivate func hasUnseenChanges(of peer: String) throws -> Bool {
         guard let seen = try self.peer(peer)?.acknowledged else { return true }
         guard let page = try? changes(since: seen, limit: 1) else { return true }

@@ -1,7 +1,7 @@
 import HealthKV
 import Synchronization
 
-/// Keeps a store in step with its peers.
+/// Syncs a store with its peers.
 ///
 /// ```swift
 /// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup"), plan: .everything)])
@@ -9,8 +9,9 @@ import Synchronization
 /// sync.start()                                         // follows changes until stop()
 /// ```
 ///
-/// It keeps nothing to itself: plans come from the app, all else stands in the store. So it may be made anew at any time, and one in
-/// another process goes on where this one ended. While there is nothing to do it does nothing.
+/// The engine keeps no state of its own: the app gives the plans, and the store holds everything else. So an app may
+/// create an engine at any time, and an engine in another process continues where this one ended. Without work, the
+/// engine is idle.
 public final class SyncEngine: Sendable {
     /// The store.
     public let store: SampleStore
@@ -18,7 +19,7 @@ public final class SyncEngine: Sendable {
     let options: SyncOptions
     let runner = Mutex<Task<Void, Never>?>(nil)
 
-    /// An engine for a store and its peers. Their names differ.
+    /// Creates an engine for a store and its peers. The peers must have different names.
     public init(store: SampleStore, peers: [SyncPeer], options: SyncOptions = SyncOptions()) {
         options.check()
         self.store = store
@@ -42,15 +43,16 @@ public final class SyncEngine: Sendable {
         return session
     }
 
-    /// Switches the sync with a peer on. From now on every change is queued for it in the transaction that makes it, whoever
-    /// makes it; nothing is asked of the peer yet.
+    /// Switches the sync with a peer on. From now on every change is queued for the peer in the transaction that makes
+    /// it, regardless of the caller. The peer is not called yet.
     public func enable(_ name: String) async throws {
         let session = try session(name)
         try await session.inTurn { try await $0.enable(nil) }
         await session.noteChange()
     }
 
-    /// Switches the sync with a peer off. Its queue is kept and grows, so that switching it on again misses nothing.
+    /// Switches the sync with a peer off. Its queue is kept and grows, so that nothing is missed when the sync is
+    /// switched on again.
     public func disable(_ name: String) async throws {
         let session = try session(name)
         try await session.interrupting { try await $0.disable() }
@@ -64,8 +66,8 @@ public final class SyncEngine: Sendable {
         await session.noteChange()
     }
 
-    /// Syncs now with all peers that are enabled, or with one: when the app comes to the foreground, or the user asks for it.
-    /// What keeps it from being whole stands in the report and in the status. A name that no peer has is an error.
+    /// Syncs now with all enabled peers, or with one: when the app comes to the foreground, or when the user asks for
+    /// it. The report and the status contain the issue of an incomplete sync. Throws if no peer has the name.
     @discardableResult
     public func sync(_ name: String? = nil) async throws -> [String: SyncReport] {
         if let name { _ = try session(name) }
@@ -76,7 +78,7 @@ public final class SyncEngine: Sendable {
         return reports
     }
 
-    /// Syncs the types that are to be synced when the app comes to the foreground.
+    /// Syncs the types with the foreground trigger.
     @discardableResult
     public func enterForeground() async throws -> [String: SyncReport] {
         var reports: [String: SyncReport] = [:]
@@ -89,8 +91,8 @@ public final class SyncEngine: Sendable {
         return reports
     }
 
-    /// Syncs until a time, for a task that the system grants in the background. What is not done by then goes on another time;
-    /// answers whether all was done.
+    /// Syncs until a deadline, for a task that the system grants in the background. Unfinished work continues another
+    /// time. Returns `true` if everything was done.
     @discardableResult
     public func run(until deadline: Instant) async throws -> Bool {
         let clock = options.clock
@@ -112,7 +114,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// How the sync with each peer stands.
+    /// Returns the status of the sync with each peer.
     public func status() throws -> SyncStatus {
         let names = peers
         return try store.read { txn in
@@ -122,7 +124,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// The status now and after each change of it.
+    /// Returns the status now and after each change of it.
     public func statusUpdates() -> AsyncStream<SyncStatus> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let watch = Task { [self] in

@@ -1,27 +1,28 @@
-/// A line for the app's log, in the shape that loggers of Swift take. It carries no health value, no id of a sample and no name of a person.
+/// An entry for the app's log, in the form that Swift loggers take. It carries no health value, no id of a sample and
+/// no name of a person.
 ///
 /// ```swift
 /// var options = SyncOptions()
 /// options.log = { entry in print(entry) }
 /// ```
 public struct SyncLogEntry: Sendable, Hashable, CustomStringConvertible {
-    /// How much it matters. The raw values are those that loggers of Swift use.
+    /// The severity of an entry. The raw values are those that Swift loggers use.
     public enum Level: String, Sendable, Hashable, CaseIterable {
-        /// What went as it should.
+        /// Normal operation without changes.
         case debug
-        /// What brought or sent something.
+        /// Something was imported or sent.
         case info
-        /// What is tried again.
+        /// A failure that is retried.
         case warning
-        /// What needs the app, its user or a developer.
+        /// A problem that needs the app, its user or a developer.
         case error
     }
 
-    /// How much it matters.
+    /// The severity.
     public let level: Level
     /// What happened, in English.
     public let message: String
-    /// Numbers and names that belong to it.
+    /// Numbers and names that belong to the message.
     public let metadata: [String: String]
 
     public var description: String {
@@ -35,7 +36,8 @@ extension PeerSession {
         options.log?(SyncLogEntry(level: level, message: message, metadata: metadata.merging(["peer": name]) { $1 }))
     }
 
-    /// What a pass came to. The detail of an issue is redacted where it is made.
+    /// Logs the result of a pass. The detail of an issue contains no private data, because it is redacted where it is
+    /// made.
     func log(_ report: SyncReport) {
         guard options.log != nil else { return }
         var metadata: [String: String] = [:]

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-// Apps show `localizedDescription`, which without this tells nothing but the name of the type.
+// Apps show `localizedDescription`. Without these conformances it holds only the name of the type.
 
 extension SyncIssue: LocalizedError {
     /// The same as its description.

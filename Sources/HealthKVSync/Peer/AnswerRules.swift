@@ -1,16 +1,16 @@
 import HealthKV
 
-// The rules that every answer must follow. An answer that breaks one is ignored whole.
+// The rules that every answer of a peer must follow. An answer that breaks a rule is ignored as a whole.
 
 /// Bounds of answers.
 enum AnswerLimits {
-    /// The most bytes of a token or cursor.
+    /// The maximum number of bytes in a token or cursor.
     static let placeBytes = 65_536
-    /// A page may be larger than was asked for, since what belongs together stays together.
+    /// A page may exceed the requested limit, because samples that belong together stay together.
     static func samples(_ limit: Int) -> Int { max(1_000_000, 16 * max(0, limit)) }
-    /// The most types that a peer may have.
+    /// The maximum number of types that a peer may have.
     static let types = 65_536
-    /// Peers keep times less exactly than the store does.
+    /// Peers store times less exactly than the store does.
     static let rounding: Int64 = 1_000_000
 }
 
@@ -64,7 +64,7 @@ private func checkSamples(
         try require(isAnyType || pulled.sample.type == type, "a sample is of another type")
         if keepsRecords { try require(pulled.peerID == pulled.sample.id, "a record has two ids") }
     }
-    // On most pages all are of others.
+    // On most pages all samples are foreign.
     guard !keepsRecords, let isOwn = samples.first?.isOwn, samples.contains(where: { $0.isOwn != isOwn }) else {
         return
     }

@@ -1,10 +1,10 @@
 import HealthKV
 import Synchronization
 
-/// Ends calls of a peer at their deadline or soon after they were cancelled, whether or not they return.
+/// Ends calls of a peer at their deadline, or soon after their cancellation, whether or not they return.
 ///
-/// A call that does not return is left behind: nothing waits for it, and its answer is ignored. Only a few may be left behind at
-/// once; until one of them returns, further calls fail at once.
+/// A call that does not return is abandoned: nothing waits for it, and its answer is ignored. Only a few calls may be
+/// abandoned at the same time; until one of them returns, further calls fail immediately.
 struct CallDeadline: Sendable {
     private static let abandonedLimit = 4
 
@@ -17,7 +17,7 @@ struct CallDeadline: Sendable {
         grace = options.callGrace
     }
 
-    /// Runs a call; throws a transient error where its answer does not come in time.
+    /// Runs a call. Throws a transient error if its answer does not arrive in time.
     func run<Answer: Sendable>(
         _ name: String, within limit: Duration, _ call: @escaping @Sendable () async throws(PeerError) -> Answer
     ) async throws(PeerError) -> Answer {
@@ -34,7 +34,7 @@ struct CallDeadline: Sendable {
         }
         @Sendable func abandon(_ detail: String) async {
             work.cancel()
-            // Real time: the call's own answer is better than none.
+            // Sleep in real time, to give the call a chance to return an answer of its own.
             try? await Task.sleep(for: grace)
             if answer.fill(.failure(PeerError(.transient, detail))) { state.abandoned.withLock { $0 += 1 } }
         }
@@ -54,7 +54,8 @@ struct CallDeadline: Sendable {
         return try result.get()
     }
 
-    /// Ends the calls that are under way, and lets none begin until the interruption ends: nobody wants their answers any more.
+    /// Ends the calls in progress and lets none begin until the interruption ends, because their answers are no longer
+    /// needed.
     func interrupt() -> Interruption {
         state.interrupt()
         return Interruption(state)
@@ -63,14 +64,14 @@ struct CallDeadline: Sendable {
     var isInterrupted: Bool { state.isInterrupted }
 }
 
-/// A time in which a peer is not called.
+/// A period in which a peer is not called.
 final class Interruption: Sendable {
     private let calls: SharedCalls
     private let isOver = Mutex(false)
 
     fileprivate init(_ calls: SharedCalls) { self.calls = calls }
 
-    /// Lets calls begin again. Ending it twice changes nothing.
+    /// Lets calls begin again. A second call has no effect.
     func end() {
         let wasOver = isOver.withLock { isOver in
             defer { isOver = true }
@@ -88,13 +89,13 @@ private final class SharedCalls: Sendable {
         var interruptions = 0
     }
 
-    /// How many calls were left behind and have not returned.
+    /// How many abandoned calls have not returned yet.
     let abandoned = Mutex(0)
     private let state = Mutex(State())
 
     var isInterrupted: Bool { state.withLock { $0.interruptions > 0 } }
 
-    /// Notes a call with what ends it.
+    /// Registers a call together with the closure that ends it.
     func begin(_ end: @escaping @Sendable () -> Void) -> Int {
         let (number, isInterrupted) = state.withLock { state in
             state.last += 1
@@ -118,7 +119,7 @@ private final class SharedCalls: Sendable {
     func allow() { state.withLock { $0.interruptions -= 1 } }
 }
 
-/// An answer that one task waits for, and that the first to have it gives.
+/// An answer that one task waits for. The first answer counts; later ones are ignored.
 private final class PendingAnswer<Answer: Sendable>: Sendable {
     private enum State {
         case empty
@@ -129,7 +130,7 @@ private final class PendingAnswer<Answer: Sendable>: Sendable {
 
     private let state = Mutex(State.empty)
 
-    /// Gives the answer. Returns `false` if another was given before.
+    /// Sets the answer. Returns `false` if an answer was set before.
     func fill(_ answer: Answer) -> Bool {
         let (isFirst, waiter): (Bool, CheckedContinuation<Answer, Never>?) = state.withLock { state in
             switch state {

@@ -1,8 +1,8 @@
 import HealthKV
 import Synchronization
 
-/// A peer as the engine uses it: all calls go through here. Each has a deadline, and each answer is checked against the protocol
-/// before anything is done with it.
+/// A peer as the engine uses it: all calls go through this class. Each call has a deadline, and each answer is checked
+/// against the protocol before the engine uses it.
 final class CheckedPeer: Sendable {
     let name: String
     let traits: PeerTraits
@@ -20,24 +20,24 @@ final class CheckedPeer: Sendable {
         (limit, authorizationLimit) = (options.callDeadline, options.authorizationDeadline)
     }
 
-    /// What a push came to.
+    /// The result of a push.
     struct Answer: Sendable {
         /// One outcome for each operation, in their order.
         var outcomes: [PushOutcome]
-        /// Why none of them is the peer's; `nil` where they are.
+        /// Why some outcomes do not come from the peer; `nil` if all do.
         var problem: PeerError?
 
-        /// Why something may not have come to its end; `nil` where all has.
+        /// Why an operation may be incomplete; `nil` if all are complete.
         var errorToTryAgain: PeerError? { problem ?? outcomes.lazy.compactMap(\.errorToTryAgain).first }
     }
 
-    /// The form in which a sample comes back; no call of the peer.
+    /// Returns the form in which the peer gives a sample back. This is not a call with a deadline.
     func stored(_ sample: Sample) -> Sample { inner.stored(sample) }
 
-    /// Ends the calls that are under way, and lets none begin until the interruption ends.
+    /// Ends the calls in progress and lets none begin until the interruption ends.
     func interrupt() -> Interruption { deadline.interrupt() }
 
-    /// Whether no call may begin, because the sync is being ended.
+    /// Whether no call may begin because the sync is ending.
     var isInterrupted: Bool { deadline.isInterrupted }
     // MARK: Access
 
@@ -168,7 +168,7 @@ final class CheckedPeer: Sendable {
 
     // MARK: Writing
 
-    /// Sends operations, as many at once as the peer takes.
+    /// Sends operations, as many in one call as the peer takes.
     func push(_ operations: [PushOperation]) async -> Answer {
         var answer = Answer(outcomes: [])
         for part in limits.parts(of: operations) {
@@ -183,7 +183,7 @@ final class CheckedPeer: Sendable {
         return answer
     }
 
-    /// Where the peer gives no answer, or one that does not fit the operations, nothing is known of any of them.
+    /// If the peer gives no answer, or one that does not fit the operations, the outcome of each operation is unknown.
     private func pushAtOnce(_ operations: [PushOperation]) async -> Answer {
         let inner = inner
         do throws(PeerError) {

@@ -1,28 +1,28 @@
 import HealthKV
 
-/// Finds feeds and enumerations that go round in a circle: each page must lead to a place that was not seen before, and
-/// pages without content must come to an end.
+/// Detects feeds and enumerations that loop: each page must lead to a place that was not seen before, and a run of
+/// empty pages must end.
 struct FeedProgress: Sendable {
-    /// Pages in a row that may be without content: a peer may have to look through much that is not asked for.
+    /// The maximum number of empty pages in a row. A peer may have to scan much data that was not requested.
     static let emptyLimit = 1_000
 
     private struct Reading {
         var last: [UInt8]
-        /// Hashes of the places that were given since the reading began.
+        /// Hashes of the places that were returned since the reading began.
         var seen: Set<Int> = []
         var empty = 0
     }
 
     private var readings: [String: Reading] = [:]
 
-    /// Notes a page of a feed or window that leads from one place to another; the end of it has none. Throws when that is no
-    /// progress.
+    /// Notes a page of a feed or window that leads from one place to the next; the last page has no next place. Throws
+    /// if the page makes no progress.
     mutating func note(
         _ feed: String, from place: [UInt8]?, to next: [UInt8]?, isEmpty: Bool
     ) throws(PeerError) {
         guard let next else { return readings[feed] = nil }
         if next == place { throw PeerError(.badAnswer, "more is left, and the place did not move") }
-        // What begins at the beginning, or at a place that was kept, has seen nothing yet.
+        // A reading that begins at the beginning, or at a stored place, has seen no place yet.
         var reading = Reading(last: next)
         if let place, let known = readings[feed], known.last == place { reading = known }
         let isNew = reading.seen.insert(next.hashValue).inserted

@@ -1,49 +1,50 @@
 import HealthKV
 
-/// Who syncs: what a store and a peer that keeps records tell each other before a pass.
+/// The identity that a store and a peer that keeps records tell each other before a pass.
 public struct PeerGreeting: Sendable, Hashable, Codable {
     /// The version of the protocol that this engine speaks.
     public static let currentVersion = 1
 
-    /// The newest version of the protocol that the sender speaks. Both use the newest that both speak.
+    /// The newest version of the protocol that the sender speaks. Both sides use the newest version that both speak.
     public var version = PeerGreeting.currentVersion
-    /// The oldest version that it speaks.
+    /// The oldest version that the sender speaks.
     public var oldest = PeerGreeting.currentVersion
-    /// The store, which all copies of it share.
+    /// The identity of the store, which all its copies share.
     public var store: SampleID
-    /// Which copy of the store it is.
+    /// The number of this copy of the store.
     public var replica: UInt32
     /// How often the store was restored from a copy.
     public var epoch: UInt32
-    /// In an answer: the name under which the sender of the greeting is known was another store's until now.
+    /// In an answer: the name of the greeting's sender belonged to another store until now.
     public var isNameTakenOver = false
-    /// In an answer: a later copy of the sender's store has taken the name. The sender is an older state of it, or another copy, and
-    /// gets nothing under the name as the replica that it is.
+    /// In an answer: a later copy of the sender's store has taken the name. The sender is an older state of that store,
+    /// or another copy. As this replica it receives nothing under the name.
     public var isSuperseded = false
 
-    /// The greeting of a store.
+    /// Creates the greeting of a store.
     public init(store: SampleID, replica: UInt32, epoch: UInt32) {
         (self.store, self.replica, self.epoch) = (store, replica, epoch)
     }
 }
 
 extension PeerGreeting {
-    /// The greeting of a store as it is.
+    /// Creates the greeting of an open store.
     init(_ store: SampleStore) throws {
         self = try store.read { PeerGreeting(store: $0.storeID, replica: $0.replica, epoch: $0.epoch) }
     }
 
-    /// The name of a store that was given none: no two devices have the same.
+    /// The name of a store that has none: no two devices share it.
     var defaultName: String { "\(store) \(String(replica, radix: 16))" }
 
-    /// Whether both sides speak some version of the protocol.
+    /// Returns `true` if both sides speak a common version of the protocol.
     func speaks(with other: PeerGreeting) -> Bool { version >= other.oldest && other.version >= oldest }
 
     func isSameStore(as other: PeerGreeting) -> Bool { store == other.store && replica == other.replica }
 }
 
 extension PeerSession {
-    /// Tells a peer that keeps records who syncs with it, and keeps who it is. Returns `true` if our store has begun a new epoch for it.
+    /// Tells a peer that keeps records who syncs with it, and notes who the peer is. Returns `true` if our store has
+    /// begun a new epoch for it.
     @discardableResult
     func greet() async throws -> Bool {
         guard peer.traits.keepsRecords else { return false }
@@ -65,8 +66,9 @@ extension PeerSession {
         return isAnother
     }
 
-    /// The peer's answer to our greeting. A store that went back to what it was before it became another replica becomes one again. A second
-    /// device that has a copy of it under the same name looks the same, so that does not happen often.
+    /// Returns the peer's answer to our greeting. A store that was rolled back to a state from before it became another
+    /// replica becomes another replica again. A second device with a copy of the store under the same name looks the
+    /// same, so the number of such changes is limited.
     private func introduce() async throws -> PeerGreeting? {
         let answer = try await exchangeGreetings()
         guard let answer, answer.isSuperseded else { return answer }

@@ -1,13 +1,13 @@
 import HealthKV
 
-/// How much a peer takes at once. The engine sends and asks for no more, whatever its own options say.
+/// How much a peer takes at once. The engine neither sends nor requests more, whatever its own options say.
 public struct PeerLimits: Sendable, Hashable, Codable {
-    /// The most operations of one push; `nil` for any number.
+    /// The maximum number of operations in one push; `nil` for any number.
     public var operations: Int?
-    /// The most samples that one page should be asked for; `nil` for any number.
+    /// The maximum number of samples to request in one page; `nil` for any number.
     public var page: Int?
 
-    /// Limits; none unless they are given.
+    /// Creates limits; there are none by default.
     public init(operations: Int? = nil, page: Int? = nil) {
         self.operations = operations
         self.page = page
@@ -15,10 +15,11 @@ public struct PeerLimits: Sendable, Hashable, Codable {
 }
 
 extension PeerLimits {
-    /// How many samples a page is asked for.
+    /// Returns how many samples to request in a page.
     func page(_ wanted: Int) -> Int { min(wanted, max(1, page ?? .max)) }
 
-    /// Operations in parts that the peer takes. Members of a group are not torn apart, unless they are more than that.
+    /// Splits operations into parts that the peer takes. Members of a group stay in one part, unless the group alone
+    /// exceeds the limit.
     func parts(of operations: [PushOperation]) -> [ArraySlice<PushOperation>] {
         let limit = max(1, self.operations ?? .max)
         var parts: [ArraySlice<PushOperation>] = []

@@ -1,18 +1,18 @@
 import HealthKV
 
-/// Asks for a page of a peer's feed.
+/// A request for a page of a peer's feed.
 public struct PullRequest: Sendable, Hashable, Codable {
-    /// The type to follow; ``SampleType/every`` where the peer has one feed.
+    /// The type to follow; ``SampleType/every`` if the peer has one feed.
     public var type: SampleType
-    /// The place behind which to go on; `nil` for the beginning.
+    /// The place after which to continue; `nil` for the beginning.
     public var token: [UInt8]?
-    /// Samples that start before this are left out. It is the same for all requests with tokens of one feed, since a token belongs to its
-    /// predicate (SEMANTICS A13). `nil` for all.
+    /// Samples that start before this are left out; `nil` for all samples. It is the same in all requests with tokens
+    /// of one feed, because a token is valid only with its predicate (SEMANTICS A13).
     public var from: Instant?
-    /// About the most additions and deletions that a page should have.
+    /// The approximate maximum of additions and deletions in a page.
     public var limit: Int
 
-    /// A request for the page behind a token.
+    /// Creates a request for the page after a token.
     public init(type: SampleType, token: [UInt8]? = nil, from: Instant? = nil, limit: Int = 1_000) {
         self.type = type
         self.token = token
@@ -21,22 +21,23 @@ public struct PullRequest: Sendable, Hashable, Codable {
     }
 }
 
-/// A page of a peer's feed. Additions are applied before deletions, however they came (SEMANTICS C22).
+/// A page of a peer's feed. Additions are applied before deletions, whatever their order in the feed (SEMANTICS C22).
 public struct PullPage: Sendable, Hashable, Codable {
-    /// What was saved behind the token.
+    /// Samples that were saved after the token.
     public var additions: [PulledSample]
-    /// What was deleted behind the token.
+    /// Samples that were deleted after the token.
     public var deletions: [PulledDeletion]
-    /// The place behind this page. `nil` only where the peer has none to give: then the old one stays.
+    /// The place after this page; `nil` only if the peer has none to give: then the old token stays valid.
     public var token: [UInt8]?
-    /// Whether nothing was left when the page was made. A page may be empty and not the last, as long as its token is another one.
+    /// Whether nothing was left when the page was made. An empty page need not be the last one, as long as its token
+    /// differs from the request's.
     public var isDrained: Bool
-    /// Whether the page belongs to a snapshot: live samples alone, as they are when they are read, in any order. The token behind the
-    /// last page of a snapshot is a place in the feed where the snapshot was begun, or before: the tail, which has
-    /// all that changed meanwhile.
+    /// Whether the page belongs to a snapshot: only live samples, as they are at the time of reading, in any order. The
+    /// token after the last page of a snapshot is the place in the feed where the snapshot began, or an earlier one.
+    /// The feed from there on, the tail, has all changes made meanwhile.
     public var isSnapshot: Bool
 
-    /// A page.
+    /// Creates a page.
     public init(
         additions: [PulledSample], deletions: [PulledDeletion] = [], token: [UInt8]?, isDrained: Bool,
         isSnapshot: Bool = false
@@ -51,16 +52,18 @@ public struct PullPage: Sendable, Hashable, Codable {
 
 /// A sample as a peer holds it.
 public struct PulledSample: Sendable, Hashable, Codable {
-    /// The sample. Where the peer keeps records it is as the other store has it; elsewhere its id is the peer's UUID, its origin
-    /// imported, its version and sync identifier those that the peer shows (0 and `nil` for none), and a value that the peer
-    /// has no original unit for is in the type's canonical unit (SEMANTICS A24).
+    /// The sample. From a peer that keeps records it is the other store's sample. Otherwise its id is the peer's UUID,
+    /// its origin is imported, and its version and sync identifier are those that the peer shows (0 and `nil` for
+    /// none). If the peer has no original unit for the value, the value is in the type's canonical unit (SEMANTICS
+    /// A24).
     public var sample: Sample
-    /// What the peer calls this version of the sample.
+    /// The peer's id for this version of the sample.
     public var peerID: SampleID
-    /// Whether this app wrote it: an echo of a push, or what an earlier installation left (SEMANTICS C21, C25).
+    /// Whether this app wrote it: the sample is an echo of a push, or an earlier installation left it (SEMANTICS C21,
+    /// C25).
     public var isOwn: Bool
 
-    /// A sample; `peerID` is its id unless it is given.
+    /// Creates a sample; `peerID` defaults to the sample's id.
     public init(_ sample: Sample, peerID: SampleID? = nil, isOwn: Bool = false) {
         self.sample = sample
         self.peerID = peerID ?? sample.id
@@ -68,20 +71,20 @@ public struct PulledSample: Sendable, Hashable, Codable {
     }
 }
 
-/// A deletion as a peer tells of it. It names one version of a sample, not the sample.
+/// A deletion that a peer reports. It names one version of a sample, not the sample.
 public struct PulledDeletion: Sendable, Hashable, Codable {
-    /// What the peer called the version that went.
+    /// The peer's id for the deleted version.
     public var peerID: SampleID
-    /// The sync identifier that it had, where the peer says so.
+    /// The sync identifier of the deleted version, if the peer reports it.
     public var syncIdentifier: String?
-    /// The version that it had; `nil` where the peer does not say.
+    /// The number of the deleted version; `nil` if the peer does not report it.
     public var version: Int64?
-    /// The group that it belonged to, where the peer says so.
+    /// The group that the sample belonged to, if the peer reports it.
     public var group: String?
-    /// The whole record of the deletion, from a peer that keeps records.
+    /// The complete record of the deletion, from a peer that keeps records.
     public var record: DeletedSample?
 
-    /// A deletion of one version.
+    /// Creates a deletion of one version.
     public init(
         peerID: SampleID, syncIdentifier: String? = nil, version: Int64? = nil, group: String? = nil
     ) {
@@ -91,7 +94,7 @@ public struct PulledDeletion: Sendable, Hashable, Codable {
         self.group = group
     }
 
-    /// A deletion that another store recorded.
+    /// Creates a deletion that another store recorded.
     public init(_ record: DeletedSample) {
         self.init(
             peerID: record.id, syncIdentifier: record.syncIdentifier, version: record.version, group: record.group)
@@ -99,20 +102,21 @@ public struct PulledDeletion: Sendable, Hashable, Codable {
     }
 }
 
-/// Asks for the live samples of a type in a window, the latest first.
+/// A request for the live samples of a type in a window, the latest first.
 public struct EnumerationRequest: Sendable, Hashable, Codable {
     /// The type; never ``SampleType/every``.
     public var type: SampleType
-    /// Samples that start in the window.
+    /// The window that the samples start in.
     public var window: TimeRange
-    /// Where the last page ended, in the peer's own form; `nil` for the latest samples.
+    /// The end of the last page, in the peer's own form; `nil` for the latest samples.
     public var cursor: [UInt8]?
-    /// The most samples that a page should have.
+    /// The maximum number of samples in a page.
     public var limit: Int
-    /// Only samples with one of these sync identifiers are wanted; `nil` for all. A peer that cannot look for them may show others as well.
+    /// Restricts the request to samples with one of these sync identifiers; `nil` for all. A peer that cannot search by
+    /// identifier may return others as well.
     public var syncIdentifiers: Set<String>?
 
-    /// A request for the first page, or the one behind a cursor.
+    /// Creates a request for the first page, or for the page after a cursor.
     public init(
         type: SampleType, window: TimeRange = .all, cursor: [UInt8]? = nil, limit: Int = 1_000,
         syncIdentifiers: Set<String>? = nil
@@ -127,28 +131,28 @@ public struct EnumerationRequest: Sendable, Hashable, Codable {
 
 /// A page of the live samples in a window, the latest first.
 public struct EnumerationPage: Sendable, Hashable, Codable {
-    /// The samples. One may come again on the next page, never be left out.
+    /// The samples. A sample may appear again on the next page, but none may be left out.
     public var samples: [PulledSample]
     /// Where the next page begins; `nil` at the end.
     public var cursor: [UInt8]?
 
-    /// A page.
+    /// Creates a page.
     public init(samples: [PulledSample], cursor: [UInt8]?) {
         self.samples = samples
         self.cursor = cursor
     }
 }
 
-/// Asks for a peer's own totals of days.
+/// A request for a peer's own totals of days.
 public struct DailyTotalRequest: Sendable, Hashable, Codable {
     /// The type to sum up.
     public var type: SampleType
     /// Local days, `YYYY-MM-DD`, in order.
     public var days: [String]
-    /// The time zone in whose days to count.
+    /// The time zone that defines the days.
     public var zone: String
 
-    /// A request for some days.
+    /// Creates a request for some days.
     public init(type: SampleType, days: [String], zone: String) {
         self.type = type
         self.days = days
@@ -156,28 +160,29 @@ public struct DailyTotalRequest: Sendable, Hashable, Codable {
     }
 }
 
-/// What a peer says of one day.
+/// A peer's total for one day.
 public struct DayReading: Sendable, Hashable, Codable {
     /// The local day, `YYYY-MM-DD`.
     public var day: String
-    /// The total; `nil` when the peer has no data.
+    /// The total; `nil` if the peer has no data.
     public var quantity: Quantity?
 
-    /// A reading.
+    /// Creates a reading.
     public init(day: String, quantity: Quantity?) {
         self.day = day
         self.quantity = quantity
     }
 }
 
-/// What two sides compare before they enumerate: it depends on the samples alone, in any order, and on no layout.
+/// A digest that two sides compare before they enumerate. It depends only on the set of samples, not on their order or
+/// storage layout.
 public struct SyncDigest: Sendable, Hashable, Codable {
     /// How many live samples there are.
     public var count: Int
-    /// A sum over one word a sample.
+    /// The sum of one word for each sample.
     public var sum: UInt64
 
-    /// A digest of no sample, or of what is given.
+    /// Creates a digest; by default it covers no sample.
     public init(count: Int = 0, sum: UInt64 = 0) {
         self.count = count
         self.sum = sum

@@ -1,33 +1,34 @@
 import HealthKV
 
-/// One thing that a peer is to do.
+/// One operation for a peer to carry out.
 public struct PushOperation: Sendable, Hashable, Codable {
     /// What to do.
     public enum Kind: Sendable, Hashable, Codable {
-        /// Hold this sample in place of any earlier version of it. Its version is the one to send, which may be above the
-        /// store's own; its sync identifier is always set.
+        /// Store this sample in place of any earlier version of it. Its version is the one to send, which may be above
+        /// the store's own; its sync identifier is always set.
         case save(Sample)
-        /// Hold no version of this sample any more.
+        /// Delete all versions of this sample.
         case delete(DeletedSample)
     }
 
-    /// Names the operation in this push.
+    /// Identifies the operation in this push.
     public var sequence: UInt64
     /// What to do.
     public var kind: Kind
-    /// What the peer calls the sample, where that is known: a hint. Resolve by sync identifier first (SEMANTICS C6).
+    /// The peer's id for the sample, if it is known. It is a hint: resolve by sync identifier first (SEMANTICS C6).
     public var peerID: SampleID?
-    /// Whether what the peer holds under ``peerID`` has no sync identifier, so that the peer cannot put the sample in its place by itself: it
-    /// is to be deleted once the sample is saved.
+    /// Whether the peer's sample under ``peerID`` has no sync identifier, so that the peer cannot replace it by itself.
+    /// The peer must delete it once the new sample is saved.
     public var replacesUnnamed: Bool
-    /// The live samples of its group and source, itself among them, whether or not they are in this push: the members of a meal are saved as
-    /// one where the peer can do that. Empty for a sample without a group, and for a deletion.
+    /// All live samples of the same group and source, including this one, whether or not they are in this push. A peer
+    /// that can do so saves the members of a meal as one. Empty for a sample without a group, and for a deletion.
     public var group: [Sample]
-    /// The place in the sender's feed that the operation brings the peer to. A peer that keeps records keeps the last one with what it was
-    /// given, in one transaction, and gives it back in ``Peer/meet(told:)``. `nil` for a peer with a queue.
+    /// The place in the sender's feed that the operation brings the peer to. A peer that keeps records stores the last
+    /// place in the same transaction as the operations, and returns it from ``Peer/meet(told:)``. `nil` for a peer with
+    /// a queue.
     public var place: ChangeToken?
 
-    /// An operation.
+    /// Creates an operation.
     public init(
         sequence: UInt64, kind: Kind, peerID: SampleID? = nil, replacesUnnamed: Bool = false, group: [Sample] = [],
         place: ChangeToken? = nil
@@ -43,7 +44,7 @@ public struct PushOperation: Sendable, Hashable, Codable {
     /// The type of the sample.
     public var type: SampleType { kind.type }
 
-    /// The version that is sent, or deleted.
+    /// The version that is sent or deleted.
     public var version: Int64 {
         switch kind {
         case .save(let sample): sample.version
@@ -53,7 +54,7 @@ public struct PushOperation: Sendable, Hashable, Codable {
 }
 
 extension PushOperation {
-    /// The sample that it is about.
+    /// The id of the operation's sample.
     var sample: SampleID {
         switch kind {
         case .save(let sample): sample.id
@@ -71,27 +72,27 @@ extension PushOperation.Kind {
     }
 }
 
-/// How an operation ended.
+/// The result of an operation.
 public enum PushOutcome: Sendable, Hashable, Codable {
-    /// Done, or done before. A peer that mints ids says what it calls the sample now; the engine takes that as provisional until it
-    /// was pulled back.
+    /// The operation is done, now or before. A peer that assigns ids returns the sample's new id; the engine treats it
+    /// as provisional until the sample was pulled back.
     case done(peerID: SampleID? = nil)
-    /// The peer holds a greater version, and keeps it; the next pull brings it.
+    /// The peer holds a greater version and keeps it; the next pull brings it.
     case superseded
-    /// Refused for good, whatever is tried. The reason must not hold a health value.
+    /// The operation was refused permanently, whatever is tried. The reason must not contain a health value.
     case refused(reason: String)
-    /// Nothing was tried, because of a state that ends by itself or by the user. It counts as no attempt.
+    /// Nothing was tried, because of a state that ends by itself or through the user. It does not count as an attempt.
     case parked(ParkReason)
-    /// It did not happen, and may work later.
+    /// The operation did not happen, and may succeed later.
     case failed(reason: String)
-    /// It may have happened or not: a crash, a time-out.
+    /// The operation may have happened or not: a crash or a time-out.
     case unknown(reason: String)
-    /// Nothing was tried: the peer is busy, and says when to come again. It counts as no attempt.
+    /// Nothing was tried: the peer is busy and says when to retry. It does not count as an attempt.
     case busy(retryAfter: Duration)
 }
 
 extension PushOutcome {
-    /// Whether the peer has the operation behind it.
+    /// Whether the peer is finished with the operation.
     var isTaken: Bool {
         switch self {
         case .done, .superseded: true
@@ -99,7 +100,7 @@ extension PushOutcome {
         }
     }
 
-    /// Why an operation may not have come to its end; `nil` when it has.
+    /// Why an operation may be incomplete; `nil` if it is complete.
     var errorToTryAgain: PeerError? {
         switch self {
         case .done, .superseded, .refused: nil
@@ -109,13 +110,13 @@ extension PushOutcome {
         }
     }
 
-    /// What is told of an operation that waits since the peer is busy.
+    /// The reason that is reported for an operation that waits because the peer is busy.
     static let busyReason = "the peer is busy"
 }
 
 /// Why an operation waits without being tried.
 public enum ParkReason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The user was not asked, or said no.
+    /// The user was not asked, or denied access.
     case unauthorized
     /// The device is locked.
     case locked

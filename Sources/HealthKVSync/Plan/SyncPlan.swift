@@ -1,6 +1,6 @@
 import HealthKV
 
-/// What is synced with one peer.
+/// What to sync with one peer.
 ///
 /// ```swift
 /// var plan = SyncPlan.weightTracker
@@ -9,23 +9,23 @@ import HealthKV
 public struct SyncPlan: Sendable, Hashable {
     /// The plan of each type.
     public var types: [SampleType: TypePlan]
-    /// The plan of all types that have none of their own, for peers with one feed; `nil` leaves them out.
+    /// The plan of all types without a plan of their own, for peers with one feed; `nil` leaves those types out.
     public var others: TypePlan?
-    /// Types that the user is asked for at first; the others follow with ``AuthorizationStage/all``.
+    /// Types that the user is asked for first; the others follow with ``AuthorizationStage/all``.
     public var onboarding: Set<SampleType>
-    /// Those of them that the user is only asked to let be read at first, though they are sent too.
+    /// Onboarding types for which the user is first asked for read access only, although they are also sent.
     public var onboardingReads: Set<SampleType> = []
-    /// The metadata key by which samples are known again that this app wrote before it used sync identifiers (SEMANTICS C21).
+    /// The metadata key that identifies samples which this app wrote before it used sync identifiers (SEMANTICS C21).
     public var adoptionKey: String?
-    /// What to tell the user in place of the usual messages.
+    /// Messages to show the user instead of the usual ones.
     public var messages: [SyncIssue.Code: String]
-    /// What to tell the user where a call failed for no reason that has a message of its own; what exactly failed is added to it. Without one for
-    /// writing, what could not be saved is only in the queue.
+    /// Messages to show the user for a failed call whose cause has no message of its own; the exact failure is
+    /// appended. Without a message for writing, samples that could not be saved are visible only in the queue.
     public var failureMessages: [SyncIssue.Call: String] = [:]
-    /// What to tell the user with a notice (``SyncNotice/message``).
+    /// Messages to show the user with notices (``SyncNotice/message``).
     public var noticeMessages: [SyncNotice.Code: String] = [:]
 
-    /// A plan of some types.
+    /// Creates a plan of some types.
     public init(
         types: [SampleType: TypePlan], others: TypePlan? = nil, onboarding: Set<SampleType> = [],
         adoptionKey: String? = nil, messages: [SyncIssue.Code: String] = [:]
@@ -37,17 +37,18 @@ public struct SyncPlan: Sendable, Hashable {
         self.messages = messages
     }
 
-    /// The plan, with the history of whatever is imported whole left to the user (``TypePlan/Horizon/ask``).
+    /// The same plan, but for types whose whole history is imported, the user decides about the history first
+    /// (``TypePlan/Horizon/ask``).
     public var askingForHistory: SyncPlan {
         var plan = self
         for (type, item) in types where item.pulls && item.horizon == .all { plan.types[type]?.horizon = .ask }
         return plan
     }
 
-    /// The plan of a type; `nil` when it is not synced.
+    /// Returns the plan of a type, or `nil` if the type is not synced.
     public func plan(of type: SampleType) -> TypePlan? { types[type] ?? others }
 
-    /// Types that are pulled, each in a feed of its own.
+    /// Types that are pulled, each from a feed of its own.
     var pulled: Set<SampleType> { Set(types.filter { $0.value.pulls }.keys) }
 
     /// Types that are pushed; `nil` for all.
@@ -56,12 +57,12 @@ public struct SyncPlan: Sendable, Hashable {
         return Set(types.filter { $0.value.pushes }.keys)
     }
 
-    /// Whether anything is sent as soon as it changes.
+    /// Whether any type is sent as soon as it changes.
     var pushesOnChange: Bool {
         (types.values + [others].compactMap(\.self)).contains { $0.pushes && $0.triggers.contains(.onChange) }
     }
 
-    /// Types with a trigger.
+    /// Returns the types with a trigger.
     func types(with trigger: TypePlan.Triggers) -> Set<SampleType> {
         var found = Set(types.filter { $0.value.triggers.contains(trigger) }.keys)
         if let others, others.triggers.contains(trigger) { found.insert(.every) }
@@ -71,14 +72,14 @@ public struct SyncPlan: Sendable, Hashable {
 
 /// How much the user is asked for at once.
 public enum AuthorizationStage: String, Sendable, Hashable, CaseIterable {
-    /// The few types that the app needs at once.
+    /// The few types that the app needs immediately.
     case onboarding
     /// All types of the plan.
     case all
 }
 
 extension SyncPlan {
-    /// What is asked for at a stage. A plan that names no types for the onboarding asks for all.
+    /// Returns the access to ask for at a stage. A plan that names no types for the onboarding asks for all.
     public func request(_ stage: AuthorizationStage) -> AuthorizationRequest {
         let asked = stage == .all || onboarding.isEmpty ? types : types.filter { onboarding.contains($0.key) }
         let onlyRead = stage == .onboarding ? onboardingReads : []
@@ -87,13 +88,14 @@ extension SyncPlan {
             write: Set(asked.filter { $0.value.pushes }.keys).subtracting(onlyRead))
     }
 
-    /// Everything of a store, both ways: for backups and second devices.
+    /// Everything in a store, in both directions: for backups and second devices.
     public static let everything = SyncPlan(types: [:], others: TypePlan(.both))
 
-    /// A weight tracker: weight both ways, all of its history.
+    /// A weight tracker: weight in both directions, with all history.
     public static let weightTracker = SyncPlan(types: [.bodyMass: TypePlan(.both)])
 
-    /// A walking app: steps and distance of thirty days, read only, with the peer's own daily totals; gone when access goes.
+    /// A walking app: steps and distance of thirty days, read only, with the peer's own daily totals. The samples are
+    /// removed when access ends.
     public static let walkingApp: SyncPlan = {
         let walking = TypePlan(
             .pull, triggers: [.foreground], horizon: .days(30), departure: .purge, keepsDailyTotals: true)
@@ -113,7 +115,7 @@ extension SyncPlan {
         return plan
     }()
 
-    /// A diet app: nutrition out, energy and workouts in, weight and water both ways.
+    /// A diet app: sends nutrition, reads energy and workouts, and syncs weight and water in both directions.
     public static let dietApp: SyncPlan = {
         var types: [SampleType: TypePlan] = [
             .bodyMass: TypePlan(.both), .dietaryWater: TypePlan(.both),

@@ -1,14 +1,14 @@
 import HealthKV
 
-/// Some types, by their identifiers: those that are named, or all but those.
+/// A selection of types by identifier: the named types, or all types except the named ones.
 struct TypeSelection: Codable, Sendable, Equatable {
     var named: Set<String>
-    /// Whether all types but the named ones are meant.
+    /// Whether the selection means all types except the named ones.
     var isOfOthers = false
 
     func contains(_ type: SampleType) -> Bool { named.contains(type.identifier) != isOfOthers }
 
-    /// Whether it has all types of another selection.
+    /// Returns `true` if this selection contains all types of another selection.
     func covers(_ other: TypeSelection) -> Bool {
         switch (isOfOthers, other.isOfOthers) {
         case (false, false): named.isSuperset(of: other.named)
@@ -20,10 +20,10 @@ struct TypeSelection: Codable, Sendable, Equatable {
 }
 
 extension SyncPlan {
-    /// The types that are sent, those without a plan of their own among them.
+    /// The types that are sent, including those without a plan of their own.
     var sent: TypeSelection { selection(\.pushes) }
 
-    /// The types that are taken from the peer's feeds, those without a plan of their own among them.
+    /// The types that are taken from the peer's feeds, including those without a plan of their own.
     var taken: TypeSelection { selection(\.pulls) }
 
     private func selection(_ isMeant: (TypePlan) -> Bool) -> TypeSelection {

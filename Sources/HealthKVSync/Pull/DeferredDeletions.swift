@@ -13,11 +13,12 @@ struct DeferredDeletion: Codable, Sendable, Equatable {
     var deletion: PulledDeletion { PulledDeletion(peerID: peerID, syncIdentifier: syncIdentifier, version: version) }
 }
 
-/// Blocks of deletions that wait for the end of a feed, in notes of their own: as many as the feed has, and one in memory at a time.
+/// Blocks of deletions that wait for the end of a feed, each in a note of its own. There are as many blocks as the feed
+/// needs, and only one is in memory at a time.
 struct DeferredBlocks: Codable, Sendable, Equatable {
-    /// The number of the first block that is left.
+    /// The number of the first remaining block.
     var first = 0
-    /// The number behind that of the last one.
+    /// The number after that of the last block.
     var next = 0
 }
 
@@ -28,7 +29,7 @@ extension EngineNotes {
 }
 
 extension PageApplier {
-    /// Moves what waits into a block.
+    /// Moves the waiting deletions into a block.
     mutating func putAside(in txn: inout WriteTransaction) throws {
         guard !state.deferred.isEmpty else { return }
         var blocks = state.blocks ?? DeferredBlocks()
@@ -37,14 +38,14 @@ extension PageApplier {
         (state.blocks, state.deferred) = (blocks, [])
     }
 
-    /// Drops the deletions that wait of what the peer shows now: a cloud may bring back what another version took the place of, under the
-    /// name that it had. The end of the feed would take it for deleted by its user.
+    /// Drops waiting deletions of samples that the peer shows now: a cloud may bring back, under its old id, a version
+    /// that another version replaced. At the end of the feed it would otherwise count as deleted by the user.
     mutating func withdraw(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
         guard !state.deferred.isEmpty || state.blocks != nil else { return }
         let shown = Set(additions.map(\.peerID))
         state.deferred.removeAll { shown.contains($0.peerID) }
         guard let blocks = state.blocks else { return }
-        // Only what may have been replaced, or is held, has a deletion that waits.
+        // A deletion waits only for a sample that may have been replaced, or that the store holds.
         let mayWait = try additions.contains { addition in
             try addition.sample.syncIdentifier != nil || txn.link(peer: peer, peerID: addition.peerID) != nil
                 || txn.sample(id: addition.peerID) != nil
@@ -58,7 +59,7 @@ extension PageApplier {
         }
     }
 
-    /// Applies the first block. The feed is read to its end once none is left.
+    /// Applies the first block. The feed counts as read to its end once no block is left.
     mutating func applyBlock(in txn: inout WriteTransaction) throws {
         guard var blocks = state.blocks else { return }
         let name = EngineNotes.deferred(peer, feed, blocks.first)
@@ -74,7 +75,7 @@ extension PageApplier {
 }
 
 extension WriteTransaction {
-    /// Forgets the blocks of a feed that is followed no more.
+    /// Removes the blocks of a feed that is no longer followed.
     mutating func removeDeferred(_ blocks: DeferredBlocks?, _ peer: String, _ type: SampleType) throws {
         guard let blocks else { return }
         for block in blocks.first..<blocks.next { try setSyncNote(EngineNotes.deferred(peer, type, block), nil) }
@@ -82,8 +83,8 @@ extension WriteTransaction {
 }
 
 extension PeerSession {
-    /// Applies what waited for the end of a long feed, each block in a commit of its own: a sum that counts a condensed sample twice meanwhile
-    /// comes down step by step, and never below what it is.
+    /// Applies the deletions that waited for the end of a long feed, each block in a commit of its own. A sum that
+    /// meanwhile counts a condensed sample twice decreases step by step, and never below its true value.
     func applyDeferred(_ type: SampleType) async throws -> PullReport {
         var total = PullReport()
         while try state()[type].blocks != nil {

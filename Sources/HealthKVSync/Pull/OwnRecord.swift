@@ -1,19 +1,20 @@
 import HealthKV
 
-/// A sample of this app as a peer that keeps no records shows it: the number that the peer orders versions by, and the version and clock
-/// that the sample had in the store that sent it.
+/// A sample of this app as a peer that keeps no records shows it: with the number that the peer orders versions by, and
+/// with the version and clock that the sample had in the store that sent it.
 ///
-/// The number alone does not tell the version: it rises where a peer held other content before (``PeerNumber``). So a sent sample carries
-/// its version and clock in its metadata. Another store that reads it merges the version that was made, not the one that was sent.
+/// The number alone does not identify the version: it rises if the peer held other content before (``PeerNumber``). So
+/// a sent sample carries its version and clock in its metadata. Another store that reads it merges the original
+/// version, not the number.
 struct OwnRecord {
-    /// The sample with the version and clock of its store, without what was added for the peer.
+    /// The sample with the version and clock of its store, without the fields that were added for the peer.
     var sample: Sample
-    /// What the peer orders versions by; ``PeerLink/unnamed`` where the sample has no sync identifier.
+    /// The number that the peer orders versions by; ``PeerLink/unnamed`` if the sample has no sync identifier.
     let number: Int64
     let peerID: SampleID
     /// Whether the sample carries its version and clock.
     let isStamped: Bool
-    /// The clock that the version was made at.
+    /// The clock of the store that made the version.
     private let clock: ChangeClock
 
     init(_ addition: PulledSample, now: Instant) {
@@ -27,16 +28,16 @@ struct OwnRecord {
         } else {
             isStamped = false
             sample.version = max(1, PeerNumber.slot(of: number))
-            // Nobody knows when it was written. A store that knows something of this version is to win.
+            // The time of writing is unknown. A store that knows anything about this version must win.
             clock = ChangeClock(time: min(sample.start, now), replica: 0)
         }
-        // The peer keeps less than a store does: the sample as it was written wins over what came back of it, and two devices that
-        // read it hold the same.
+        // The peer keeps less than a store does. So the sample as it was written wins over the copy that came back, and
+        // two devices that read the copy hold the same.
         sample.modified = isStamped ? ChangeClock(time: clock.time - 1, replica: clock.replica) : clock
     }
 
-    /// Whether the peer shows the version that is held, whatever it made of its content. A replica makes each version of a sample once; what
-    /// came back of it is a little older.
+    /// Returns `true` if the peer shows the version that the store holds, even if the peer altered its content. A
+    /// replica makes each version of a sample once, and the copy that comes back is slightly older.
     func isSame(as held: Sample) -> Bool {
         guard isStamped, let other = held.modified, sample.version == held.version, clock.replica == other.replica
         else { return false }
@@ -52,7 +53,8 @@ struct OwnRecord {
         (sample.version, clock) > (version, other ?? .unknown)
     }
 
-    /// The record with those parts of what is held that another program need not know of, where that wrote it.
+    /// Returns the record with those fields of the store's sample that another program need not know, if another
+    /// program wrote the record.
     func keepingUnknownParts(of held: Sample) -> OwnRecord {
         guard !isStamped else { return self }
         var record = self
@@ -63,14 +65,16 @@ struct OwnRecord {
         return record
     }
 
-    /// The record as an edit of what is held: another program made it, which knew the number before and not the version.
+    /// Returns the record as an edit of the store's sample: the edit was made by another program, which knew the
+    /// previous number but not the version.
     func following(_ held: Sample) -> OwnRecord {
         var record = self
         record.sample.version = max(sample.version, Sample.version(after: held.version))
         return record
     }
 
-    /// The sample with a clock that wins over another version's, where the clock of what came back would be too old.
+    /// Returns the sample with a clock that wins over another version's, if the clock of the returned copy is too old
+    /// for that.
     func merging(over other: ChangeClock?) -> Sample {
         var sample = sample
         if let other, sample.clock <= other { sample.modified = clock }
@@ -78,7 +82,7 @@ struct OwnRecord {
     }
 }
 
-/// The version and clock of an own sample, as its metadata at a peer tells them.
+/// The version and clock of an own sample, as recorded in its metadata at a peer.
 struct OwnStamp {
     static let key = "HealthKVVersion"
 
@@ -87,7 +91,7 @@ struct OwnStamp {
 
     init(version: Int64, clock: ChangeClock) { (self.version, self.clock) = (version, clock) }
 
-    /// `nil` for a text that is none, as another program may have written.
+    /// Returns `nil` for a text that is no stamp, as another program may have written it.
     init?(_ text: String) {
         let parts = text.split(separator: " ")
         guard parts.count == 3, let version = Int64(parts[0]), let time = Int64(parts[1]),
@@ -100,10 +104,11 @@ struct OwnStamp {
 }
 
 extension Sample {
-    /// When this version was made, and where.
+    /// When this version was made, and by which replica.
     var clock: ChangeClock { modified ?? .unknown }
 
-    /// The sample as a peer without records gets it: under a number of the peer, with its own version and clock in the metadata.
+    /// Returns the sample as a peer without records receives it: under a number of the peer, with its own version and
+    /// clock in the metadata.
     func numbered(_ number: Int64) -> Sample {
         var sent = self
         if let modified {

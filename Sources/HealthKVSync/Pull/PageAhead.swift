@@ -1,16 +1,17 @@
 import HealthKV
 
-/// What a peer answered to the request for the next page while the page before it was committed.
+/// A peer's answer to the request for the next page, made while the page before it was being committed.
 ///
-/// It is used only where the engine, once it has committed, would ask just the same. So a page that was pulled ahead is dropped when
-/// the page before it was not committed, or when its feed is to be read from elsewhere since.
+/// It is used only if the engine would make the same request after the commit. So it is dropped if the page before it
+/// was not committed, or if the feed must be read from another place meanwhile.
 struct PageAhead: Sendable {
     let request: PullRequest
     let answer: Result<PullPage, PeerError>
 
-    /// The request for the page behind another; `nil` where nothing is pulled ahead.
+    /// Returns the request for the page after another, or `nil` if nothing is pulled ahead.
     ///
-    /// A peer that keeps records may learn from a request how far its reader has come, and what is not committed is not held.
+    /// A peer that keeps records may infer from a request how far its reader has read, and an uncommitted page does not
+    /// count as read.
     static func request(behind page: PullPage, of request: PullRequest, _ traits: PeerTraits) -> PullRequest? {
         guard !traits.keepsRecords, !page.isDrained, let token = page.token, token != request.token else { return nil }
         var next = request

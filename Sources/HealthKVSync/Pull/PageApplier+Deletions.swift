@@ -1,10 +1,11 @@
 import HealthKV
 
-/// A deletion names one version of a sample: it removes the sample only if that version is the one we know (SEMANTICS C22).
+/// A deletion names one version of a sample: it removes the sample only if the store holds that version (SEMANTICS
+/// C22).
 extension PageApplier {
-    /// Carries out a page's deletions, or lets them wait for the end of the feed.
+    /// Carries out a page's deletions, or defers them to the end of the feed.
     ///
-    /// - Parameter over: what no replacement can follow.
+    /// - Parameter over: The peer's ids of deleted versions that no replacement can follow.
     mutating func applyDeletions(
         _ page: PullPage, over: Set<SampleID> = [], in txn: inout WriteTransaction
     ) throws {
@@ -13,7 +14,7 @@ extension PageApplier {
             if !page.isDrained, !over.contains(deletion.peerID),
                 try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn)
             {
-                // Its replacement, or what it was condensed into, may stand on a later page.
+                // A later page may contain the replacement, or the sample that this one was condensed into.
                 state.deferred.append(DeferredDeletion(deletion))
                 if state.deferred.count >= blockSize { try putAside(in: &txn) }
             } else {
@@ -22,7 +23,7 @@ extension PageApplier {
         }
         try deleteLeaving(in: &txn)
         guard page.isDrained, !state.deferred.isEmpty else { return }
-        // Many of them are applied block by block, behind this page.
+        // If there are many, they are applied block by block after this page.
         if state.blocks != nil { return try putAside(in: &txn) }
         let waiting = state.deferred
         state.deferred = []
@@ -38,29 +39,31 @@ extension PageApplier {
         try deleteLeaving(in: &txn)
     }
 
-    /// Deletes what is to go, where a deletion may mean one of those samples: it must find them gone.
+    /// Deletes the collected samples if a deletion may mean one of them: it must find that sample gone.
     private mutating func deleteLeaving(before deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         if leaving.mayBeMeant(by: deletion) { try deleteLeaving(in: &txn) }
     }
 
-    /// Deletes what is to go, together: each chunk of the store is written once, however many samples go from it.
+    /// Deletes the collected samples together: each chunk of the store is written once, however many of its samples are
+    /// deleted.
     private mutating func deleteLeaving(in txn: inout WriteTransaction) throws {
         try txn.delete(leaving.take())
     }
 
-    /// A peer replaces only what has a sync identifier.
+    /// Returns `true` if a deletion may be half of a replacement. A peer replaces only samples with a sync identifier.
     private func mayBeReplacement(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
         if deletion.syncIdentifier != nil { return true }
         return try txn.link(peer: peer, peerID: deletion.peerID) != nil
     }
 
-    /// The system condenses samples into series: many deletions and one addition, perhaps pages apart. No sum dips meanwhile (SEMANTICS A27).
+    /// Returns `true` if the deleted sample counts in a sum. The system condenses samples into series: many deletions
+    /// and one addition, possibly several pages apart. Sums must not dip in between (SEMANTICS A27).
     private func isPartOfSum(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
         guard feed.aggregation == .cumulative else { return false }
         return try txn.sample(id: deletion.peerID) != nil
     }
 
-    /// Decides over one deletion. The sample is left to go with others.
+    /// Decides about one deletion. The sample is collected, to be deleted together with others.
     private mutating func apply(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let held = try held(deletion, in: &txn) else {
             try keepInMind(deletion, in: &txn)
@@ -83,7 +86,7 @@ extension PageApplier {
             report.conflicts += 1
         }
         if let waiting { try txn.removePending(waiting) }
-        // What this store sent last has the version that it has here, whatever its number.
+        // The version that this store sent last is the version that it holds, whatever its number at the peer.
         let isLastSent =
             try deletion.version != nil && txn.link(peer: peer, sample: held.id)?.version == deletion.version
         leaving.append(held, deletion, version: isLastSent ? 0 : deletion.deletedVersion ?? 0)
@@ -92,54 +95,61 @@ extension PageApplier {
         report.deleted += 1
     }
 
-    /// The live sample whose version a deletion names.
+    /// Returns the live sample whose version a deletion names.
     private func held(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Sample? {
         if let link = try txn.link(peer: peer, peerID: deletion.peerID) {
-            // Where the peer did not say what it calls the version that was sent, the link may name the one before.
+            // If the peer did not return its id for the sent version, the link may name the version before it.
             let isOlder = link.isProvisional && deletion.version.map { $0 < link.version } ?? false
             return isOlder ? nil : try txn.sample(id: link.sample)
         }
         if let sample = try txn.sample(id: deletion.peerID) {
-            // Under its own id it is known only as long as no link says otherwise.
+            // A sample is identified by its own id only if no link says otherwise.
             let link = try txn.link(peer: peer, sample: sample.id)
             if link == nil, sample.origin == .imported || sample.syncIdentifier == nil { return sample }
         }
-        // Two apps may use one identifier, and one app may use it for two types (SEMANTICS A4): whose UUID is not known, is ours.
+        // Two apps may use the same identifier, and one app may use it for two types (SEMANTICS A4). A deletion with an
+        // unknown UUID belongs to this app.
         guard let text = deletion.syncIdentifier, let number = deletion.version, let version = deletion.deletedVersion
         else { return nil }
         return try txn.samples(syncIdentifier: text).first { sample in
             guard sample.type == feed, sample.origin == .authored, sample.source.identity.isSameApp(as: ownSource),
                 version >= sample.version
             else { return false }
-            // What it called an older version before does not matter: it went on without our knowing. What was sent last lives, once
-            // it was pulled back: sent twice, it may have been replaced by itself.
+            // The peer's id for an older version does not matter: the peer has moved on without our knowledge. The
+            // version that was sent last is alive once it was pulled back: if it was sent twice, it may have replaced
+            // itself.
             guard let link = try txn.link(peer: peer, sample: sample.id) else { return true }
+            // The same version of another device is not ours. The database showed ours after the other one was deleted,
+            // or it will tell of the end of ours too.
+            let isSameSlot = PeerNumber.slot(of: number) == PeerNumber.slot(of: link.version)
+            if isSameSlot, number != link.version, PeerNumber.isOurs(number), !link.isProvisional { return false }
             return number > link.version || number == link.version && link.isProvisional
         }
     }
 
-    /// A deletion of what is not here: the sample may still come from elsewhere, and is to be known as deleted then.
+    /// Remembers the deletion of a sample that is not here. The sample may still arrive from elsewhere, and must then
+    /// count as deleted.
     private mutating func keepInMind(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         if let text = deletion.syncIdentifier, let version = deletion.deletedVersion {
-            // In the order in which they were told of, as their clocks say.
+            // Delete the collected samples first: clocks must follow the order in which the deletions were reported.
             try deleteLeaving(in: &txn)
             let named = try txn.samples(syncIdentifier: text)
-            // Another version of it lives here.
+            // Another version of the sample is live here.
             if named.contains(where: { $0.type == feed && $0.source.identity.isSameApp(as: ownSource) }) { return }
             if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
-                // Several versions may have gone since we looked last. The deletion covers the greatest of them.
+                // Several versions may have been deleted since the last pull. The deletion covers the greatest of them.
                 if try txn.raise(known, to: version) { try noteUnseen(known.id, deletion, in: &txn) }
                 return
             }
-            // A number with the mark may have been this app's, in an earlier installation or on another device. Other
-            // apps number as it does, so nothing is taken for this app's until it shows itself, here or at a store.
+            // A number with the mark may be this app's, from an earlier installation or from another device. Other apps
+            // number in the same way, so nothing counts as this app's until it shows itself, here or at a store.
             if let number = deletion.version, PeerNumber.isOurs(number), named.isEmpty, let id = SampleID(text),
                 id.description == text, try txn.sample(id: id) == nil, try txn.deletedSample(id: id) == nil
             {
                 return try noteUnseen(id, deletion, in: &txn)
             }
         }
-        // Where not all is read, what took its place may have been left out.
+        // If not everything is read, the sample's replacement may have been left out.
         guard state.horizon == nil, state.skipped == nil, plan.plan(of: feed)?.pulls ?? false,
             try txn.link(peer: peer, peerID: deletion.peerID) == nil,
             try txn.link(peer: peer, sample: deletion.peerID) == nil,
@@ -149,7 +159,8 @@ extension PageApplier {
             PeerLink(peer: peer, sample: deletion.peerID, peerID: deletion.peerID, version: PeerLink.deletedUnseen))
     }
 
-    /// Nobody here knows the clock of the version that went, so its tombstone may stand below it. The number tells what the deletion covers.
+    /// Records the number of a deleted version that was never seen here. Its clock is unknown, so its tombstone may
+    /// have a lower version; the number tells what the deletion covers.
     private func noteUnseen(_ id: SampleID, _ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let number = deletion.version, PeerNumber.isOurs(number) else { return }
         let known = try txn.link(peer: peer, sample: id)
@@ -157,7 +168,7 @@ extension PageApplier {
         try txn.setLink(.deletedUnseen(id, deletion, number, by: peer))
     }
 
-    /// The edit is sent again, and as a version above the deleted one, which other stores may have heard of.
+    /// Keeps an edit: sends it again, with a version above the deleted one, which other stores may know.
     private mutating func keep(
         _ held: Sample, _ deletion: PulledDeletion, in txn: inout WriteTransaction
     ) throws {
@@ -175,10 +186,10 @@ extension PageApplier {
     }
 }
 
-/// Samples that a page deletes. Until they are deleted together, the store finds them as if they lived.
+/// Samples that a page deletes. Until they are deleted together, the store still finds them as live samples.
 struct LeavingSamples: Sendable {
     private var deletions: [(sample: Sample, version: Int64)] = []
-    /// Their ids, and what the peer called them.
+    /// The ids of the samples, here and at the peer.
     private var ids: Set<SampleID> = []
     private var identifiers: Set<String> = []
 
@@ -188,7 +199,7 @@ struct LeavingSamples: Sendable {
         if let text = held.syncIdentifier { identifiers.insert(text) }
     }
 
-    /// Whether a deletion may mean one of them.
+    /// Returns `true` if a deletion may mean one of these samples.
     func mayBeMeant(by deletion: PulledDeletion) -> Bool {
         if deletions.isEmpty { return false }
         if ids.contains(deletion.peerID) { return true }
@@ -203,7 +214,7 @@ struct LeavingSamples: Sendable {
 }
 
 extension PulledDeletion {
-    /// The version that went, in the order of stores, or one that is not below it. A deletion with the greatest version hides a sample for
-    /// good, and no sample has one above it.
+    /// The deleted version in the order of stores, or one that is not below it. A deletion with the greatest version
+    /// hides a sample permanently, because no sample has a version above it.
     var deletedVersion: Int64? { version.map { min(PeerNumber.slot(of: $0), Sample.versionLimit - 1) } }
 }

@@ -1,7 +1,7 @@
 import HealthKV
 
-/// What this app wrote comes back from a peer that keeps no records: as the echo of a push, as an edit made by the same app on
-/// another device, or as what an earlier installation left (SEMANTICS C21, C25).
+/// Own samples that a peer without records gives back: as the echo of a push, as an edit that the same app made on
+/// another device, or as the remainder of an earlier installation (SEMANTICS C21, C25).
 extension PageApplier {
     mutating func applyOwn(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
         noteDays([addition.sample])
@@ -15,8 +15,8 @@ extension PageApplier {
         }
     }
 
-    /// The live sample that the peer's is a version of: by the UUID that it was last known by, by its sync identifier, or by the
-    /// metadata key of samples from before there were sync identifiers.
+    /// Returns the live sample that the peer's sample is a version of. Finds it by its last known UUID, by its sync
+    /// identifier, or by the metadata key of samples from before there were sync identifiers.
     private func held(_ record: OwnRecord, in txn: inout WriteTransaction) throws -> Sample? {
         if let link = try txn.link(peer: peer, peerID: record.peerID), let sample = try txn.sample(id: link.sample) {
             return sample
@@ -43,7 +43,8 @@ extension PageApplier {
         return try txn.deletedSample(id: record.peerID)
     }
 
-    /// The peer told of a deletion before it shows a version that this covers: the deletion was this app's.
+    /// Returns the tombstone of a deletion that the peer reported before it showed a version that the deletion covers:
+    /// the deletion was this app's.
     private func buriedUnseen(
         _ record: OwnRecord, _ text: String, in txn: inout WriteTransaction
     ) throws -> DeletedSample? {
@@ -57,8 +58,8 @@ extension PageApplier {
         return try txn.deletedSample(id: id)
     }
 
-    /// The app's version of a sample and the peer's. The greater in the order of stores wins (SEMANTICS C1), whatever their numbers at the
-    /// peer; where that is ours, it is sent again under a number above the peer's.
+    /// Merges the app's version of a sample with the peer's. The greater version in the order of stores wins (SEMANTICS
+    /// C1), whatever their numbers at the peer. If ours wins, it is sent again under a number above the peer's.
     private mutating func meet(_ shown: OwnRecord, _ held: Sample, in txn: inout WriteTransaction) throws {
         let record = shown.keepingUnknownParts(of: held)
         let link = try txn.link(peer: peer, sample: held.id)
@@ -66,20 +67,20 @@ extension PageApplier {
         report.unchanged += 1
         try setLink(held.id, record, in: &txn)
         if link == nil { report.adopted += 1 }
-        // What the peer has need not be sent again.
+        // The peer already holds this version: do not send it again.
         if record.isSame(as: held) { return try dropUnsent(waiting, in: &txn) }
         if record.isStamped {
             if record.isNewer(than: held) { return try takeOver(record, held, waiting, in: &txn) }
         } else if let known = [link?.version, waiting?.version].compactMap(\.self).max() {
             if record.number > known { return try takeOver(record.following(held), held, waiting, in: &txn) }
-            // Numbers alone tell nothing new.
+            // Without a stamp, an unchanged number means that nothing is new.
             if record.number == link?.version { return }
         } else if record.isNewer(than: held) {
             return try takeOver(record, held, waiting, in: &txn)
         }
         let isSameContent = stored(record.sample).isSameContent(as: stored(held))
         if isSameContent, record.sample.version == held.version { return try dropUnsent(waiting, in: &txn) }
-        // Two devices made the same version, and the loser is kept.
+        // Two devices made the same version; keep the one that loses.
         if !isSameContent, record.sample.version == held.version {
             try audit(.editKept, record.sample, in: &txn)
             report.conflicts += 1
@@ -93,7 +94,7 @@ extension PageApplier {
         if let waiting, waiting.kind == .save, !waiting.isSent { try txn.removePending(waiting) }
     }
 
-    /// The same app made a greater version elsewhere.
+    /// Takes over a greater version that the same app made elsewhere.
     private mutating func takeOver(
         _ record: OwnRecord, _ held: Sample, _ waiting: PendingOperation?, in txn: inout WriteTransaction
     ) throws {
@@ -113,7 +114,7 @@ extension PageApplier {
             let unit = held.quantity.unit
             let value = try? brought.quantity.value(in: unit)
             sample.quantity = value.map { Quantity($0, unit) } ?? brought.quantity
-            // What the peer does not keep is the same in both of these, and stays.
+            // A field that the peer does not keep is equal in both and stays unchanged.
             func take<Part: Equatable>(_ part: WritableKeyPath<Sample, Part>) {
                 if shown[keyPath: part] != known[keyPath: part] { sample[keyPath: part] = brought[keyPath: part] }
             }
@@ -130,17 +131,18 @@ extension PageApplier {
         report.imported += 1
     }
 
-    /// What was deleted here is there: either it is to go there too, or it was saved again with a greater version.
+    /// Handles a sample that the peer shows although it is deleted here: either the peer must delete it too, or it was
+    /// saved again with a greater version.
     private mutating func meet(
         _ record: OwnRecord, _ deleted: DeletedSample, in txn: inout WriteTransaction
     ) throws {
         let link = try txn.link(peer: peer, sample: deleted.id)
         let waiting = try txn.pending(peer: peer, sample: deleted.id)
         if link?.version == PeerLink.presumedGone {
-            // It was out of sight, and never deleted.
+            // The sample was out of sight, but never deleted.
             var record = record
             if var kept = try presumedGone(deleted.id, in: &txn), !record.isNewer(than: kept) {
-                // The peer gives back less than was kept.
+                // Merge the kept sample, because the peer gives back less of it.
                 kept.modified = nil
                 kept.version = Sample.version(after: deleted.version)
                 guard try txn.merge(kept) != .vetoed else { return }
@@ -153,7 +155,8 @@ extension PageApplier {
         if record.isNewer(than: deleted) {
             var record = record
             record.sample = record.merging(over: deleted.modified)
-            // The peer may still tell of the deletion, by a number of this version: it lives on above that.
+            // The peer may still report the deletion, under a number of this version. So the sample continues with a
+            // version above it.
             if record.sample.version == deleted.version {
                 record.sample.version = Sample.version(after: deleted.version)
             }
@@ -166,12 +169,12 @@ extension PageApplier {
             .delete, of: deleted.id, version: deleted.version, deleted.modified, for: peer, above: record.number)
     }
 
-    /// Nothing is known of it: an earlier installation wrote it, or another device.
+    /// Adopts a sample that is unknown here: an earlier installation or another device wrote it.
     private mutating func adopt(
         _ record: OwnRecord, id: SampleID? = nil, in txn: inout WriteTransaction
     ) throws {
         var sample = record.sample
-        // The default sync identifier is the text of the id.
+        // The default sync identifier is the id as text.
         let own = sample.syncIdentifier.flatMap { SampleID($0) }.flatMap {
             $0.description == sample.syncIdentifier ? $0 : nil
         }
@@ -196,7 +199,8 @@ extension PageApplier {
 }
 
 extension Sample {
-    /// Whether two are the same measurement as far as a peer can tell that keeps times in seconds and values in other units.
+    /// Returns `true` if both are the same measurement, as far as a peer can tell that keeps times in seconds and
+    /// values in other units.
     func isSameMeasurement(as other: Sample) -> Bool {
         guard type == other.type, start.isNear(other.start), end.isNear(other.end),
             let value = try? quantity.value(in: other.quantity.unit)
@@ -204,7 +208,7 @@ extension Sample {
         return abs(value - other.quantity.value) <= 1e-9 * max(abs(value), abs(other.quantity.value))
     }
 
-    /// Whether there is nothing of another to take over.
+    /// Returns `true` if the other sample has no content to take over.
     func isSameContent(as other: Sample) -> Bool {
         isSameMeasurement(as: other) && metadata == other.metadata && isUserEntered == other.isUserEntered
             && timeZone == other.timeZone && group == other.group && device == other.device && count == other.count
@@ -213,7 +217,8 @@ extension Sample {
 }
 
 extension Workout {
-    /// With those totals of another that this one lacks: a peer that does not let them be written gives none back.
+    /// Returns the workout with missing totals filled in from another: a peer that does not allow writing them gives
+    /// none back.
     fileprivate func withTotals(of other: Workout?) -> Workout {
         guard let other else { return self }
         var workout = self
@@ -224,7 +229,7 @@ extension Workout {
 }
 
 extension Instant {
-    /// Whether two instants are one as far as a peer can tell that keeps dates as seconds.
+    /// Returns `true` if two instants are equal, as far as a peer can tell that keeps dates as seconds.
     fileprivate func isNear(_ other: Instant) -> Bool {
         let (difference, overflows) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)
         return !overflows && abs(difference) < 1_000_000

@@ -1,6 +1,6 @@
 import HealthKV
 
-/// Another store's records are stored unchanged, and the greater wins (SEMANTICS C1).
+/// Records of another store are stored unchanged, and the greater version wins (SEMANTICS C1).
 extension PageApplier {
     mutating func applyRecords(_ page: PullPage, in txn: inout WriteTransaction) throws {
         var unknown = SampleBatch()
@@ -24,28 +24,30 @@ extension PageApplier {
         }
         var deletions = DeletionsOfDifferentSamples()
         for deletion in page.deletions {
-            // No sample here has a version that a deletion cannot have.
+            // A deletion whose version no sample here can have is invalid.
             guard let record = deletion.record, plan.plan(of: record.type)?.pulls ?? false else { continue }
             guard (0...Sample.versionLimit).contains(record.version) else {
                 report.invalid += 1
                 continue
             }
             noteSkew(record.modified)
-            // A second deletion of one sample finds it gone.
+            // A second deletion of the same sample must find it gone.
             if deletions.mayMean(sampleOf: record) { try merge(deletions.take(), in: &txn) }
             deletions.append(record)
         }
         try merge(deletions.take(), in: &txn)
     }
 
-    /// Deletes what another peer had deleted before this one brought it. Behind what was received, so that this one is told of it.
+    /// Deletes samples that another peer had deleted before this one brought them. Runs after the received changes, so
+    /// that this peer is told of the deletions.
     mutating func buryUnseen(in txn: inout WriteTransaction) throws {
         for sample in deletedUnseen { try txn.buryUnseen(sample) }
         report.deleted += deletedUnseen.count
         deletedUnseen = []
     }
 
-    /// Notes what the peer shows although it has heard that it was deleted: then it was put back to what it was before.
+    /// Notes samples that the peer shows although it was told of their deletion: the peer was put back to an earlier
+    /// state.
     private mutating func notePutBack(_ samples: [Sample], in txn: inout WriteTransaction) throws {
         guard acknowledged != nil else { return }
         putBack += try samples.filter { sample in
@@ -54,7 +56,8 @@ extension PageApplier {
         }
     }
 
-    /// Tells of deletions again that the peer has forgotten. Behind what was received, so that this one is told of it.
+    /// Sends deletions again that the peer has forgotten. Runs after the received changes, so that this peer is told of
+    /// them.
     mutating func tellDeletionsAgain(in txn: inout WriteTransaction) throws {
         if putBack.isEmpty { return }
         try txn.tellDeletionsAgain(of: putBack, before: acknowledged)
@@ -80,7 +83,7 @@ extension PageApplier {
         }
     }
 
-    /// Merges deletions of different samples together.
+    /// Merges deletions of different samples in one step.
     private mutating func merge(_ deletions: [DeletedSample], in txn: inout WriteTransaction) throws {
         let displaced = try deletions.map { deletion in
             try isUnknownToPeer(deletion.id, in: &txn) ? txn.sample(id: deletion.id) : nil
@@ -98,7 +101,7 @@ extension PageApplier {
         report.conflicts += 1
     }
 
-    /// Whether a sample was changed here since the peer last saw our changes.
+    /// Returns `true` if a sample was changed here after the place up to which the peer has seen our changes.
     private func isUnknownToPeer(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
         guard let acknowledged else { return true }
         return try txn.isChanged(id: id, since: acknowledged)
@@ -111,13 +114,13 @@ extension PageApplier {
     }
 }
 
-/// Deletions of which no two are about one sample.
+/// A set of deletions, each of a different sample.
 struct DeletionsOfDifferentSamples {
     private var deletions: [DeletedSample] = []
     private var ids: Set<SampleID> = []
     private var identifiers: Set<String> = []
 
-    /// Whether another deletion may be about a sample that one of them is about.
+    /// Returns `true` if another deletion may mean the same sample as one of these.
     func mayMean(sampleOf other: DeletedSample) -> Bool {
         ids.contains(other.id) || other.syncIdentifier.map { identifiers.contains($0) } ?? false
     }
@@ -134,9 +137,10 @@ struct DeletionsOfDifferentSamples {
     }
 }
 
-// Two peers may bring samples of one source. What one of them did not bring is not its to take away.
+// Two peers may bring samples of the same source. A peer must not take away samples that only the other one brought.
 extension WriteTransaction {
-    /// Marks imports that a peer brought for others that bring samples of the same source.
+    /// Marks imports from one peer as coming from elsewhere, for each other peer that brings samples of the same
+    /// source.
     mutating func markReceived(_ samples: [Sample], from peer: String) throws {
         let imports = samples.filter { $0.origin == .imported }
         guard !imports.isEmpty else { return }
@@ -153,7 +157,8 @@ extension WriteTransaction {
 }
 
 extension PageApplier {
-    /// The first sample of a source came from this peer: what is held of it came from another, if there is one that brings records.
+    /// Marks the stored samples of a source as coming from elsewhere when this peer brings its first sample of that
+    /// source: they came from another peer, if another one brings records or samples of the source.
     func markReceived(from source: SourceIdentity, in txn: inout WriteTransaction) throws {
         let feed = feed
         let isShared = try txn.peers().contains { other in
@@ -176,10 +181,11 @@ extension PeerLink {
     }
 }
 
-// A database of health tells of a deletion by UUID alone. Where the sample is not here yet, the deletion waits for the store that brings it:
-// after a reinstallation another store may still hold what was deleted.
+// A health database reports a deletion by UUID alone. If the sample is not here yet, the deletion waits for the store
+// that brings it: after a reinstallation, another store may still hold the deleted sample.
 extension WriteTransaction {
-    /// Whether a peer has deleted a sample that does not live here: an import that nothing else is known of, or this version of an own one.
+    /// Returns `true` if a peer has deleted a sample that is not live here: an import of which nothing else is known,
+    /// or this version of an own sample.
     func isDeletedUnseen(_ sample: Sample, by databases: [String]) throws -> Bool {
         guard sample.origin == .authored else {
             return try databases.contains { try link(peer: $0, peerID: sample.id)?.version == PeerLink.deletedUnseen }
@@ -190,10 +196,11 @@ extension WriteTransaction {
         }
     }
 
-    /// The peers that are databases of health.
+    /// Returns the names of the peers that are health databases.
     func databases() throws -> [String] { try peers().filter { $0.queue != nil }.map(\.name) }
 
-    /// Records the deletion of a sample that was deleted before it was seen. It lives again where the peer shows it again.
+    /// Records the deletion of a sample that was deleted before it was seen. The sample is live again if the peer shows
+    /// it again.
     mutating func buryUnseen(_ sample: Sample) throws {
         for name in try databases() {
             guard let link = try link(peer: name, peerID: sample.id), link.version == PeerLink.deletedUnseen
@@ -201,7 +208,7 @@ extension WriteTransaction {
             try setLink(PeerLink(peer: name, sample: sample.id, peerID: sample.id, version: PeerLink.presumedGone))
         }
         if sample.original != nil {
-            // An edit lies over it.
+            // Keep the edit that lies over the import.
             try appendAudit(
                 event: SyncConflict.Event.editDeleted.rawValue, sample: sample.id,
                 displaced: try EngineNotes.encode(sample))

@@ -1,17 +1,17 @@
 import HealthKV
 
-/// Versions of what others wrote. A row's version rises by itself: when an edit is taken off an import, when one comes back, when
-/// its content changes under one version. So what the peer shows is compared with what it showed last, which a link keeps wherever
-/// the row does not say it.
+/// Versions of foreign samples. The store may raise a row's version by itself: when an edit is removed from an import,
+/// when an import comes back, or when its content changes under one version. So the version that the peer shows is
+/// compared with the one that it showed last. A link stores that version wherever the row does not have it.
 extension PageApplier {
-    /// Takes what is older than the row and newer than what the peer showed last, where only this store has raised the row above
-    /// that.
+    /// Imports a version that is older than the row's and newer than the one that the peer showed last, if only this
+    /// store has raised the row above it.
     mutating func overtake(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
         let version = max(1, addition.sample.version)
         guard let held = try named(addition, in: &txn), held.origin == .imported,
             let last = try txn.link(peer: peer, sample: held.id)?.shown, last < version,
             version < held.versionBeneath,
-            // Another store may know of a newer version than the peer.
+            // Another store may know a newer version than the peer.
             held.replicaBeneath == txn.replica
         else { return }
         var sample = addition.sample
@@ -21,13 +21,13 @@ extension PageApplier {
         report.unchanged -= 1
     }
 
-    /// Keeps what the peer calls a sample and which version it has, where that is not what the row says: after an edit at its source,
-    /// and where the row was raised.
+    /// Stores the peer's id and version of a sample in a link if the row has others: after an edit at its source, or
+    /// after the row's version was raised.
     func link(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
         guard let held = try named(addition, in: &txn) else { return }
         let version = max(1, addition.sample.version)
         let known = try txn.link(peer: peer, sample: held.id)
-        // What is older than what it showed before was replaced there.
+        // The peer has already replaced a version that is older than the one it showed last.
         if let last = known?.shown, version < last { return }
         let isOfRow = held.id == addition.peerID
         if isOfRow, known?.isFromElsewhere ?? false { return }
@@ -39,8 +39,8 @@ extension PageApplier {
         if known != link { try txn.setLink(link) }
     }
 
-    /// A sample comes back that was only presumed gone (SEMANTICS C26), or that is newer than what the peer deleted, while the
-    /// deletion here has the version to which this store had raised it (C22).
+    /// Revives a deleted sample that was only presumed gone (SEMANTICS C26), or whose version is newer than the one
+    /// that the peer deleted if the tombstone here has a version to which this store had raised it (C22).
     mutating func revive(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
         guard let link = try linkOfDeleted(addition, in: &txn), let deleted = try txn.deletedSample(id: link.sample),
             !deleted.isHidden
@@ -59,7 +59,8 @@ extension PageApplier {
         report.unchanged -= 1
     }
 
-    /// What a sample was when it was presumed gone, as the audit has it. That is read once for all samples of a page that come back.
+    /// Returns a sample as it was when it was presumed gone. Reads the audit record once for all samples of a page that
+    /// come back.
     mutating func presumedGone(_ id: SampleID, in txn: inout WriteTransaction) throws -> Sample? {
         if let known = gone { return known[id] }
         var known: [SampleID: Sample] = [:]
@@ -70,14 +71,15 @@ extension PageApplier {
         return known[id]
     }
 
-    /// Lays the edit back over an import that shows itself again.
+    /// Restores the edit over an import that the peer shows again.
     private mutating func layBack(_ id: SampleID, in txn: inout WriteTransaction) throws {
         guard let kept = try presumedGone(id, in: &txn), kept.original != nil || kept.reversion != nil else { return }
-        // With its own version and clock: another store may have a newer edit.
+        // Keep the edit's own version and clock: another store may have a newer edit.
         try txn.merge(kept)
     }
 
-    /// Forgets what the peer called a sample that it deleted, unless it may show a newer one that is not above what was held.
+    /// Removes the link of a sample that the peer deleted. Keeps a link if the peer may later show a newer version that
+    /// is not above the stored one.
     func unlink(_ held: Sample, _ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         let known = try txn.link(peer: peer, sample: held.id)
         let last = max(1, deletion.version ?? known?.shown ?? .max)
@@ -88,20 +90,21 @@ extension PageApplier {
         }
     }
 
-    /// Whether another store brought a newer version than the peer has shown: that does not go with the peer's.
+    /// Returns `true` if another store brought a newer version than the peer has shown: the peer's deletion does not
+    /// remove that version.
     func isNewerElsewhere(_ held: Sample, _ link: PeerLink, in txn: inout WriteTransaction) -> Bool {
         guard let shown = link.shown, held.origin == .imported else { return false }
         return shown < held.versionBeneath && held.replicaBeneath != txn.replica
     }
 
-    /// The live sample that has the sync identifier of one that another app wrote.
+    /// Returns the live sample that has the sync identifier of a foreign sample.
     private func named(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> Sample? {
         let sample = addition.sample
         guard let text = sample.syncIdentifier else { return nil }
         return try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity)
     }
 
-    /// What the peer called a deleted sample: it may show it under another id than before.
+    /// Returns the link of a deleted sample. The peer may show the sample under another id than before.
     private func linkOfDeleted(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> PeerLink? {
         if let link = try txn.link(peer: peer, peerID: addition.peerID) { return link }
         let sample = addition.sample
@@ -117,6 +120,6 @@ extension Sample {
     /// The version that the next import is compared with.
     var versionBeneath: Int64 { original?.version ?? version }
 
-    /// Which replica imported that version.
+    /// The replica that imported that version.
     var replicaBeneath: UInt32? { (original == nil ? modified : original?.modified)?.replica }
 }

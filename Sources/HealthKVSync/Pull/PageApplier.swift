@@ -1,36 +1,36 @@
 import HealthKV
 
-/// Brings a page of a peer's feed into the store, inside the transaction that also stores the place behind it.
+/// Applies a page of a peer's feed to the store, in the transaction that also stores the place after the page.
 struct PageApplier: Sendable {
     let peer: String
-    /// The type whose feed it is.
+    /// The type of the feed.
     let feed: SampleType
     let traits: PeerTraits
     let plan: SyncPlan
     let now: Instant
-    /// What is remembered of the feed's type; changed as the page is applied.
+    /// What the engine remembers of the feed's type; applying the page changes it.
     var state: TypeState
-    /// Where the peer stood in our feed: an edit behind it is one that the peer does not know.
+    /// How far the peer has read our feed. The peer does not know edits after this place.
     var acknowledged: ChangeToken?
-    /// The source of what this app writes.
+    /// The source of the samples that this app writes.
     let ownSource: SourceIdentity
-    /// The zone in whose days totals are kept.
+    /// The time zone of the daily totals.
     let zone: String
-    /// How many deletions that wait for the end of the feed are kept together.
+    /// How many deletions that wait for the end of the feed are kept in one block.
     let blockSize: Int
-    /// The form in which the peer's samples are compared with what is held (``Peer/stored(_:)``).
+    /// Returns the form in which the peer's samples are compared with the store's (``Peer/stored(_:)``).
     let stored: @Sendable (Sample) -> Sample
     var report = PullReport()
-    /// What another peer had deleted before this one brought it.
+    /// Samples that another peer had deleted before this one brought them.
     var deletedUnseen: [Sample] = []
-    /// What the peer shows, and was told that it is deleted.
+    /// Samples that the peer shows although it was told that they are deleted.
     var putBack: [Sample] = []
-    /// What the deletions of the page take away.
+    /// The samples that the page deletes.
     var leaving = LeavingSamples()
-    /// What was presumed gone, by id, once it was read.
+    /// The samples that were presumed gone, by id; `nil` until they are read.
     var gone: [SampleID: Sample]?
 
-    /// Applies additions, then deletions (SEMANTICS C22), and what waited for the end of the feed.
+    /// Applies additions, then deletions (SEMANTICS C22), and then the deletions that waited for the end of the feed.
     mutating func apply(_ page: PullPage, in txn: inout WriteTransaction) throws {
         try txn.receiving(from: peer) { txn in
             if traits.keepsRecords {
@@ -48,9 +48,10 @@ struct PageApplier: Sendable {
         note(isDrained: page.isDrained && state.blocks == nil)
     }
 
-    /// The additions of a page, those of own versions that came late, and the names of what was deleted under them.
-    /// Where the deletion of what was sent last comes with a version of a lower number, that was saved after the
-    /// deletion, by a call that was left behind: the user has deleted the sample, and what came late goes, too.
+    /// Separates the additions of own versions that came late, and returns the peer's ids of the deleted versions that
+    /// they follow. If a page has the deletion of the version that was sent last and an own version with a lower
+    /// number, an abandoned call saved that version after the deletion. The user has deleted the sample, so the late
+    /// version is deleted too.
     private func withoutLate(
         _ page: PullPage, in txn: inout WriteTransaction
     ) throws -> (additions: [PulledSample], late: [PulledSample], over: Set<SampleID>) {
@@ -68,7 +69,8 @@ struct PageApplier: Sendable {
         return (additions, late, over)
     }
 
-    /// The link of the sample that an own one is a version of, where the peer has held a version of a greater number.
+    /// Returns the link of the sample that an own addition is a version of, if the peer has held a version with a
+    /// greater number.
     private func sentLater(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> PeerLink? {
         guard let text = addition.sample.syncIdentifier,
             let held = try txn.authored(text, addition.sample.type, by: ownSource),
@@ -78,7 +80,7 @@ struct PageApplier: Sendable {
         return link
     }
 
-    /// Notes whether the feed was read to its end, and all that it said is applied.
+    /// Notes whether the feed was read to its end and everything in it is applied.
     mutating func note(isDrained: Bool) {
         state.isDrained = isDrained
         state.isMidway = !isDrained
@@ -89,13 +91,14 @@ struct PageApplier: Sendable {
         if state.skipped != nil { state.isPastBaseline = true }
     }
 
-    /// Samples of a page, or of a window that was enumerated. Those of a feed that goes on behind its baseline are news.
+    /// Applies the samples of a page, or of an enumerated window. If a feed continues after its baseline, its samples
+    /// are new.
     mutating func applySamples(
         _ additions: [PulledSample], isFed: Bool = false, in txn: inout WriteTransaction
     ) throws {
         try withdraw(additions, in: &txn)
         var foreign: [PulledSample] = []
-        // Most pages are of one type.
+        // Most pages have a single type.
         var last: (type: SampleType, pulls: Bool)?
         for addition in additions {
             let type = addition.sample.type
@@ -112,28 +115,30 @@ struct PageApplier: Sendable {
         try importForeign(foreign, isFed: isFed, in: &txn)
     }
 
-    /// Leaves out what was at the peer when the import was skipped (SEMANTICS C9). Whoever reads from the beginning cannot tell it from what came
-    /// since but by its date; what is held already came since.
+    /// Leaves out samples that the peer held when the import was skipped (SEMANTICS C9). In a feed that is read from
+    /// its beginning, only the date separates them from later samples. A sample that the store already holds arrived
+    /// later.
     private mutating func leaveOut(
         _ foreign: inout [PulledSample], upTo skipped: Instant, in txn: inout WriteTransaction
     ) throws {
         let count = foreign.count
         foreign = try foreign.filter { try $0.sample.start > skipped || isHeld($0, in: &txn) }
-        // They were seen, so the first that is kept is no sign that more can be read than before.
+        // These samples were seen, so the first sample that is kept does not suggest that more became readable.
         if foreign.count < count, !state.isAdopted { state.lastForeign = now }
     }
 
-    /// Another app may write what breaks the rules of the store. That is left out and counted, and keeps nothing else from coming.
+    /// Returns `true` if a sample follows the rules of the store. Another app may write one that does not: it is
+    /// counted and left out, and all others are still applied.
     mutating func isStorable(_ addition: PulledSample) -> Bool {
         var sample = addition.sample
-        // What this app wrote with a version below the first is taken for the first.
+        // An own sample with a version below the first counts as the first version.
         if addition.isOwn { sample.version = max(1, sample.version) }
         if (try? sample.validate()) != nil { return true }
         report.invalid += 1
         return false
     }
 
-    /// Tells of what was left out.
+    /// Notes that samples were left out.
     func note(in state: inout PeerState) {
         guard report.invalid > 0 else { return }
         state.note(.invalidSamples, "samples of \(feed) break the rules of the store and were left out", at: now)
@@ -151,7 +156,7 @@ struct PageApplier: Sendable {
     ) throws {
         var foreign = pulled
         var batch = PageApplier.batch(of: foreign)
-        // All at once, and one by one only where one of them is not as it must be.
+        // Check the whole batch first, and single samples only if the batch has an invalid one.
         if !batch.isStorable {
             foreign = foreign.filter { isStorable($0) }
             batch = PageApplier.batch(of: foreign)
@@ -174,7 +179,7 @@ struct PageApplier: Sendable {
         }
         state.lastForeign = now
         if keepsTotals { noteDays(foreign.map(\.sample)) }
-        // Of several versions in one page the latest has the last word.
+        // If a page has several versions of a sample, apply the latest one last.
         let named = foreign.filter { $0.sample.syncIdentifier != nil }
             .sorted { $0.sample.version < $1.sample.version }
         if imported.older > 0 { for addition in named { try overtake(addition, in: &txn) } }
@@ -189,20 +194,22 @@ struct PageApplier: Sendable {
         return batch
     }
 
-    /// A version that the peer called otherwise before is held already, under the id that it has here.
+    /// Sets the stored id for each sample that the peer shows under an id of another version: the sample is already
+    /// stored.
     private func nameAsHeld(
         _ foreign: [PulledSample], _ batch: inout SampleBatch, in txn: inout WriteTransaction
     ) throws {
         for (row, addition) in foreign.enumerated() {
             guard let link = try txn.link(peer: peer, peerID: addition.peerID) else { continue }
             batch.setID(link.sample, row: row)
-            // The peer shows it, whatever was known of it before.
+            // The peer shows the sample, whatever was known of it before.
             let isShown = link.isFromElsewhere && addition.sample.syncIdentifier == nil
             if isShown || link.version == PeerLink.deletedUnseen { try txn.removeLink(link) }
         }
     }
 
-    /// While links are in doubt: only the database of health that was read before shows what it called so.
+    /// While links are in doubt, notes that the peer shows a sample under an id that the store held before. Only the
+    /// health database that was read before does that.
     private mutating func noteSeenAgain(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
         guard state.isDoubted == true, state.isSeenAgain != true, let commit = state.doubtedAt else { return }
         for addition in foreign {
@@ -217,11 +224,11 @@ struct PageApplier: Sendable {
         plan.types.values.contains(where: \.keepsDailyTotals) || plan.others?.keepsDailyTotals ?? false
     }
 
-    /// What is replaced by a version of another day leaves a day behind.
+    /// Notes the old days of samples that a new version moves to other days.
     private mutating func noteDaysOfReplaced(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
         guard keepsTotals else { return }
         for sample in foreign.map(\.sample) {
-            // A peer replaces only what has a sync identifier.
+            // A peer replaces only samples with a sync identifier.
             guard let text = sample.syncIdentifier, plan.plan(of: sample.type)?.keepsDailyTotals ?? false,
                 let held = try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity)
             else { continue }
@@ -229,7 +236,7 @@ struct PageApplier: Sendable {
         }
     }
 
-    /// Daily totals are asked for again for every day that a change touched (SEMANTICS C15).
+    /// Notes every day that a change touches, so that its totals are read again (SEMANTICS C15).
     mutating func noteDays(_ samples: [Sample]) {
         guard keepsTotals else { return }
         for sample in samples where plan.plan(of: sample.type)?.keepsDailyTotals ?? false {
@@ -238,7 +245,7 @@ struct PageApplier: Sendable {
         }
     }
 
-    /// Keeps what a conflict displaced, so that it can be restored.
+    /// Keeps a sample that a conflict displaced, so that it can be restored.
     func audit(_ event: SyncConflict.Event, _ displaced: Sample, in txn: inout WriteTransaction) throws {
         try txn.appendAudit(
             event: event.rawValue, sample: displaced.id, displaced: try EngineNotes.encode(displaced))
@@ -246,25 +253,27 @@ struct PageApplier: Sendable {
 }
 
 extension PeerLink {
-    /// Stands in place of a version where the sample was presumed gone because two enumerations missed it.
+    /// Stored in place of a version: the sample was presumed gone because two enumerations missed it.
     static let presumedGone: Int64 = -1
-    /// Stands in place of a version where the peer holds a sample of ours without a sync identifier.
+    /// Stored in place of a version: the peer holds a sample of ours without a sync identifier.
     static let unnamed: Int64 = 0
-    /// Stands in place of a version where the sample came from another peer, though this one brings samples of its source too.
+    /// Stored in place of a version: the sample came from another peer, although this one also brings samples of its
+    /// source.
     static let fromElsewhere: Int64 = -2
 
-    /// Stands in place of a version where the peer deleted a sample that was never seen here. Another store may still bring it.
+    /// Stored in place of a version: the peer deleted a sample that was never seen here. Another store may still bring
+    /// it.
     static let deletedUnseen: Int64 = -3
 
-    /// Stands in place of a version where another store refused a sample and the app gave it up: that store was never
+    /// Stored in place of a version: another store refused a sample and the app gave it up, so that store was never
     /// given it.
     static let refused: Int64 = -4
     static func refused(_ sample: SampleID, by peer: String) -> PeerLink {
         PeerLink(peer: peer, sample: sample, peerID: sample, version: refused)
     }
 
-    /// What says that the peer deleted a version of this app's that was never seen here: its number, below zero. Another store may still bring
-    /// that version, or one before it.
+    /// Returns a link which records that the peer deleted a version of this app's that was never seen here. It stores
+    /// the version's number, negated. Another store may still bring that version, or an earlier one.
     static func deletedUnseen(_ sample: SampleID, _ deletion: PulledDeletion, _ number: Int64, by peer: String)
         -> PeerLink
     {
@@ -274,34 +283,34 @@ extension PeerLink {
     /// The number of the greatest version of this app's that the peer deleted before it was seen here.
     var deletedNumber: Int64? { PeerNumber.isOurs(0 &- version) ? -version : nil }
 
-    /// Whether another peer brought the sample: this one need not hold it, and does not decide over it.
+    /// Whether another peer brought the sample: this peer need not hold it, and has no say over it.
     package var isFromElsewhere: Bool { version == PeerLink.fromElsewhere }
     /// Whether the peer held the sample when the link was made.
     var isHeldThere: Bool { version >= PeerLink.unnamed }
-    /// The version that the peer showed last; `nil` where that is not known.
+    /// The version that the peer showed last; `nil` if it is not known.
     var shown: Int64? { version > 0 ? version : nil }
 }
 
-/// What a pull did.
+/// The result of a pull.
 public struct PullReport: Sendable, Hashable {
-    /// Samples that are new here, or newer than what was held.
+    /// Samples that are new here, or newer than the stored version.
     public var imported = 0
-    /// Samples that were held already.
+    /// Samples that were already stored.
     public var unchanged = 0
-    /// Samples that this app wrote and that were found again at the peer.
+    /// Samples that this app wrote and that were found at the peer again.
     public var adopted = 0
-    /// Samples that were deleted here since the peer deleted them.
+    /// Samples that were deleted here because the peer deleted them.
     public var deleted = 0
-    /// Deletions that spoke of a version which another had replaced.
+    /// Deletions of versions that another version had replaced.
     public var superseded = 0
-    /// Conflicts that were resolved and can be looked at.
+    /// Resolved conflicts, which an app can show.
     public var conflicts = 0
     /// Samples that break the rules of the store, such as one with a negative version, and were left out.
     public var invalid = 0
-    /// The farthest that a clock of the peer was ahead by more than a day, in seconds.
+    /// The largest lead of a peer's clock that exceeds a day, in seconds.
     public var skewSeconds: Double?
 
-    /// A report of nothing.
+    /// Creates an empty report.
     public init() {}
 
     mutating func count(_ imported: ImportReport) {

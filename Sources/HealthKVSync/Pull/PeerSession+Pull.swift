@@ -1,21 +1,21 @@
 import HealthKV
 
-/// What the pulls of a pass came to.
+/// The result of the pulls of a pass.
 struct PullOutcome: Sendable {
     var report = PullReport()
     /// Whether nothing could be read because the device is locked.
     var isLocked = false
-    /// Whether something was pulled, and nothing of it failed.
+    /// Whether feeds were pulled and none of them failed.
     var isWhole = false
     /// The feeds that were read to their ends, and those that may not be read.
     var read: Set<SampleType> = []
-    /// Whether the feed went on from a place in it, without a gap.
+    /// Whether the feed was continued from a place in it, without a gap.
     var isContinuous = false
 }
 
 extension PeerSession {
-    /// The feeds of a pass, one for each type or one for all: those that were asked for, those whose last pull failed and that are to
-    /// be tried again, and those that hold back what is to be sent.
+    /// Returns the feeds of a pass, one for each type or one for all: those that were requested, those whose last pull
+    /// failed and is due for a retry, and those that hold back samples to be sent.
     func feedsToPull(_ request: PassRequest) throws -> [SampleType] {
         let (known, now) = (try state(), now)
         func isDue(_ failure: PullFailure?) -> Bool {
@@ -29,19 +29,19 @@ extension PeerSession {
         return feeds.filter { type in
             if isDue(known[type].unacknowledged) { return true }
             let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
-            // What is only sent is read once, to adopt what an earlier installation left.
+            // A type that is only sent is read once, to adopt the samples that an earlier installation left.
             if plan.types[type]?.pulls == false { return request.pulls && !known[type].isAdopted }
             return request.pulls && isAsked || isDue(known[type].failure)
         }.sorted()
     }
 
-    /// The feeds that the plan has, one for each type or one for all.
+    /// The feeds of the plan, one for each type or one for all.
     nonisolated var feeds: [SampleType] {
         guard peer.traits.hasOneFeed else { return Array(plan.types.keys) }
         return plan.pulled.isEmpty && plan.others == nil ? [] : [.every]
     }
 
-    /// Pulls each feed to its end. One that cannot be read does not keep the others from being.
+    /// Pulls each feed to its end. A feed that cannot be read does not stop the others.
     func pullAll(_ feeds: [SampleType]) async throws -> PullOutcome {
         let name = name
         var outcome = PullOutcome(isWhole: true)
@@ -53,7 +53,7 @@ extension PeerSession {
                 try await forgetFailure(type)
                 outcome.read.insert(type)
             } catch let error as PeerError {
-                // A query that was cancelled did not fail.
+                // A cancelled query has not failed.
                 try Task.checkCancellation()
                 if peer.isInterrupted { throw error }
                 outcome.isWhole = false
@@ -84,9 +84,9 @@ extension PeerSession {
         let issue = SyncIssue(SyncIssue.Code(error.code), error.detail, plan: plan, in: .read)
         try await update { _, state in
             let isRefused = error.code == .notDetermined || error.code == .unauthorized
-            // Where nothing may be read there is nothing to adopt yet, and what is written may go.
+            // If nothing may be read, there is nothing to adopt yet, and the type may be sent.
             if isRefused { state[type].isRefused = true }
-            // What is only sent need not be readable.
+            // A type that is only sent need not be readable.
             if isRefused, plan.types[type]?.pulls == false { return }
             var failure = state[type].failure ?? PullFailure(issue: issue)
             failure.issue = issue
@@ -98,12 +98,12 @@ extension PeerSession {
             default: failure.nextTry = now + options.slowDelay
             }
             state[type].failure = failure
-            // What cannot be read cannot be acknowledged by itself.
+            // A feed that cannot be read is not acknowledged separately.
             state[type].unacknowledged?.nextTry = failure.nextTry
         }
     }
 
-    /// Pulls one feed to its end, page by page; from its beginning when the peer no longer knows our place in it.
+    /// Pulls one feed to its end, page by page; from its beginning if the peer no longer knows our place in it.
     private func pull(_ type: SampleType) async throws -> PullReport {
         do {
             return try await pullPages(type)
@@ -119,14 +119,14 @@ extension PeerSession {
             hasBegunAnew = true
         }
         let name = name
-        // Before it is given anything: that would live there again.
+        // Do this before the peer is given anything: the forgotten samples would be live there again.
         let dropped = try await dropForgotten(type)
         let now = now
         try await update { txn, state in
             try PeerSession.forgetPlace(name, type, &state, &txn)
-            // A database of health that does not know our place was rebuilt, or is another one.
+            // A health database that does not know our place was rebuilt, or is another one.
             if state.isDoubted == nil { try PeerSession.beginDoubt(name, &state, at: now, &txn) }
-            // Another store in its place, or an older state of it: what it had seen of ours counts no more.
+            // The peer is another store, or an older state of it: its acknowledgements of our feed no longer count.
             if dropped == nil {
                 state.told = nil
                 try PeerSession.forgetAcknowledged(name, &txn)
@@ -156,7 +156,8 @@ extension PeerSession {
         return total
     }
 
-    /// Pulls the page behind our place, and the one behind that while it is committed: an import waits for the peer and for the disk at once.
+    /// Pulls the page after our place, and during its commit the page after that: an import waits for the peer and for
+    /// the disk at the same time.
     private func pullPage(
         _ type: SampleType, _ ahead: inout PageAhead?
     ) async throws -> (report: PullReport, isDrained: Bool) {
@@ -175,24 +176,25 @@ extension PeerSession {
         }
         let applier = try applier(type, known)
         let (now, look) = (now, looks[type])
-        // No other call of the peer begins before it has ended, and it is cancelled where the commit fails.
+        // No other call of the peer begins before this one ends. It is cancelled if the commit fails.
         async let next = pullAhead(PageAhead.request(behind: page, of: request, peer.traits))
         let applied: PullReport? = try await update { txn, state in
-            // Whoever forgot the place meanwhile wants the feed to be read anew.
+            // If the place was forgotten meanwhile, the feed must be read from its beginning.
             let place = try txn.anchor(peer: name, type: type, scope: known.scope)
             guard place?.token == anchor?.token, state[type].scope == known.scope else { return nil }
             var applier = applier
             applier.state = state[type]
-            // Whatever made it begin at the beginning: it passes what was there when the import was skipped.
+            // Whatever the reason to begin at the beginning, the feed now passes the samples that existed when the
+            // import was skipped.
             if place == nil { applier.state.isPastBaseline = nil }
             applier.acknowledged = try txn.peer(name)?.acknowledged
-            // The store forgets it where the feed is read from its beginning.
+            // The store clears `lastLook` if the feed is read from its beginning.
             if let last = applier.state.lastLook, let look { applier.state.lastLook = max(last, look) }
             try applier.apply(page, in: &txn)
             if page.isDrained { applier.state.lastLook = asked }
             state[type] = applier.state
             applier.note(in: &state)
-            // Data and anchor in one transaction (SEMANTICS C14).
+            // Data and anchor are in one transaction (SEMANTICS C14).
             if let token = page.token {
                 try txn.setAnchor(
                     Anchor(
@@ -204,16 +206,16 @@ extension PeerSession {
         ahead = await next
         guard let report = applied else { return (PullReport(), false) }
         try options.atStep(.pageCommitted)
-        // The tail of a snapshot begins where the snapshot does: until then nothing is seen to its end.
+        // The tail of a snapshot begins where the snapshot began: until the tail is read, nothing is seen to its end.
         if let token = page.token, !page.isSnapshot { try await acknowledge(token, type) }
         progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
         return (report, page.isDrained)
     }
 
-    /// Tells the peer how far its feed is held. Where that fails, the pull goes on: what is held is held, and the peer is told
-    /// later.
+    /// Tells the peer how far its feed is stored. If that fails, the pull continues: the stored samples stay stored,
+    /// and the peer is told later.
     private func acknowledge(_ token: [UInt8], _ type: SampleType) async throws {
-        // One that does not hear it is not told again with each page.
+        // After a failure, do not tell the peer again with each page.
         guard !notTold.contains(type) else { return }
         do throws(PeerError) {
             try await peer.acknowledge(token, of: type)
@@ -234,8 +236,8 @@ extension PeerSession {
         try await update { _, state in state[type].unacknowledged = nil }
     }
 
-    /// What others wrote comes in bulk. Records of a store, and what this app wrote and only sends, are met one by one, and the app waits
-    /// for the commit of a page.
+    /// Returns the page size of a feed. Foreign samples are imported in bulk. Records of a store, and own samples of a
+    /// type that is only sent, are merged one by one, and the app waits for the commit of a page.
     private func pageLimit(_ type: SampleType) -> Int {
         let isBulk = !peer.traits.keepsRecords && plan.types[type]?.pulls != false
         return isBulk ? options.pageSize : options.shortPage
@@ -266,7 +268,8 @@ extension PeerSession {
             stored: { [peer] in peer.stored($0) })
     }
 
-    /// The first sample of others, or the first after a long silence, may mean that more can be read than before.
+    /// Begins a rescan after the first foreign sample, or after the first one in a long time: either may mean that more
+    /// became readable.
     private func beginRescanIfNeeded(_ type: SampleType) async throws -> Bool {
         guard try state()[type].needsRescan else { return false }
         let (name, now) = (name, now)
@@ -280,9 +283,10 @@ extension PeerSession {
         return isDue
     }
 
-    /// Read access may have grown without anybody being told, so the feed is read from its beginning now and then (SEMANTICS C23).
+    /// Begins a rescan if one is due. Read access may have grown without any signal, so the feed is read from its
+    /// beginning at regular intervals (SEMANTICS C23).
     private func beginRescanIfDue(_ type: SampleType) async throws {
-        // What a cache has given away is not fetched again.
+        // Do not fetch samples again that a cache has dropped.
         guard peer.traits.hidesUnreadable, let item = plan.types[type], item.pulls, item.retention == .mirror else {
             return
         }
@@ -295,29 +299,29 @@ extension PeerSession {
         try await update { txn, state in
             try PeerSession.readAnew(name, type, &state, &txn)
             state[type].lastRescan = now
-            // The feed tells of no deletion that was purged meanwhile.
+            // The feed reports no deletion that was purged meanwhile.
             state[type].checkDue = now
-            // What it brings is no sign of anything.
+            // Samples of a rescan do not suggest that more became readable.
             if state[type].lastForeign != nil { state[type].lastForeign = now }
         }
     }
 }
 
-/// A peer knows that more of its feed was read than up to a place.
+/// The peer has a record that its feed was read beyond a place.
 private struct ReaderWentBackwards: Error {
     let token: [UInt8]?
 }
 
-/// How far an import has come.
+/// The progress of an import.
 public struct SyncProgress: Sendable, Hashable {
-    /// The type whose samples came.
+    /// The type of the imported samples.
     public var type: SampleType
-    /// How many samples came with this step.
+    /// How many samples this step imported.
     public var imported: Int
     /// Whether the feed of the type was read to its end.
     public var isDrained: Bool
-    /// How many samples the import has brought until now, of all types.
+    /// How many samples of all types the import has brought so far.
     public var completed = 0
-    /// How many there were to import of all types; `nil` where that is not known.
+    /// How many samples of all types there are to import; `nil` if that is not known.
     public var total: Int?
 }

@@ -1,17 +1,18 @@
 import HealthKV
 
-// A deletion names one version. A database of health that was rebuilt, delivers in parts, or replaced a version while its answer got lost may tell of
-// the end of a version behind our place in its feed, and of what took its place before it. So a deletion of what lives here is taken for the
-// user's only after the peer was asked what it still holds under that name.
+// A deletion names one version. A health database may report the end of a version after our place in its feed, and the
+// replacement before that place: if it was rebuilt, if it delivers in parts, or if it replaced a version and its answer
+// got lost. So the deletion of a live sample counts as the user's only after the peer was asked what it still holds
+// under that sync identifier.
 extension PeerSession {
-    /// A page with what lives at the peer in place of the versions that it says were deleted. Where the very version lives there that is said to
-    /// be deleted, the peer contradicts itself, and nothing is deleted on its word.
+    /// Returns a page with the samples that live at the peer in place of the versions that it reports as deleted. If a
+    /// version that it reports as deleted lives there itself, the peer contradicts itself, and the deletion is dropped.
     func withReplacements(_ page: PullPage, _ type: SampleType) async throws -> PullPage {
         guard !peer.traits.keepsRecords, !page.deletions.isEmpty else { return page }
         var page = page
         for (type, names) in try named(page, type).sorted(by: { $0.key < $1.key }) {
             for shown in try await living(Set(names.keys), of: type) {
-                // Saved by a call that was left behind, after what was sent later was deleted.
+                // An abandoned call saved this version after the deletion of a version that was sent later.
                 if shown.isOwn, let name = shown.sample.syncIdentifier, shown.sample.version < names[name] ?? 0 {
                     continue
                 }
@@ -22,8 +23,8 @@ extension PeerSession {
         return page
     }
 
-    /// The sync identifiers of what lives here and a page deletes without telling of another version, by type, each
-    /// with the number of the deleted version; 0 where it is not known.
+    /// Returns the sync identifiers of live samples that a page deletes without another version of them, by type, each
+    /// with the number of the deleted version; 0 if that is not known.
     private func named(_ page: PullPage, _ type: SampleType) throws -> [SampleType: [String: Int64]] {
         let shown = Set(page.additions.compactMap(\.sample.syncIdentifier))
         let (name, own) = (name, store.ownSource.identity)
@@ -41,7 +42,7 @@ extension PeerSession {
         }
     }
 
-    /// What the peer shows under some sync identifiers.
+    /// Returns the samples that the peer shows under some sync identifiers.
     func living(_ names: Set<String>, of type: SampleType) async throws -> [PulledSample] {
         var (found, cursor): ([PulledSample], [UInt8]?) = ([], nil)
         repeat {
@@ -57,7 +58,7 @@ extension PeerSession {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// The live sample that a deletion may be about.
+    /// Returns the live sample that a deletion may mean.
     fileprivate func live(
         _ deletion: PulledDeletion, of peer: String, feed: SampleType, own: SourceIdentity
     ) throws -> Sample? {
@@ -67,7 +68,7 @@ extension SampleReading where Self: ~Copyable {
         return try authored(text, feed, by: own)
     }
 
-    /// The live sample of a type that an app has written under a sync identifier, whatever the app was called then.
+    /// Returns the live sample of a type that an app wrote under a sync identifier, whatever the app's name was then.
     func authored(_ syncIdentifier: String, _ type: SampleType, by app: SourceIdentity) throws -> Sample? {
         try samples(syncIdentifier: syncIdentifier).first {
             $0.type == type && $0.origin == .authored && $0.source.identity.isSameApp(as: app)

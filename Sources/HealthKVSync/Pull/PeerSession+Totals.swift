@@ -1,18 +1,18 @@
 import HealthKV
 
-// A peer's own daily totals are kept beside the samples (SEMANTICS C15).
+// The peer's own daily totals are kept beside the samples (SEMANTICS C15).
 extension PeerSession {
-    /// Days that are asked for at once.
+    /// The number of days in one request.
     private static let daysAtOnce = 366
 
-    /// Asks again for the totals of every day that a change touched, and of today.
+    /// Reads again the totals of today, and of every day that a change touched.
     func pullTotals(_ type: SampleType) async throws {
         guard peer.traits.givesDailyTotals, plan.types[type]?.keepsDailyTotals ?? false else { return }
         let (name, zone, now) = (name, options.zone, now)
         var days = try state()[type].staleDays
         let yesterday = LocalDays.names(from: now - .days(1), to: now, zone: zone, limit: 2)
         let held = try store.read { try $0.totals(of: type, peer: name) }
-        // What was read before a day was over says less than the day has.
+        // A total that was read before its day was over is incomplete.
         days.formUnion(held.filter { !$0.isComplete }.map(\.day))
         days.formUnion(yesterday.filter { day in !held.contains { $0.day == day && $0.isComplete } })
         let wanted = days.sorted()
@@ -37,7 +37,7 @@ extension PeerSession {
 }
 
 extension DailyTotal {
-    /// Whether another reading says the same: then it is not worth a commit.
+    /// Returns `true` if another reading is the same: then it is not worth a commit.
     fileprivate func isSameReading(as other: DailyTotal) -> Bool {
         day == other.day && value == other.value && unit == other.unit && isComplete == other.isComplete
     }

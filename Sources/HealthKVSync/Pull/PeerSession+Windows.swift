@@ -1,7 +1,7 @@
 import HealthKV
 
-// A first import brings the newest samples first, so that the screen fills at once; the feed, in the order in which samples were written,
-// completes it.
+// A first import brings the newest samples first, so that the screen fills immediately. The feed, in the order in which
+// samples were written, completes the import.
 extension PeerSession {
     /// How far back each window reaches, in days.
     private static let windows = [7, 30, 90, 365]
@@ -11,7 +11,7 @@ extension PeerSession {
         guard !peer.traits.hasOneFeed, plan.types[type]?.pulls ?? false, try !state()[type].isAdopted else {
             return total
         }
-        // What is to be left out need not be looked at first.
+        // Samples that are to be left out need not be read first.
         guard try state()[type].skipped == nil else { return total }
         let now = now
         for days in PeerSession.windows {
@@ -24,7 +24,8 @@ extension PeerSession {
         return total
     }
 
-    /// The feed begins at the horizon. What this app wrote before it is adopted all the same, before anything is sent (SEMANTICS C21).
+    /// Adopts own samples from before the horizon, where the feed begins. This happens before anything is sent
+    /// (SEMANTICS C21).
     func adoptEarlier(_ type: SampleType) async throws -> PullReport {
         let known = try state()[type]
         guard !peer.traits.hasOneFeed, plan.types[type]?.pushes ?? false, let horizon = known.horizon,

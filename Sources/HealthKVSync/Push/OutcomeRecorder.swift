@@ -1,13 +1,13 @@
 import HealthKV
 
-/// Records how operations ended, in the transaction that takes them out of the queue.
+/// Records the outcomes of operations, in the transaction that removes the operations from the queue.
 struct OutcomeRecorder: Sendable {
     let peer: String
     let now: Instant
     let options: SyncOptions
-    /// Whether the push was cancelled: what it did not carry out then was no attempt.
+    /// Whether the push was cancelled: then an operation that it did not carry out does not count as an attempt.
     let isCancelled: Bool
-    /// Whether the call was left behind: it may still carry out what it was asked for, at any time.
+    /// Whether the call was abandoned: it may still carry out its operations at any time.
     let isLeftBehind: Bool
     var report = PushReport()
 
@@ -15,7 +15,7 @@ struct OutcomeRecorder: Sendable {
         _ outcome: PushOutcome, of queued: PendingOperation, _ sent: PushOperation,
         in txn: inout WriteTransaction, _ state: inout PeerState
     ) throws {
-        // An edit made meanwhile stands in its place, and knows that this one may have been sent.
+        // An edit made meanwhile replaces the operation in the queue, and records that this one may have been sent.
         let waiting = try txn.pending(peer: peer, sample: queued.sample)
         let current = waiting?.sequence == queued.sequence ? waiting : nil
         switch outcome {
@@ -57,7 +57,8 @@ struct OutcomeRecorder: Sendable {
         }
     }
 
-    /// The peer holds what was sent. What it calls it is provisional until it was pulled back (SEMANTICS C25).
+    /// Links the sample: the peer holds the sent version. The peer's id is provisional until the sample was pulled back
+    /// (SEMANTICS C25).
     private func settle(
         _ peerID: SampleID?, _ queued: PendingOperation, _ sent: PushOperation, in txn: inout WriteTransaction
     ) throws {
@@ -72,8 +73,8 @@ struct OutcomeRecorder: Sendable {
                 version: sent.version, isProvisional: true))
     }
 
-    /// Sends a sample under a greater number the next time. Should the call that was left behind save it after all,
-    /// after the user has deleted what was sent since, the lower number tells that it is no new version.
+    /// Raises the number under which a sample is next sent. The abandoned call may still save the sample after the user
+    /// has deleted the version that was sent later; the lower number then shows that this is no new version.
     private func raise(_ operation: inout PendingOperation, in txn: inout WriteTransaction) throws {
         guard operation.kind == .save, try txn.peer(peer)?.queue != nil,
             let sample = try txn.sample(id: operation.sample)
@@ -81,7 +82,7 @@ struct OutcomeRecorder: Sendable {
         operation.version = PeerNumber.next(version: sample.version, sample.clock, above: operation.version)
     }
 
-    /// What did not happen was not sent either.
+    /// An operation that did not happen was not sent either.
     private func keep(
         _ current: PendingOperation?, _ queued: PendingOperation, in txn: inout WriteTransaction,
         _ change: (inout PendingOperation) -> Void
@@ -92,7 +93,8 @@ struct OutcomeRecorder: Sendable {
         try txn.updatePending(operation)
     }
 
-    /// Three quick attempts; the third that fails parks the operation, which is tried slowly for as long as it takes (SEMANTICS C13).
+    /// Delays the next attempt. After the last quick attempt (the third by default) the operation is parked, and
+    /// retried slowly for as long as it takes (SEMANTICS C13).
     private func delay(_ operation: inout PendingOperation, _ reason: String) {
         operation.attempts += 1
         operation.reason = reason

@@ -1,8 +1,8 @@
 import HealthKV
 
-// Deletions that may be any number: they go a page at a time.
+// There may be any number of deletions, so they are sent page by page.
 extension PeerSession {
-    /// Sends all deletions that the store remembers, but for those of types that are held back. Answers whether all arrived.
+    /// Sends all deletions that the store remembers, except those of held types. Returns `true` if all arrived.
     func pushDeletions(_ held: Set<SampleType>) async throws -> Bool {
         guard try await finishRemovals() else { return false }
         var isWhole = true
@@ -21,8 +21,9 @@ extension PeerSession {
         return isWhole
     }
 
-    /// Sends what a mass operation deleted. How far that has come is kept, so that whatever ends it costs no more than a page.
-    /// Answers false where it waits for a later pass, because not all is deleted yet or a type is held back.
+    /// Sends the deletions of a mass operation. The progress is stored, so that an interruption costs at most a page.
+    /// `isWhole` is `false` if the rest waits for a later pass, because not everything is deleted yet or a type is
+    /// held.
     func sendRemoval(
         _ token: ChangeToken, _ end: ChangeToken, _ held: Set<SampleType>
     ) async throws -> (report: PushReport, isWhole: Bool) {
@@ -49,15 +50,15 @@ extension PeerSession {
         return (report, true)
     }
 
-    /// Carries mass deletions on for a while, or one of them: all that they delete is there once their steps are done. Answers
-    /// whether it is.
+    /// Continues mass deletions for a while, or one of them: all their tombstones exist once their steps are done.
+    /// Returns `true` if they do.
     func finishRemovals(at token: ChangeToken? = nil) async throws -> Bool {
         let end = ContinuousClock.now + options.upkeepBudget
         while try isUnfinished(token) {
             guard ContinuousClock.now < end else { return false }
             try Task.checkCancellation()
             try await holdLease()
-            // Other upkeep, which may have no end, is not waited for.
+            // Do not wait for other upkeep, which may never end.
             guard try store.maintain(budget: .milliseconds(50)) || !isUnfinished(token) else { return false }
             // Other work waits for this thread.
             await Task.yield()

@@ -1,20 +1,20 @@
 import HealthKV
 
-// A peer that keeps records follows the store's feed of changes: a token stands for all that it has seen, and only what it refuses
-// waits in its queue.
+// A peer that keeps records follows the store's feed of changes. A token represents everything that it has seen, and
+// only operations that it refuses wait in its queue.
 extension PeerSession {
     func pushFeed() async throws -> PushReport {
         var report = PushReport()
         let name = name
         if try store.read({ try $0.peer(name)?.acknowledged }) == nil {
-            // Who begins at the beginning has seen no part of anything.
+            // A peer that begins at the beginning has seen no part of any mass deletion.
             if try state().removal != nil { try await update { _, state in state.removal = nil } }
             if try await skipEqual() { return report }
         }
         while true {
             try Task.checkCancellation()
             guard let page = try await nextChanges(), let first = page.changes.first else { return report }
-            // What a mass operation deleted may be more than a push holds, and goes by itself.
+            // A mass operation may have deleted more than a push holds, so its deletions are sent separately.
             let isRemoval = first.isRemoval
             let count = isRemoval ? 1 : page.changes.firstIndex(where: \.isRemoval) ?? page.changes.count
             let changes = Array(page.changes[..<count])
@@ -27,7 +27,8 @@ extension PeerSession {
         }
     }
 
-    /// The next changes that the peer has not seen. When the store no longer knows all of them, both sides are compared instead.
+    /// Returns the next changes that the peer has not seen. If the store no longer knows all of them, compares both
+    /// sides instead.
     private func nextChanges() async throws -> ChangePage? {
         let (name, limit) = (name, options.pushSize)
         do {
@@ -37,9 +38,10 @@ extension PeerSession {
         } catch let error as StoreError where error.code == .tokenExpired {
             let (token, held) = (try store.read { $0.currentToken }, try heldTypes())
             let isWhole = try await reconcileRecords(held)
-            // What is compared is what lives. An older version of what was deleted may still come to the peer from elsewhere.
+            // The comparison covers live samples only. An older version of a deleted sample may still reach the peer
+            // from elsewhere.
             let isTold = try await pushDeletions(held)
-            // What is held back goes with a later sync, which compares again.
+            // A later sync sends the held types, and compares again.
             guard isWhole, isTold else { return nil }
             let told = told
             try await update { txn, state in
@@ -52,14 +54,14 @@ extension PeerSession {
         }
     }
 
-    /// Sends changes that end at a place of the feed, up to the first of a type that is held back.
+    /// Sends changes that end at a place in the feed, up to the first change of a held type.
     private func send(
         _ changes: [Change], _ last: ChangeToken, _ held: Set<SampleType>
     ) async throws -> (report: PushReport, isWhole: Bool) {
         try await holdLease()
         var operations: [PushOperation] = []
         var places: [ChangeToken] = []
-        // Up to where changes are sent; `nil` for all of them.
+        // The index of the first change that is not sent; `nil` if all are.
         var end: Int?
         for (index, change) in changes.enumerated() {
             guard let kind = kind(of: change) else { continue }
@@ -71,7 +73,7 @@ extension PeerSession {
             places.append(change.token)
         }
         let delivery = try await deliver(operations)
-        // The feed is acknowledged up to the first change that is to be tried again.
+        // Acknowledge the feed up to the first change that must be retried.
         let whole: ChangeToken? = if let end { end > 0 ? changes[end - 1].token : nil } else { last }
         let seen = delivery.stop.map { $0 > 0 ? places[$0 - 1] : nil } ?? whole
         try await settle(delivery.refused, delivery.settled, seen)
@@ -80,12 +82,12 @@ extension PeerSession {
         return (delivery.report, end == nil)
     }
 
-    /// What became of operations that were sent.
+    /// The result of sent operations.
     struct Delivery: Sendable {
         var report = PushReport()
         var refused: [(PushOperation, String)] = []
         var settled: [SampleID] = []
-        /// The first that is to be tried again, and why.
+        /// The first operation that must be retried, and the reason.
         var stop: Int?
         var error: PeerError?
     }
@@ -111,7 +113,7 @@ extension PeerSession {
         return delivery
     }
 
-    /// Gives records to the peer, and notes the place of our feed that it has taken with them.
+    /// Sends records to the peer, and notes the place in our feed that the peer has taken with them.
     func pushRecords(_ operations: [PushOperation]) async -> CheckedPeer.Answer {
         let answer = await peer.push(operations)
         for (operation, outcome) in zip(operations, answer.outcomes) {
@@ -121,8 +123,8 @@ extension PeerSession {
         return answer
     }
 
-    /// Keeps what the peer refused, where it can be seen and tried again, and how far the peer has seen the feed, or what a mass
-    /// operation deleted.
+    /// Stores the refused operations, so that they can be shown and retried, and how far the peer has seen the feed or
+    /// the deletions of a mass operation.
     func settle(
         _ refused: [(PushOperation, String)], _ settled: [SampleID] = [], _ seen: ChangeToken? = nil,
         removal: FeedPlace? = nil
@@ -139,7 +141,7 @@ extension PeerSession {
                         state: .quarantined, reason: reason))
                 state.note(.quarantined, reason, at: now)
             }
-            // A later change that the peer took stands for one that it refused.
+            // A later change that the peer took replaces an earlier one that it refused.
             if try !txn.pending(for: name, after: 0, limit: 1).isEmpty {
                 for id in settled {
                     if let waiting = try txn.pending(peer: name, sample: id) { try txn.removePending(waiting) }
@@ -156,7 +158,7 @@ extension PeerSession {
         }
     }
 
-    /// What a change of one sample asks of the peer.
+    /// Returns the operation that a change of one sample requires at the peer.
     private func kind(of change: Change) -> PushOperation.Kind? {
         switch change.kind {
         case .saved(let sample): isPushed(sample.type) ? .save(sample) : nil
@@ -174,6 +176,6 @@ extension Change {
 }
 
 extension Set<SampleType> {
-    /// Whether a type is among those of which nothing may be sent yet, by itself or with all.
+    /// Returns `true` if a type is held, on its own or together with all types: nothing of it may be sent yet.
     func holds(_ type: SampleType) -> Bool { contains(type) || contains(.every) }
 }

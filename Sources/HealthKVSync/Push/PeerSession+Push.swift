@@ -1,8 +1,8 @@
 import HealthKV
 
 extension PeerSession {
-    /// Sends what waits for the peer. What may have been sent before is sent again only where its feed was read, and so the feeds of such
-    /// operations are read first.
+    /// Sends the operations that wait for the peer. An operation that may have been sent before is sent again only if
+    /// its feed was read, so the feeds of such operations are read first.
     func push(_ request: PassRequest, _ seen: FeedsSeen) async throws -> (pushed: PushReport, pulled: PullReport) {
         var (report, unread) = try await pushQueue(request, seen)
         guard !unread.isEmpty, !seen.isBlind else { return (report, PullReport()) }
@@ -14,8 +14,8 @@ extension PeerSession {
         return (report, pulls.report)
     }
 
-    /// The feeds of some types, without those that could not be read a while ago: they are tried again in their own
-    /// time, and each commit would try them.
+    /// Returns the feeds of some types, without those whose last pull failed and is not due for a retry: otherwise each
+    /// commit would try them.
     private func dueFeeds(_ types: Set<SampleType>) throws -> [SampleType] {
         let (known, now, longest) = (try state(), now, options.longestDelay)
         return feeds.filter { type in
@@ -44,7 +44,8 @@ extension PeerSession {
         return (report, unread)
     }
 
-    /// What was due and is done leaves long queues with times that are too early: then each commit would look through them again.
+    /// Corrects the times of long queues: operations that were due and are done leave times that are too early, and
+    /// each commit would scan the queues again.
     private func settleNextTries() async throws {
         let (name, now, longest) = (name, now, options.longestDelay)
         let mayBeDue = try store.read { txn in
@@ -77,7 +78,8 @@ extension PeerSession {
             try store.read { txn in try batch.collect(name, conditions, in: txn) }
         }
         guard batch.idle.contains(where: { $0.kind == .delete }) else { return batch }
-        // A mass deletion leaves its tombstones step by step: until all are there, what seems to be about nothing may be about one of them.
+        // A mass deletion writes its tombstones step by step. Until all exist, an operation without a sample may be
+        // about one of them.
         _ = try await finishRemovals()
         batch = PushBatch(after: place)
         try store.read { txn in
@@ -87,8 +89,8 @@ extension PeerSession {
         return batch
     }
 
-    /// A peer has seen all that stands before what waits for it, whether or not it had to be told: else tombstones would be kept for
-    /// it for ever. Once a day is enough.
+    /// Notes that the peer has seen everything before the first operation that waits for it, whether or not anything
+    /// had to be sent. Otherwise tombstones would be kept for it forever. Once a day is enough.
     private func acknowledgeQueue() async throws {
         let (name, now) = (name, now)
         let isDue = try store.read { txn in
@@ -104,11 +106,12 @@ extension PeerSession {
         }
     }
 
-    /// After this long without a page, a feed that was not read to its end holds nothing back any more (docs/decisions/0016).
+    /// After this long without a page, a feed that was not read to its end no longer holds anything back
+    /// (docs/decisions/0016).
     private static let holdDays = 1
 
-    /// Types of which nothing may be sent yet: what the peer holds of them is not adopted, or a pull from another peer stands midway in
-    /// its feed (SEMANTICS C21, C22).
+    /// Returns the types of which nothing may be sent yet: the peer's samples of them are not adopted, or a pull from
+    /// another peer is midway in its feed (SEMANTICS C21, C22).
     func heldTypes() throws -> Set<SampleType> {
         let name = name
         let (needsAdoption, now) = (!peer.traits.keepsRecords, now)
@@ -121,10 +124,10 @@ extension PeerSession {
             }
             for other in try txn.peers() where other.name != name {
                 let state = try txn.state(of: other.name)
-                // A feed that was read midway before the store was copied or restored is read from its beginning.
+                // A feed that was midway before the store was copied or restored is read from its beginning.
                 guard state.epoch == txn.epoch else { continue }
                 for (type, known) in state.types where known.isMidway && state.isEnabled {
-                    // One that cannot be read on, or that nobody reads any more, does not hold the others for good.
+                    // A feed that cannot be read on, or that is no longer read, does not hold the others forever.
                     guard let since = known.midwaySince, !since.hasPassed(.days(PeerSession.holdDays), at: now) else {
                         continue
                     }
@@ -135,12 +138,14 @@ extension PeerSession {
         }
     }
 
-    /// Sends a batch. What may reach the peer is marked before it is sent, so that a crash leaves no doubt about what is in doubt.
+    /// Sends a batch. Operations that may reach the peer are marked before they are sent, so that after a crash the
+    /// queue shows whose outcome is unknown.
     private func send(_ batch: PushBatch) async throws -> PushReport {
         let name = name
         try options.atStep(.pushCollected)
         try await holdLease()
-        // What was deleted, edited or given up since it was read stands there no longer, and is not sent.
+        // An operation whose sample was deleted, edited or given up after the batch was read is no longer in the queue,
+        // and is not sent.
         let items = try await update { txn, _ in
             for operation in batch.idle { try txn.removePending(operation) }
             for operation in batch.blocked {
@@ -181,17 +186,17 @@ extension PeerSession {
             return recorder.report
         }
         try options.atStep(.outcomesCommitted)
-        // What was not answered is told, and nothing more is sent to a peer that does not answer.
+        // Report unanswered operations, and send nothing more to a peer that does not answer.
         if let problem = answer.problem { throw problem }
-        // Access was withdrawn since it was asked for last: what stands behind is not tried in vain.
+        // Access was withdrawn since it was last checked: do not try the following operations in vain.
         if answer.outcomes.contains(.parked(.unauthorized)) { try await refreshAuthorization() }
         return report
     }
 
-    /// How many samples of before go into a queue in one commit.
+    /// How many earlier samples are queued in one commit.
     private static let exportedAtOnce = 1_000
 
-    /// What was written here before the peer was enabled goes into its queue, some at a time.
+    /// Queues the samples that were written here before the peer was enabled, some at a time.
     private func exportEarlier() async throws {
         guard !peer.traits.keepsRecords else { return }
         let (name, own, takesAll) = (name, store.ownSource.identity, peer.traits.takesImports)
@@ -217,7 +222,7 @@ extension PeerSession {
                     if samples.count < size { state[type].isExported = true }
                 }
                 guard samples.count == size, let last = samples.last else { break }
-                // Samples that start together are taken together, however many they are.
+                // Take samples with the same start together, however many there are.
                 (from, limit) = last.start > from ? (last.start, PeerSession.exportedAtOnce) : (from, limit * 2)
             }
         }

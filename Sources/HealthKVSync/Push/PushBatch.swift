@@ -1,6 +1,6 @@
 import HealthKV
 
-/// What a pass has read of its peer before it sends.
+/// What a pass has read from its peer before it sends.
 struct FeedsSeen: Sendable {
     /// Whether the peer shows nothing, because its device is locked.
     var isBlind = false
@@ -8,19 +8,20 @@ struct FeedsSeen: Sendable {
     var read: Set<SampleType> = []
 }
 
-/// Operations of a queue that go to the peer together.
+/// Operations of a queue that are sent to the peer together.
 struct PushBatch: Sendable {
-    /// As they stand in the queue, beside what is sent.
+    /// The operations as queued, each with the operation to send.
     var items: [(queued: PendingOperation, sent: PushOperation)] = []
-    /// Operations that are about nothing any more, or about a type that the plan no longer sends.
+    /// Operations without a sample, or of a type that the plan no longer sends.
     var idle: [PendingOperation] = []
-    /// Operations that are found to wait for access, with the type that they lack it for.
+    /// Operations that turn out to wait for access, with the type that lacks it.
     var blocked: [PendingOperation] = []
-    /// Samples that the peer holds, and that are to be sent again under a greater number: a member of their group comes late.
+    /// Samples that the peer holds and that must be sent again under a greater number, because a member of their group
+    /// arrives late.
     var completed: [SampleID] = []
-    /// Types whose feeds are to be read before what may have been sent before is sent again.
+    /// Types whose feeds must be read before operations that may have been sent are sent again.
     var unread: Set<SampleType> = []
-    /// The last place of the queue that was looked at.
+    /// The last place in the queue that was examined.
     var last: UInt64
     /// Whether the end of the queue was reached.
     var isAtEnd = false
@@ -29,30 +30,30 @@ struct PushBatch: Sendable {
     init(after sequence: UInt64) { last = sequence }
 
     var isEmpty: Bool { items.isEmpty && idle.isEmpty && blocked.isEmpty }
-    /// No more operations than these are parked in one commit.
+    /// The maximum number of operations that are parked in one commit.
     private static let blockedAtOnce = 50_000
 
-    /// What decides which operations may go.
+    /// The conditions that decide which operations may be sent.
     struct Conditions: Sendable {
         var now: Instant
         var isUrgent: Bool
         var plan: SyncPlan
-        /// Whether only types go that are sent as soon as they change.
+        /// Whether to send only types that are sent as soon as they change.
         var isOfCommit: Bool
         /// Types of which nothing may be sent yet.
         var held: Set<SampleType>
-        /// Types that the user is known not to let be written.
+        /// Types for which the user is known not to allow writing.
         var ungranted: Set<SampleType>
-        /// What was read of the peer.
+        /// The feeds that were read from the peer.
         var seen: FeedsSeen
-        /// Whether the peer takes samples as they are, with their own versions.
+        /// Whether the peer takes samples unchanged, with their own versions.
         var keepsRecords: Bool
         var limit: Int
-        /// An operation that is put off for longer was so by a wrong clock.
+        /// The longest valid delay: a wrong clock caused a longer one.
         var longestDelay: Duration
     }
 
-    /// Collects what is due behind ``last``.
+    /// Collects the operations that are due after ``last``.
     mutating func collect(
         _ peer: String, _ conditions: Conditions, in txn: borrowing ReadTransaction
     ) throws {
@@ -85,7 +86,7 @@ struct PushBatch: Sendable {
                 return
             }
             guard !block(operation, deleted.type, conditions), conditions.allows(deleted.type) else { return }
-            // What was sent may have had a greater number than the deleted version has.
+            // The sent version may have had a greater number than the deleted version.
             let version =
                 conditions.keepsRecords ? deleted.version : max(operation.version, link?.version ?? 0)
             let sent = PushOperation(
@@ -103,14 +104,14 @@ struct PushBatch: Sendable {
             sequence: operation.sequence, kind: .save(sample), peerID: link?.peerID,
             replacesUnnamed: link?.version == PeerLink.unnamed, group: group)
         items.append((operation, sent))
-        // The members of a group go together.
+        // The members of a group are sent together.
         for mate in group where mate.id != sample.id {
             guard let other = try txn.pending(peer: peer, sample: mate.id), !taken.contains(other.sequence),
                 conditions.isDue(other)
             else { continue }
             try add(other, peer, conditions, in: txn)
         }
-        // What could not go with its group, and may now, completes it.
+        // A sample that could not be sent with its group, and may be sent now, completes the group.
         guard operation.accessType != nil, operation.attempts == 0, link == nil, !conditions.seen.isBlind else {
             return
         }
@@ -122,8 +123,8 @@ struct PushBatch: Sendable {
         }
     }
 
-    /// Whether a sample may go though it, or one that goes with it, may have been sent before. The user may have deleted it there since:
-    /// only a feed that was read to its end tells.
+    /// Returns `true` if a sample may be sent although it, or another member of its group, may have been sent before.
+    /// The user may have deleted it at the peer since; only a feed that was read to its end shows that.
     private mutating func mayGoAgain(
         _ operation: PendingOperation, _ sample: Sample, _ group: [Sample], _ peer: String, _ conditions: Conditions,
         in txn: borrowing ReadTransaction
@@ -137,7 +138,7 @@ struct PushBatch: Sendable {
         return unread.isEmpty
     }
 
-    /// Takes an operation out of the way that lacks access. Returns `true` if it does.
+    /// Sets aside an operation that lacks access. Returns `true` if it lacks it.
     private mutating func block(_ operation: PendingOperation, _ type: SampleType, _ conditions: Conditions) -> Bool {
         guard conditions.ungranted.contains(type) else { return false }
         var operation = operation
@@ -148,7 +149,7 @@ struct PushBatch: Sendable {
 }
 
 extension PendingOperation {
-    /// Only a change of access lets it go on, however much time passes.
+    /// Parks the operation until its access changes, however much time passes.
     mutating func waitForAccess(to type: SampleType) {
         (state, reason, accessType) = (.parked, ParkReason.unauthorized.rawValue, type)
         nextTry = .distantFuture
@@ -156,14 +157,16 @@ extension PendingOperation {
 }
 
 extension PendingGroup {
-    /// Whether any of it may be due. What was refused for good never is, and what waits for access waits for no time.
+    /// Returns `true` if any operation of the group may be due. One that was refused permanently never is, and one that
+    /// waits for access has no due time.
     func isDue(at now: Instant, longest: Duration) -> Bool {
         state != .quarantined && earliest < .distantFuture && earliest.isDue(at: now, longest: longest)
     }
 }
 
 extension PushBatch.Conditions {
-    /// Whether any operation of a group may go, or need not be kept. All others are passed by without a look at them.
+    /// Returns `true` if any operation of a group may be sent, or need not be kept. All other groups are skipped
+    /// without being read.
     fileprivate func mayTake(_ group: PendingGroup) -> Bool {
         let mayBeUrgent = isUrgent && group.state != .quarantined && group.earliest < .distantFuture
         guard mayBeUrgent || group.isDue(at: now, longest: longestDelay) else { return false }
@@ -176,8 +179,8 @@ extension PushBatch.Conditions {
         return isUrgent || operation.nextTry.isDue(at: now, longest: longestDelay)
     }
 
-    /// Whether all is known that the peer tells of a type; of what is only sent it tells what this app has written.
-    /// Records say themselves which is newer.
+    /// Returns `true` if everything that the peer reports of a type is known. For a type that is only sent, its feed
+    /// reports the samples that this app wrote. Records need no such check: they contain their own order.
     fileprivate func hasRead(_ type: SampleType) -> Bool { keepsRecords || !seen.isBlind && seen.read.holds(type) }
 
     fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }

@@ -1,17 +1,17 @@
 import HealthKV
 
-/// What a push did.
+/// The result of a push.
 public struct PushReport: Sendable, Hashable {
-    /// Operations that the peer carried out, or had before.
+    /// Operations that the peer carried out, now or before.
     public var done = 0
     /// Operations that wait for access or unlocking.
     public var parked = 0
-    /// Operations that failed and are tried again.
+    /// Operations that failed and are retried.
     public var failed = 0
-    /// Operations that were refused for good.
+    /// Operations that were refused permanently.
     public var quarantined = 0
 
-    /// A report of nothing.
+    /// Creates an empty report.
     public init() {}
 
     static func += (left: inout PushReport, right: PushReport) {

@@ -1,39 +1,42 @@
 import HealthKV
 
-/// A comparison of what is held of a type with what a peer shows, as far as it has come. What it remembers has a greatest size, however
-/// much is missing: what is beyond it is left to the next comparison.
+/// The progress of a comparison: the samples of one type in the store against those that a peer shows. It remembers a
+/// bounded number of samples, however many are missing; the rest is left to the next comparison.
 struct PeerComparison: Codable, Sendable, Equatable {
     var began: Instant
-    /// Where the enumeration goes on; `nil` at its beginning.
+    /// Where the enumeration continues; `nil` at its beginning.
     var cursor: [UInt8]?
-    /// What starts later than this is compared.
+    /// Samples that start later than this are already compared.
     var end = Instant.distantFuture
-    /// Whether something of others was shown.
+    /// Whether the peer showed any foreign sample.
     var isSeen = false
-    /// What was shown at the end of the last page: it belongs to the next window too.
+    /// Samples that were shown at the end of the last page: they belong to the next window too.
     var shown: Set<SampleID> = []
-    /// How many samples of others are held.
+    /// How many foreign samples the store holds.
     var held = 0
-    /// Samples that are missing though others were shown that are no later.
+    /// Missing samples with proof that they could have been shown: the peer showed another foreign sample that is no
+    /// later.
     var missing: [SampleID] = []
-    /// Missing samples for which no other was shown yet that is no later.
+    /// Missing samples without that proof: the peer has shown no other foreign sample yet that is no later.
     var open: [SampleID] = []
-    /// How many of these there are, remembered or not.
+    /// The number of samples without proof, including those that are not remembered.
     var openCount = 0
-    /// Whether more is missing than is remembered.
+    /// Whether more samples are missing than the comparison remembers.
     var isCut = false
-    /// Samples that this app wrote and that the peer held, as far as is known, and does not show. Own samples are always readable.
+    /// Samples that this app wrote and that the peer does not show although, as far as is known, it held them. Own
+    /// samples are always readable.
     var ownMissing: [OwnMissing]? = []
     /// How many own samples are missing that the peer may never have held.
     var doubtful: Int?
-    /// How much was shown that the store knew.
+    /// How many of the shown samples the store already knew.
     var known: Int?
-    /// What came with it.
+    /// How many samples the comparison imported.
     var imported = 0
 
     init(at time: Instant) { began = time }
 
-    /// A sample was shown that is no later than all that is open: had they not been deleted, they would have been shown too.
+    /// Moves all open samples to the missing ones: the peer showed a sample that is no later than any of them, so it
+    /// would have shown them too had they not been deleted.
     mutating func settleOpen() {
         missing += open
         (open, openCount) = ([], 0)
@@ -51,19 +54,20 @@ struct PeerComparison: Codable, Sendable, Equatable {
     }
 }
 
-/// An own sample that a peer does not show, and what the peer called it by then.
+/// An own sample that a peer does not show, and its id at the peer at that time.
 struct OwnMissing: Codable, Sendable, Hashable {
     var id: SampleID
     var peerID: SampleID
 }
 
-/// What is kept of the comparisons of a type, in a note of its own.
+/// What the store keeps of the comparisons of a type, in a note of its own.
 struct CheckNote: Codable, Sendable, Equatable {
-    /// What the last whole comparison missed: gone only if the next one misses it too (SEMANTICS C26).
+    /// Samples that the last complete comparison missed. They count as deleted only if the next one misses them too
+    /// (SEMANTICS C26).
     var missing: Set<SampleID> = []
-    /// Own samples that the last whole comparison missed, where they were many.
+    /// Own samples that the last complete comparison missed, if they were many.
     var ownMissing: Set<OwnMissing>?
-    /// The comparison under way.
+    /// The comparison in progress.
     var check: PeerComparison?
 }
 

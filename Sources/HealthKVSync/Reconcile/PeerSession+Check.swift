@@ -1,25 +1,28 @@
 import HealthKV
 
-// A peer that hides what may not be read, and forgets deletions in time, is compared by enumeration: with each rescan of a type, and once more
-// later when something was missing (SEMANTICS C26).
+// A peer that hides unreadable samples and forgets deletions after a while is compared by enumeration: with each rescan
+// of a type, and once more later if something was missing (SEMANTICS C26).
 extension PeerSession {
-    /// Of more own samples than this one comparison is not enough, and none where the peer shows less that is known
-    /// than it lacks. Nor is one enough where it shows nothing that is known.
+    /// Up to this many missing own samples are deleted after one comparison. More need a second comparison that misses
+    /// them too; so does any number if the peer shows nothing that the store knows. If the peer lacks more own samples
+    /// than it shows known ones, no comparison is enough.
     private static let vanishedAtMost = 8
 
-    /// Deletions of one commit.
+    /// The number of deletions in one commit.
     private static let deletedAtOnce = 500
 
     nonisolated var isCompared: Bool { peer.traits.hidesUnreadable && !peer.traits.keepsRecords }
 
-    /// Types that are read, and those that are only sent: what was written here can be read in any case, unless reading was refused as a whole.
+    /// The types that are pulled, and those that are only sent: own samples can always be read, unless reading was
+    /// refused as a whole.
     nonisolated func enumeratedTypes() throws -> [SampleType] {
         let known = try state()
         let sent = plan.types.filter { $0.value.pushes && known[$0.key].isRefused != true }.keys
         return plan.pulled.union(sent).sorted()
     }
 
-    /// What is only sent is not read again and again, so its comparison is due by itself as often as feeds are read from their beginning.
+    /// A type that is only sent is not read repeatedly. So its comparison becomes due by itself, as often as feeds are
+    /// read from their beginning.
     private func compareSentIfDue() async throws {
         let (now, days, known) = (now, options.rescanDays, try state())
         let sent = try enumeratedTypes().filter { plan.types[$0]?.pulls == false && known[$0].isAdopted }
@@ -33,7 +36,8 @@ extension PeerSession {
         }
     }
 
-    /// Goes on with the comparisons that are due, for some pages: what is left waits for the next pass, so that none is kept waiting.
+    /// Continues the comparisons that are due, for a limited number of pages. The rest waits for the next pass, so that
+    /// no caller waits for a whole comparison.
     func checkSome(_ isLocked: Bool) async throws -> PullReport {
         var report = PullReport()
         guard isCompared else { return report }
@@ -50,7 +54,7 @@ extension PeerSession {
                 }
             } catch let error as PeerError {
                 try Task.checkCancellation()
-                // A comparison is in no hurry, and says nothing of the pass.
+                // A comparison is not urgent, and its failure does not make the pass fail.
                 let later = now + options.slowDelay
                 try await update { _, state in state[type].checkDue = later }
                 if error.code == .badAnswer { throw error }
@@ -59,7 +63,7 @@ extension PeerSession {
         return report
     }
 
-    /// Compares all types from their beginning to their end.
+    /// Compares all types from beginning to end.
     func reconcileByEnumeration() async throws -> ReconcileReport {
         var report = ReconcileReport()
         let name = name
@@ -75,7 +79,7 @@ extension PeerSession {
             do {
                 result = try await check(type, pages: &pages)
             } catch let error as PeerError where error.isRefusal && plan.types[type]?.pulls == false {
-                // What is only sent need not be readable.
+                // A type that is only sent need not be readable.
                 continue
             }
             guard let found = result else { continue }
@@ -87,11 +91,12 @@ extension PeerSession {
         return report
     }
 
-    /// Enumerates a type page by page, the latest first; answers what the comparison came to, or `nil` when pages ran out before its end.
+    /// Enumerates a type page by page, the latest samples first. Returns the result of the comparison, or `nil` if the
+    /// pages ran out before its end.
     private func check(_ type: SampleType, pages: inout Int) async throws -> ReconcileReport? {
         let (name, now, known) = (name, now, try state()[type])
         var check = try store.read { try $0.checkNote(name, type) }.check ?? PeerComparison(at: now)
-        // What was shown a day ago says little of today.
+        // Samples that were shown a day ago prove little about today: start over.
         if check.began.hasPassed(.days(1), at: now) { check = PeerComparison(at: now) }
         let bound = max(known.horizon ?? .distantPast, known.authorization?.earliest ?? .distantPast)
         repeat {
@@ -118,7 +123,7 @@ extension PeerSession {
         return try await judge(type, check)
     }
 
-    /// Brings in what was not held.
+    /// Imports the samples of a page that the store does not hold.
     private func take(_ page: EnumerationPage, _ type: SampleType) async throws -> Int {
         let (name, applier) = (name, try applier(type, state()[type]))
         return try await update { txn, state in
@@ -131,14 +136,14 @@ extension PeerSession {
         }
     }
 
-    /// Compares what is held of the time that a page is about.
+    /// Compares the samples in the store with a page, over the time range that the page covers.
     private func compare(
         _ type: SampleType, _ page: EnumerationPage, _ bound: Instant, _ check: inout PeerComparison
     ) throws {
         let foreign = page.samples.filter { !$0.isOwn }
         let all = page.samples
         let isLast = page.cursor == nil
-        // Samples that start with the last of the page may go on with the next.
+        // More samples with the start of the page's earliest one may follow on the next page.
         let start = isLast ? bound : page.samples.map(\.sample.start).min() ?? check.end
         let end = check.end == .distantFuture ? check.end : check.end + 1
         let earliest = foreign.map(\.sample.start).min()
@@ -165,14 +170,15 @@ extension PeerSession {
         let (name, sources) = (name, try state()[type].sources)
         var counted = check
         try store.read { txn in
-            // What the last comparison missed goes, and takes no room from what this one finds.
+            // Samples that the last comparison missed too are deleted by this one, so they do not count against its
+            // limit.
             let limit = options.missingLimit + (try txn.checkNote(name, type).missing.count)
             try txn.forEachSample(
                 of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
             ) { sample in
                 guard sample.origin == .imported, sources.contains(sample.source.identity) else { return true }
                 let link = try txn.link(peer: name, sample: sample.id)
-                // What another peer brought need not be at this one.
+                // A sample from another peer need not be at this one.
                 guard link?.isFromElsewhere != true else { return true }
                 counted.held += 1
                 if shown.contains(link?.peerID ?? sample.id) {
@@ -180,15 +186,16 @@ extension PeerSession {
                 } else {
                     counted.note(sample.id, isCovered: isCovered, limit: limit)
                 }
-                // Nothing earlier is to come that could show that these were deleted.
+                // No earlier page follows the last one, so nothing can prove these deletions: stop at the limit.
                 return isCovered || !isLast || counted.openCount <= limit
             }
         }
         check = counted
     }
 
-    /// Looks for what this app wrote and the peer does not show. Where the link is of this life of the store, the peer held it. Where it is
-    /// of an earlier one, the peer may never have: a new device may still be filled from elsewhere. Such a sample is kept.
+    /// Counts samples that this app wrote and that the peer does not show. A link made in this life of the store proves
+    /// that the peer held the sample. Under a link from an earlier life the peer may never have held it, because a new
+    /// device may still be filled from elsewhere. Such a sample is kept.
     private func countOwn(
         _ type: SampleType, _ window: TimeRange, _ shown: Set<SampleID>, _ check: inout PeerComparison
     ) throws {
@@ -215,21 +222,21 @@ extension PeerSession {
         check = counted
     }
 
-    /// Own samples are gone that the peer did not show and whose links no later page of the feed has changed: what was edited elsewhere while
-    /// pages were compared has another name there by now.
+    /// Deletes own samples that the peer did not show and whose links no later page of the feed has changed: a sample
+    /// that was edited elsewhere during the comparison has another id at the peer by now.
     private func judgeOwn(
         _ type: SampleType, _ check: PeerComparison
     ) async throws -> (gone: Int, missing: Set<OwnMissing>) {
         guard var missing = check.ownMissing, !missing.isEmpty else { return (0, []) }
         let (name, now) = (name, now)
-        // Without leave to write the app may not be shown its own either.
+        // Without permission to write, the peer may hide the app's own samples too.
         if let writing = try state()[type].authorization?.writing, writing != .granted { return (0, []) }
         var open: Set<OwnMissing> = []
         let (isMany, known) = (missing.count > PeerSession.vanishedAtMost, check.known ?? 0)
-        // Where nothing is shown that is known, few may be all there were.
+        // If the peer shows nothing that the store knows, a few missing samples may be all that there were.
         if isMany || known == 0 {
             if isMany, missing.count > known {
-                // That is another database, or one that is being filled, rather than so many deletions.
+                // This points to another database, or to one that is still being filled, and not to so many deletions.
                 try await update { txn, state in try PeerSession.beginDoubt(name, &state, at: now, &txn) }
                 return (0, [])
             }
@@ -239,7 +246,7 @@ extension PeerSession {
             if missing.isEmpty { return (0, open) }
         }
         _ = try await pullPages(type)
-        // Where a page was left out, as a peer that answers badly may, they live all the same.
+        // A peer that answers badly may have left out a page. Then the samples still live there.
         let names = try store.read { txn in
             try missing.compactMap { item in try txn.sample(id: item.id).map { $0.syncIdentifier ?? $0.id.description }
             }
@@ -270,8 +277,8 @@ extension PeerSession {
         return (gone, open)
     }
 
-    /// After a copy or a restoration the peer may be another database, or one that is still being filled. What it does not show came from
-    /// elsewhere, and is not its to take away until it shows it.
+    /// Marks samples that the peer does not show as coming from elsewhere. After a copy or a restoration the peer may
+    /// be another database, or one that is still being filled. It must not take these samples away until it shows them.
     private func giveToOthers(_ type: SampleType, _ check: PeerComparison) async throws -> ReconcileReport {
         let (name, now) = (name, now)
         let strangers = check.missing + check.open
@@ -296,7 +303,7 @@ extension PeerSession {
         return report
     }
 
-    /// Samples are gone when two comparisons missed them and each showed another foreign sample no later than theirs.
+    /// Deletes samples that two comparisons missed, if each comparison showed another foreign sample that is no later.
     private func judge(_ type: SampleType, _ check: PeerComparison) async throws -> ReconcileReport {
         let own = try await judgeOwn(type, check)
         let (name, now, applier) = (name, now, try applier(type, state()[type]))
@@ -338,16 +345,16 @@ extension PeerSession {
 }
 
 extension PageApplier {
-    /// Deletes what two comparisons missed, so that it is back should it show itself again. Answers how many there were.
+    /// Deletes samples that two comparisons missed. Returns how many. A sample that the peer shows again comes back.
     fileprivate mutating func presumeGone(_ ids: ArraySlice<SampleID>, in txn: inout WriteTransaction) throws -> Int {
         var gone = 0
         for id in ids {
             guard let sample = try txn.sample(id: id) else { continue }
-            // An edit that waits to be sent stays.
+            // Keep an edit that waits to be sent.
             if sample.origin == .authored, try txn.pending(peer: peer, sample: id) != nil { continue }
             try audit(.presumedGone, sample, in: &txn)
             try txn.delete(id: id, version: 0)
-            // Where it was edited at its source the peer calls it otherwise, and will show it so.
+            // A sample that was edited at its source has another id at the peer, and will show up under that id.
             let peerID = try txn.link(peer: peer, sample: id)?.peerID ?? id
             try txn.setLink(PeerLink(peer: peer, sample: id, peerID: peerID, version: PeerLink.presumedGone))
             noteDays([sample])
@@ -358,8 +365,8 @@ extension PageApplier {
 }
 
 extension PeerState {
-    /// A revoked access to read cannot be seen, only suspected: all that was seen of a type before vanished, twice (SEMANTICS C11). Access is revoked by
-    /// type.
+    /// A revoked read access cannot be seen, only suspected: all samples of a type that were seen before vanished,
+    /// twice (SEMANTICS C11). Access is revoked by type.
     mutating func noteVanished(
         _ type: SampleType, _ hasVanished: Bool, _ issue: SyncIssue, at now: Instant, message: String?
     ) {

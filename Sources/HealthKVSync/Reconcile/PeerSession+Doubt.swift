@@ -1,9 +1,9 @@
 import HealthKV
 
-// A copy of a store, or one that was restored, has links of a database that it may no longer stand beside: a new phone may have another
-// Apple Health, the same one by iCloud, or one that iCloud is still filling.
+// A copied or restored store has links to a database that it may no longer sync with: a new phone may have another
+// Apple Health, the same one through iCloud, or one that iCloud is still filling.
 extension PeerSession {
-    /// Takes back what links vouch for. What the peer shows again confirms them one by one.
+    /// Makes all links provisional. A link is confirmed when the peer shows its sample again.
     static func doubtLinks(
         _ name: String, _ state: inout PeerState, at now: Instant, _ txn: inout WriteTransaction
     ) throws {
@@ -19,13 +19,13 @@ extension PeerSession {
             state.types[key]!.isSeenAgain = nil
             state.types[key]!.isDoubted = true
             state.types[key]!.doubtedAt = commit
-            // Samples that are doubted are looked for.
+            // A comparison looks for the doubted samples.
             state.types[key]!.checkDue = now
         }
     }
 
-    /// Doubts links while the store stays what it is, because the peer does not: all feeds are read from their beginning before it is decided
-    /// what the links are worth.
+    /// Doubts the links of an unchanged store because the peer has changed. All feeds are read from their beginning
+    /// before the session decides what the links are worth.
     static func beginDoubt(
         _ name: String, _ state: inout PeerState, at now: Instant, _ txn: inout WriteTransaction
     ) throws {
@@ -38,9 +38,10 @@ extension PeerSession {
         }
     }
 
-    /// Once all is adopted: a peer that showed nothing by a name that was known is another database. Links that it did
-    /// not confirm say nothing, and what was written here is sent to it. Of the same database, what it does not show is
-    /// left to comparisons.
+    /// Settles the doubt once all types are adopted, or earlier if the peer shows a sample under an id that the store
+    /// knew. A peer that showed none is another database: its unconfirmed links prove nothing and are removed, and
+    /// everything that was written here is sent to it. If it is the same database, comparisons handle the samples that
+    /// it does not show.
     func settleDoubt() async throws {
         let (name, known, plan) = (name, try state(), plan)
         guard known.isDoubted == true else { return }

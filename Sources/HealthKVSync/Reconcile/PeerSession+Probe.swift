@@ -1,14 +1,15 @@
 import HealthKV
 
-// A health database that was rebuilt, as after a repair or on a restored device, counts its changes from the beginning: an anchor of the old one is ahead of
-// it, and nothing comes behind it until the new one has come as far.
+// A health database that was rebuilt, for example after a repair or on a restored device, counts its changes from the
+// beginning. An anchor of the old database is ahead of that count, so the feed returns nothing after it until the new
+// database has counted as far.
 extension PeerSession {
-    /// How many of the latest samples of a type are looked at.
+    /// How many of the latest samples of a type a probe looks at.
     private static let probed = 8
 
-    /// Compares the latest samples of feeds that were read to their end with what is held, at most once an hour each. One that the feed has
-    /// never told of shows that our place in it is of another database: the feed is read from its beginning, and adopted before anything is
-    /// sent (SEMANTICS C21).
+    /// Compares the latest samples of fully read feeds with the store, at most once an hour for each feed. A sample
+    /// that the feed has never told of shows that our place in the feed belongs to another database. Then the feed is
+    /// read from its beginning, and adopted before anything is sent (SEMANTICS C21).
     func probe(_ feeds: [SampleType]) async throws -> PullReport {
         var report = PullReport()
         guard isCompared, options.probesLatest else { return report }
@@ -16,15 +17,15 @@ extension PeerSession {
             probes[type] = now
             do {
                 guard try await !untold(type).isEmpty else { continue }
-                // It may have been written since the feed was read.
+                // The sample may have been written after the feed was read.
                 report += try await pullAll([type]).report
                 guard try await !untold(type).isEmpty else { continue }
                 try await readRebuilt(type)
                 report += try await pullAll([type]).report
-                // What is left out for whatever reason is no sign the next time.
+                // The feed still leaves these out, for whatever reason. They prove nothing the next time.
                 leftOut[type] = try await untold(type)
             } catch is PeerError {
-                // It is looked at another time, and says nothing of the pass.
+                // Try again another time: a failed probe does not make the pass fail.
                 try Task.checkCancellation()
             }
         }
@@ -38,7 +39,7 @@ extension PeerSession {
         return probes[type].map { $0.hasPassed(.seconds(3_600), at: now) } ?? true
     }
 
-    /// Those of the latest samples of which nothing is known here, though the feed had to tell of them.
+    /// Returns those of the latest samples that are unknown here although the feed should have told of them.
     private func untold(_ type: SampleType) async throws -> Set<SampleID> {
         let known = try state()[type]
         let bound = max(known.horizon ?? .distantPast, known.skipped ?? .distantPast)
@@ -57,7 +58,7 @@ extension PeerSession {
         let (name, now) = (name, now)
         try await update { txn, state in
             try PeerSession.forgetPlace(name, type, &state, &txn)
-            // What it does not hold any more is found by comparison only.
+            // Only a comparison finds samples that the peer no longer holds.
             try PeerSession.beginDoubt(name, &state, at: now, &txn)
             (state[type].isAdopted, state[type].isEarlierAdopted, state[type].lastRescan) = (false, nil, now)
             state.note(
@@ -67,12 +68,13 @@ extension PeerSession {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Whether a sample that a peer shows was met before, under the peer's id or its sync identifier, living or deleted.
+    /// Returns `true` if a sample that a peer shows was met before, live or deleted, under the peer's id or its sync
+    /// identifier.
     fileprivate func knows(_ addition: PulledSample, of peer: String) throws -> Bool {
         let sample = addition.sample
         if try link(peer: peer, peerID: addition.peerID) != nil { return true }
         if try self.sample(id: sample.id) != nil || deletedSample(id: sample.id) != nil { return true }
-        // A version that another took the place of has an id of its own.
+        // A version that another version replaced has an id of its own.
         guard let text = sample.syncIdentifier else { return false }
         return try samples(syncIdentifier: text).contains { $0.type == sample.type }
             || deletedSample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil

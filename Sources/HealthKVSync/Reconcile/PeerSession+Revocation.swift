@@ -1,14 +1,16 @@
 import HealthKV
 
-// A peer that hides what may not be read never says that reading was refused or revoked (SEMANTICS A17). What can be known is told (C11, C36).
+// A peer that hides unreadable samples never says that reading was refused or revoked (SEMANTICS A17). The session
+// reports what can be inferred (C11, C36).
 extension PeerSession {
-    /// How often it is looked whether samples of others still show.
+    /// How often the session checks that foreign samples still show.
     private static let lookEvery = Duration.seconds(3_600)
 
-    /// After this long without anything of others the status advises to switch the sync off.
+    /// After this long without any foreign sample, the status advises switching the sync off.
     private static let patience = Duration.seconds(86_400)
 
-    /// Looks at each foreground, at most once an hour, whether anything still shows of what others wrote and was seen.
+    /// Checks whether the peer still shows any foreign sample of the types for which it showed some before. Runs
+    /// whenever the app comes to the foreground, at most once an hour.
     func lookForRevocation(_ feeds: [SampleType]) async throws {
         guard isCompared else { return }
         for type in feeds where try isLookDue(type) {
@@ -23,7 +25,7 @@ extension PeerSession {
                     state.noteVanished(type, !isSeen, issue, at: now, message: message)
                 }
             } catch is PeerError {
-                // What cannot be read now says nothing.
+                // A read that fails now proves nothing.
                 try Task.checkCancellation()
             }
         }
@@ -39,12 +41,13 @@ extension PeerSession {
         return last?.hasPassed(PeerSession.lookEvery, at: now) ?? true
     }
 
-    /// Whether the peer shows anything of others. The latest that is held is looked for first: where it shows, nothing else is asked for.
+    /// Returns `true` if the peer shows any foreign sample. Looks for the latest one in the store first: if that one
+    /// shows, nothing else is read.
     private func showsOthers(_ type: SampleType) async throws -> Bool {
         let (name, known) = (name, try state()[type])
         var latest: Sample?
         try store.read { txn in
-            // Before the date from which on reading is allowed nothing shows.
+            // Nothing shows from before the date from which reading is allowed.
             let from = known.authorization?.earliest ?? .distantPast
             try txn.forEachSample(
                 of: type, from: from, rule: .strictStart, order: .descending, includeShadowed: true
@@ -56,7 +59,7 @@ extension PeerSession {
                 return false
             }
         }
-        // Who holds nothing has lost nothing.
+        // A store that holds nothing has lost nothing.
         guard let latest else { return true }
         let moment = TimeRange(from: latest.start - .milliseconds(1), to: latest.start + .milliseconds(1))
         for window in [moment, .all] {
@@ -72,7 +75,8 @@ extension PeerSession {
         return false
     }
 
-    /// A plan that only reads, and that has seen nothing for a day since its user was asked, has nothing to do or may not do it.
+    /// Notes a plan that only reads and has seen nothing for a day since its user was asked: there is no data, or
+    /// reading is not allowed.
     private func noteUnreadable() async throws {
         let (now, plan, known) = (now, plan, try state())
         guard !plan.types.isEmpty, plan.types.values.allSatisfy({ !$0.pushes }) else { return }

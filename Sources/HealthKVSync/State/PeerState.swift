@@ -6,49 +6,51 @@
 import HealthKV
 import Synchronization
 
-/// What the engine remembers of a peer, in a note of the store: it changes with what it tells of.
+/// What the engine remembers of a peer, in a note of the store. The note changes in the same commit as the samples that
+/// it describes.
 struct PeerState: Codable, Sendable, Equatable {
     var isEnabled = false
-    /// The epoch of the store when the state was written: another one means that the store is a copy or was restored.
+    /// The epoch of the store when the state was written. Another epoch means that the store is a copy or was restored.
     var epoch: UInt32 = 0
-    /// By identifier of the type.
+    /// Keyed by the type's identifier.
     var types: [String: TypeState] = [:]
     var availability = PeerAvailability.available
     var lockedSince: Instant?
     var lastSync: Instant?
     var lastWake: Instant?
     var lastWakeResult: String?
-    /// What keeps the sync from going on.
+    /// The problem that keeps the sync from continuing.
     var issue: SyncIssue?
-    /// The farthest that a peer's clock was seen ahead of ours.
+    /// The largest observed lead of the peer's clock over ours.
     var skewSeconds: Double?
     var notices: [SyncNotice] = []
     /// Consecutive failures of calls that are not about one operation.
     var failures = 0
-    /// Not to be asked again before this.
+    /// Do not call the peer before this time.
     var nextTry: Instant?
-    /// When the hourly types were last asked for.
+    /// When the hourly types were last pulled.
     var lastHourly: Instant?
-    /// The types that are sent to the peer, so that others know what it takes; `nil` when it was never said.
+    /// The types that are sent to the peer, so that other peers' sessions know what it takes; `nil` if it was never
+    /// noted.
     var sentTypes: TypeSelection?
-    /// The types that are taken from the peer's feeds; `nil` when it was never said.
+    /// The types that are taken from the peer's feeds; `nil` if it was never noted.
     var takenTypes: TypeSelection?
-    /// How many samples a purge that is not finished has removed.
+    /// How many samples an unfinished purge has removed.
     var purged = 0
-    /// How much of a mass deletion a peer that follows the feed was sent, while that is not all.
+    /// How much of a mass deletion was sent to a peer that follows the feed; `nil` unless one is partly sent.
     var removal: FeedPlace?
-    /// Whether the store is a copy or was restored, and nothing shows yet that the peer is the database its links are of; `nil` where
-    /// there is no doubt.
+    /// Whether the store is a copy or was restored, and nothing has shown yet that the peer is the database that its
+    /// links refer to; `nil` if there is no doubt.
     var isDoubted: Bool?
-    /// When it was last noted how far a peer with a queue has seen the changes; `nil` when it never was.
+    /// When the engine last noted how far a peer with a queue has seen the changes; `nil` if it never did.
     var lastAcknowledged: Instant?
-    /// Who the peer said that it is.
+    /// What the peer said about itself.
     var greeting: PeerGreeting?
-    /// The last place of our feed that a peer that keeps records has taken with what it was given.
+    /// The last place in our feed that a peer that keeps records took together with operations.
     var told: ChangeToken?
-    /// When another peer's pass first found that this one is silent for too long; `nil` while it is not.
+    /// When a pass of another peer first found that this one is silent for too long; `nil` while it is not.
     var silentSince: Instant?
-    /// When the store became another replica of late, because the peer knew a later copy of it.
+    /// When the store recently became another replica, because the peer knew a later copy of it.
     var superseded: [Instant]?
 
     subscript(_ type: SampleType) -> TypeState {
@@ -56,7 +58,7 @@ struct PeerState: Codable, Sendable, Equatable {
         set { types[type.identifier] = newValue }
     }
 
-    /// Whether a type is sent to the peer.
+    /// Returns `true` if a type is sent to the peer.
     func sends(_ type: SampleType) -> Bool { sentTypes?.contains(type) ?? false }
 
     mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant, message: String? = nil) {
@@ -68,73 +70,83 @@ struct PeerState: Codable, Sendable, Equatable {
 
 /// What the engine remembers of one type at one peer.
 struct TypeState: Codable, Sendable, Equatable {
-    /// Whether the feed was read to its end once, so that what an earlier installation left is known (SEMANTICS C21).
+    /// Whether the feed was read to its end once, so that everything an earlier installation left is known (SEMANTICS
+    /// C21).
     var isAdopted = false
     /// Whether the feed was read to its end.
     var isDrained = false
-    /// Whether a part of the feed was read and not its end: until then nothing of the type goes to other peers (SEMANTICS C22).
+    /// Whether the feed was read in part, but not to its end. Until then, nothing of the type goes to other peers
+    /// (SEMANTICS C22).
     var isMidway = false
     /// Whether samples from before the peer was enabled are in its queue.
     var isExported = false
     /// Samples that start before this are not imported.
     var horizon: Instant?
-    /// When the import of what there was then was skipped (SEMANTICS C9); `nil` when it was not.
+    /// When the import of the existing history was skipped (SEMANTICS C9); `nil` if it was not.
     var skipped: Instant?
-    /// Whether the feed goes on from the place where it stood when the import was skipped: what comes behind that is news, whatever its date.
+    /// Whether the feed continues from its place at the time when the import was skipped. Everything after that place
+    /// is new, whatever its date.
     var isPastBaseline: Bool?
-    /// How far back the first import has come, the newest windows first.
+    /// How far back the first import has come; it imports the newest windows first.
     var windowsDone: Instant?
-    /// Deletions that wait for the end of the feed, where their replacement may stand; the last of them where they are many.
+    /// Deletions that wait for the end of the feed, because their replacement may follow. If there are many, these are
+    /// the last of them.
     var deferred: [DeferredDeletion] = []
     var authorization: TypeAuthorization?
-    /// Whose samples this peer brought.
+    /// The sources of the samples that this peer brought.
     var sources: Set<SourceIdentity> = []
     var lastRescan: Instant?
     var lastForeign: Instant?
-    /// Whether a sample of others came where none did before, or not for long: then there may be more (SEMANTICS C23).
+    /// Whether a foreign sample arrived after none had arrived before, or none for a while. Then there may be more
+    /// (SEMANTICS C23).
     var needsRescan = false
-    /// Local days whose totals are to be asked for again.
+    /// Local days whose totals must be read again.
     var staleDays: Set<String> = []
     var imported = 0
-    // What came later may be missing in an older note.
-    /// How the last pull failed; `nil` once one succeeded.
+    // The fields below were added later: an older note may lack them.
+    /// How the last pull failed; `nil` after one that succeeded.
     var failure: PullFailure?
-    /// Whether reading was refused: then there is nothing to adopt for the time being, and the type may be sent.
+    /// Whether reading was refused. Then there is nothing to adopt for now, and the type may be sent.
     var isRefused: Bool?
-    /// What the plan said of the horizon when it was set; `nil` when it never was.
+    /// The plan's horizon at the time when the horizon was set; `nil` if it never was.
     var planned: TypePlan.Horizon?
-    /// What was asked for in place of what the plan says; `nil` where nothing was.
+    /// The horizon that was requested instead of the plan's; `nil` if none was.
     var wanted: TypePlan.Horizon?
-    /// By which time the horizon was set, to be set again should the clock have been wrong.
+    /// The clock's time when the horizon was set, to set it again if the clock was wrong.
     var horizonSet: Instant?
-    /// Whether what the app wrote before the horizon is adopted.
+    /// Whether the samples that the app wrote before the horizon are adopted.
     var isEarlierAdopted: Bool?
-    /// When the last page came of a feed that was not read to its end.
+    /// When the last page arrived of a feed that is not read to its end.
     var midwaySince: Instant?
-    /// When what is held of others is to be compared with what the peer shows; `nil` while nothing asks for it.
+    /// When the foreign samples in the store are next compared with those that the peer shows; `nil` if no comparison
+    /// is due.
     var checkDue: Instant?
-    /// How many comparisons in a row showed no sample of others, while we hold some.
+    /// How many comparisons in a row showed no foreign sample although the store holds some.
     var vanished: Int?
-    /// When a comparison last showed none; the next one counts an hour later.
+    /// When a comparison last showed none. The next one counts only an hour later.
     var vanishedAt: Instant?
-    /// When the user was first asked to let the type be read, as far as is known.
+    /// When the user was first asked to allow reading the type, as far as is known.
     var asked: Instant?
-    /// Whether the store was copied or restored since samples of others were last compared: the peer need not hold what it does not show.
+    /// Whether the store was copied or restored since foreign samples were last compared. Then the peer may never have
+    /// held the samples that it does not show.
     var isDoubted: Bool?
-    /// The commit at which links were doubted last; what the store held then shows, when the peer shows it, that both know each other.
+    /// The commit at which links were last doubted. If the peer shows a sample that the store held then, both know each
+    /// other.
     var doubtedAt: UInt64?
-    /// Whether the peer showed something by a name that the store knew before it was copied or restored.
+    /// Whether the peer showed a sample under an id that the store knew before it was copied or restored.
     var isSeenAgain: Bool?
-    /// Where the deletions before ``deferred`` wait; `nil` while they are few.
+    /// Where the deletions before ``deferred`` are stored; `nil` while they are few.
     var blocks: DeferredBlocks?
-    /// When the feed was read to its end last, since it was read from its beginning: what comes later was written later (SEMANTICS C2).
+    /// When the feed was last read to its end after it was read from its beginning. Samples that arrive later were
+    /// written later (SEMANTICS C2).
     var lastLook: Instant?
-    /// Whether what came by windows, the newest first, has its place in the order of the feed.
+    /// Whether samples that were imported by windows, the newest first, have their place in the order of the feed.
     var isInOrder: Bool?
-    /// Why the peer could not be told how far its feed is held, and when it is told again; `nil` once it was.
+    /// Why the peer could not be told how far its feed is stored, and when the engine tries again; `nil` once it was
+    /// told.
     var unacknowledged: PullFailure?
 
-    /// Names the feed of the type: its predicate belongs to the anchor (SEMANTICS A13).
+    /// Names the feed of the type. An anchor is valid only with its predicate (SEMANTICS A13).
     var scope: String { horizon.map { "from:\($0.nanoseconds)" } ?? "" }
 }
 
@@ -147,20 +159,21 @@ extension TypeState {
     }
 }
 
-/// How the pull of one feed failed, and when it is tried again.
+/// How the pull of one feed failed, and when it is retried.
 struct PullFailure: Codable, Sendable, Equatable {
     var issue: SyncIssue
     var count = 0
-    /// `nil` when only the user can end it.
+    /// `nil` if only the user can resolve the failure.
     var nextTry: Instant?
 }
 
-/// Who syncs the store with a peer. Its token rises with each new holder: whoever lost it cannot commit any more.
+/// The engine that syncs the store with a peer. The token rises with each new holder, so an engine that lost the lease
+/// can no longer commit.
 struct Lease: Codable, Sendable, Equatable {
     var holder: String
     var token: UInt64
     var expires: Instant
-    /// Where the holder runs; `nil` where that was not noted.
+    /// Where the holder runs; `nil` if that was not noted.
     var mark: EngineMark?
 }
 
@@ -181,8 +194,8 @@ enum EngineNotes {
     }
 }
 
-/// What the notes of some peers say that were read last. An engine reads the same note again and again, and more than a third of
-/// what simulated syncs took went into decoding it. The bytes are the key, so nothing here can be out of date.
+/// A cache of the peer notes that were decoded last. An engine reads the same note again and again: decoding took more
+/// than a third of the time of simulated syncs. The bytes are the key, so no entry can be out of date.
 private enum ReadStates {
     private static let limit = 32
     private static let last = Mutex<[(bytes: [UInt8], state: PeerState)]>([])
@@ -221,7 +234,7 @@ extension SampleReading where Self: ~Copyable {
 extension WriteTransaction {
     mutating func setState(_ state: PeerState, of peer: String) throws {
         let name = EngineNotes.state(peer)
-        // What is as it was costs no commit.
+        // An unchanged note costs no commit.
         if let bytes = try syncNote(name), try ReadStates.state(bytes) == state { return }
         let bytes = try EngineNotes.encode(state)
         try setSyncNote(name, bytes)

@@ -1,26 +1,26 @@
 import HealthKV
 
-/// A conflict that was resolved, with the sample that lost, so that it can be looked at and restored.
+/// A resolved conflict with the sample that lost, so that an app can show and restore it.
 public struct SyncConflict: Sendable, Hashable {
-    /// What happened. Raw values stand in the audit record.
+    /// What happened. The audit record stores the raw values.
     public enum Event: String, Sendable, Hashable, CaseIterable {
-        /// A peer's version took the place of an edit that it did not know.
+        /// A peer's version replaced an edit that it did not know.
         case editReplaced = "edit.replaced"
-        /// A peer's version lost against an edit made here.
+        /// A peer's version lost against a local edit.
         case editKept = "edit.kept"
-        /// A peer's deletion took away an edit that it did not know.
+        /// A peer's deletion removed an edit that it did not know.
         case editDeleted = "edit.deleted"
-        /// Two enumerations missed a sample, which was taken for deleted (SEMANTICS C26).
+        /// Two enumerations missed a sample, so it was deleted (SEMANTICS C26).
         case presumedGone = "presumed.gone"
     }
 
-    /// The place of the entry in the audit record.
+    /// The conflict's entry in the audit record.
     public let entry: AuditEntry
     /// What happened.
     public let event: Event
-    /// The sample that lost, as it was.
+    /// The sample that lost, unchanged.
     public let displaced: Sample
-    /// When it was resolved.
+    /// When the conflict was resolved.
     public var time: Instant { entry.time }
 
     init?(_ entry: AuditEntry) {
@@ -32,13 +32,13 @@ public struct SyncConflict: Sendable, Hashable {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Conflicts that were resolved and what they displaced, the oldest first. Those of about a year are kept, and of more than
-    /// ten thousand the latest.
+    /// Returns the resolved conflicts with the samples that they displaced, the oldest first. The store keeps conflicts
+    /// for about a year, and the latest ten thousand if there are more.
     public func conflicts() throws -> [SyncConflict] { try audit().compactMap { SyncConflict($0) } }
 }
 
 extension WriteTransaction {
-    /// Saves what a conflict displaced as a new version, which goes to all peers, and takes the conflict off the list.
+    /// Saves the displaced sample as a new version, which goes to all peers, and removes the conflict from the list.
     @discardableResult
     public mutating func restore(_ conflict: SyncConflict) throws -> SaveOutcome {
         var sample = conflict.displaced

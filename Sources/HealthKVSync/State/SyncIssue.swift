@@ -1,30 +1,34 @@
 import HealthKV
 
-/// Something that keeps a sync from going on, with what to do about it and what to tell the user. It never carries a health value.
+/// A problem that keeps a sync from continuing, what to do about it, and what to tell the user. It never carries a
+/// health value.
 ///
 /// ```swift
-/// if let issue = try sync.status().peers["health"]?.issue, issue.recovery == .openSettings { showSettingsLink(issue.message) }
+/// if let issue = try sync.status().peers["health"]?.issue, issue.recovery == .openSettings {
+///     showSettingsLink(issue.message)
+/// }
 /// ```
 public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvertible {
     /// What happened. Raw values are stable.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The user said no.
+        /// The user denied access.
         case accessDenied
         /// The user was not asked yet.
         case accessNotDetermined
-        /// Samples that were readable vanished twice: reading was probably revoked (SEMANTICS C11).
+        /// Readable samples vanished twice: reading was probably revoked (SEMANTICS C11).
         case accessRevoked
         /// The data cannot be read while the device is locked.
         case locked
         /// The peer does not exist here.
         case unavailable
-        /// A time-out, a network, a busy database.
+        /// A time-out, a network failure, or a busy database.
         case delayed
         /// A peer's feed went backwards, and it cannot be read from its beginning either.
         case peerWentBackwards
-        /// The peer gave an answer that breaks the protocol, and that was ignored.
+        /// The peer's answer breaks the protocol, and was ignored.
         case badAnswer
-        /// Another device syncs with the peer under the same name, which hides from each what the other has.
+        /// Another device syncs with the peer under the same name, which hides the changes of each device from the
+        /// other.
         case nameTaken
         /// Another engine, here or in another process, syncs this store with this peer.
         case busyElsewhere
@@ -34,27 +38,27 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
 
     /// What the app can do about it.
     public enum Recovery: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Offer the system's settings.
+        /// Offer a link to the system's settings.
         case openSettings
         /// Ask for access again.
         case requestAccess
-        /// Nothing: it is tried again when the app comes to the foreground.
+        /// Nothing: the engine retries when the app comes to the foreground.
         case retryOnForeground
         /// Do not offer this sync on this device.
         case hideOption
-        /// Nothing: it is tried again by itself.
+        /// Nothing: the engine retries by itself.
         case wait
-        /// Register the peer anew.
+        /// Register the peer again.
         case registerAgain
         /// A mistake of the app.
         case reportBug
     }
 
-    /// What was asked of a peer and failed.
+    /// The kind of call to a peer that failed.
     public enum Call: String, Sendable, Hashable, Codable {
-        /// To show what it holds.
+        /// The peer was asked to show its samples.
         case read
-        /// To save or to delete.
+        /// The peer was asked to save or to delete.
         case write
     }
 
@@ -62,17 +66,17 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
     public let code: Code
     /// What to tell the user, in English.
     public let message: String
-    /// What exactly, for developers.
+    /// The exact problem, for developers.
     public let detail: String
 
-    /// An issue with its usual message, or the one that a plan gives.
+    /// Creates an issue with its usual message, or with the plan's message.
     public init(_ code: Code, _ detail: String, plan: SyncPlan? = nil) {
         self.code = code
         self.detail = detail
         message = plan?.messages[code] ?? SyncIssue.usualMessage(code)
     }
 
-    /// A call that failed, with the message that a plan has for it, or the one of the code.
+    /// Creates the issue of a failed call, with the plan's message for such calls, or the message of the code.
     init(_ code: Code, _ detail: String, plan: SyncPlan, in call: Call) {
         let text = SyncIssue.ofFailures.contains(code) ? plan.failureMessages[call].map { "\($0): \(detail)" } : nil
         self.code = code
@@ -80,7 +84,7 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         message = text ?? SyncIssue(code, detail, plan: plan).message
     }
 
-    /// What says no more than that a call failed.
+    /// Codes that say only that a call failed.
     private static let ofFailures: Set<Code> = [.delayed, .badAnswer, .invalid]
 
     /// What the app can do about it.
@@ -112,7 +116,8 @@ public struct SyncIssue: Error, Sendable, Hashable, Codable, CustomStringConvert
         }
     }
 
-    /// Any error of a sync as an issue. Of one that neither a peer nor the engine made only the kind is told.
+    /// Converts any error of a sync into an issue. For an error that neither a peer nor the engine made, the issue
+    /// names only its type.
     init(of error: any Error, plan: SyncPlan) {
         switch error {
         case let issue as SyncIssue: self = issue
@@ -144,7 +149,7 @@ extension SyncIssue.Code {
 }
 
 extension StoreError.Code {
-    /// Whether what failed may go well when it is tried again.
+    /// Whether a retry may succeed.
     fileprivate var mayPass: Bool {
         let passing: Set<StoreError.Code> = [
             .busy, .cancelled, .full, .growthBlocked, .outcomeUnknown, .readerExpired, .storage, .suspended,

@@ -1,93 +1,97 @@
 import HealthKV
 
-/// Something about a sync that the user or a developer should know, and that is no error. No notice carries a health value.
+/// A fact about a sync that the user or a developer should know, and that is not an error. No notice carries a health
+/// value.
 public struct SyncNotice: Sendable, Hashable, Codable {
-    /// What it is about. Raw values are stable.
+    /// What the notice is about. Raw values are stable.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
         /// Health data has been locked for more than a day (SEMANTICS C24).
         case lockedForLong
-        /// Nothing may be shared: the status advises to switch the sync off (SEMANTICS C24).
+        /// Nothing may be shared: the status advises switching the sync off (SEMANTICS C24).
         case nothingGranted
-        /// Nothing of others could be read for a day since the user was asked: the status advises to switch the sync off (SEMANTICS C36).
+        /// No foreign sample could be read for a day since the user was asked: the status advises switching the sync
+        /// off (SEMANTICS C36).
         case nothingReadable
         /// A peer's clock is more than a day ahead (SEMANTICS C29).
         case clockSkew
         /// Foreign samples vanished twice: reading was probably revoked (SEMANTICS C11).
         case readingRevoked
-        /// Samples are missing at the peer, and nothing shows that they were deleted: they are kept (SEMANTICS C26).
+        /// Samples are missing at the peer, and nothing proves that they were deleted. They are kept (SEMANTICS C26).
         case unverified
-        /// The store is a copy or was restored: what the peers hold is adopted before anything is sent (SEMANTICS C28).
+        /// The store is a copy or was restored. Everything that the peers hold is adopted before anything is sent
+        /// (SEMANTICS C28).
         case restored
-        /// The peer was restored from an older copy: it is read from its beginning, and is given again what it lacks.
+        /// The peer was restored from an older copy. Its feed is read from the beginning, and it is given everything
+        /// again that it lacks.
         case peerRestored
-        /// A peer was silent for so long that tombstones are no longer kept for it (SEMANTICS C27).
+        /// A peer was silent for so long that the store keeps no more tombstones for it (SEMANTICS C27).
         case retired
-        /// An operation was refused for good.
+        /// A peer refused an operation permanently.
         case quarantined
-        /// The peer holds another store than before, or one that was restored.
+        /// The peer holds another store than before, or a restored one.
         case peerReplaced
-        /// At the peer the name was another store's until now: this device was reinstalled or restored, or two devices
-        /// have one name.
+        /// At the peer, the name belonged to another store until now: this device was reinstalled or restored, or two
+        /// devices share a name.
         case nameTakenOver
-        /// Samples of the peer break the rules of the store, and were left out.
+        /// Samples of the peer break the rules of the store and were left out.
         case invalidSamples
     }
 
-    /// What it is about.
+    /// What the notice is about.
     public let code: Code
-    /// What happened, for people to read, in English.
+    /// What happened, as readable English.
     public let detail: String
-    /// When it was noted.
+    /// When the notice was made.
     public let time: Instant
-    /// What to tell the user, where the plan says it (``SyncPlan/noticeMessages``).
+    /// What to tell the user, if the plan defines it (``SyncPlan/noticeMessages``).
     public var message: String?
 }
 
-/// How the sync with one peer stands. It is kept in the store, so that it survives the process and other processes see it.
+/// The status of the sync with one peer. The store keeps it, so it survives the process and other processes see it.
 public struct PeerStatus: Sendable, Hashable {
     /// Whether the user switched the sync on.
     public var isEnabled = false
-    /// Whether the peer answered when it was last asked.
+    /// Whether the peer was available when it was last asked.
     public var availability = PeerAvailability.available
-    /// What is known of the access to each type; "unknown" is an answer too (SEMANTICS A17).
+    /// What is known of the access to each type. It may be unknown (SEMANTICS A17).
     public var authorization: [SampleType: TypeAuthorization] = [:]
-    /// What is known of the access to read each type that is pulled (SEMANTICS C36).
+    /// What is known of the read access to each pulled type (SEMANTICS C36).
     public var reading: [SampleType: ReadAccess] = [:]
-    /// When the last sync ended well.
+    /// When the last sync succeeded.
     public var lastSync: Instant?
-    /// When the peer last called, and how that ended.
+    /// When the peer last woke the engine.
     public var lastWake: Instant?
-    /// How the last call ended.
+    /// The result of the last wake.
     public var lastWakeResult: String?
-    /// What waits for the peer, by state, type and reason.
+    /// The operations that wait for the peer, by state, type and reason.
     public var queue = PendingCounts()
-    /// How many operations wait until the user allows a type to be written, by that type.
+    /// How many operations wait until the user allows writing their type, by type.
     public var waiting: [SampleType: Int] { queue.lackingAccess }
-    /// Operations that wait for their turn.
+    /// How many operations wait for their turn.
     public var pending: Int { queue[.waiting] }
-    /// Operations that wait for access, for unlocking, or for slow retries.
+    /// How many operations wait for access, for unlocking, or for slow retries.
     public var parked: Int { queue[.parked] }
-    /// Operations that were refused for good.
+    /// How many operations the peer refused permanently.
     public var quarantined: Int { queue[.quarantined] }
-    /// How many samples were imported of each type.
+    /// How many samples of each type were imported.
     public var imported: [SampleType: Int] = [:]
-    /// Types of whose history nothing is imported until the user has answered (``TypePlan/Horizon/ask``).
+    /// Types whose history is not imported until the user answers (``TypePlan/Horizon/ask``).
     public var historyToAsk: Set<SampleType> = []
     /// Types whose feed was read to its end.
     public var drained: Set<SampleType> = []
-    /// The farthest that the peer's clock was seen ahead, in seconds.
+    /// The largest observed lead of the peer's clock, in seconds.
     public var skewSeconds: Double?
-    /// What keeps the sync from going on; `nil` when nothing does.
+    /// The problem that keeps the sync from continuing; `nil` if there is none.
     public var issue: SyncIssue?
-    /// What the user or a developer should know, the latest last.
+    /// Notices for the user or a developer, the latest last.
     public var notices: [SyncNotice] = []
 
-    /// Whether the sync had better be switched off, since nothing that may be shared is (SEMANTICS C24).
+    /// Whether the app should switch the sync off, because nothing may be shared (SEMANTICS C24).
     public var advisesSwitchingOff: Bool {
         notices.contains { $0.code == .nothingGranted || $0.code == .nothingReadable }
     }
 
-    /// How it stands with the access to the peer, as far as that can be known.
+    /// The state of the access to the peer, as far as it can be known.
     public var access: AccessState {
         if availability == .unavailable || availability == .restricted { return .notAvailable }
         let mayWrite = authorization.values.contains { $0.writing == .granted }
@@ -100,23 +104,23 @@ public struct PeerStatus: Sendable, Hashable {
     }
 }
 
-/// How the sync with all peers stands.
+/// The status of the sync with all peers.
 public struct SyncStatus: Sendable, Hashable {
-    /// By name of the peer.
+    /// The status of each peer, by the peer's name.
     public var peers: [String: PeerStatus] = [:]
 
-    /// Operations that wait for any peer.
+    /// How many operations wait for any peer.
     public var pending: Int { peers.values.reduce(0) { $0 + $1.pending } }
-    /// Operations that wait for access, unlocking or slow retries.
+    /// How many operations wait for access, for unlocking, or for slow retries.
     public var parked: Int { peers.values.reduce(0) { $0 + $1.parked } }
-    /// Operations that were refused for good.
+    /// How many operations were refused permanently.
     public var quarantined: Int { peers.values.reduce(0) { $0 + $1.quarantined } }
-    /// When the last sync with any peer ended well.
+    /// When the last sync with any peer succeeded.
     public var lastSync: Instant? { peers.values.compactMap(\.lastSync).max() }
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// How the sync with a peer stands, as the store has it: an app needs no engine to show it.
+    /// Returns the status of the sync with a peer, as the store records it. An app needs no engine to show it.
     public func syncStatus(of peer: String) throws -> PeerStatus {
         let state = try state(of: peer)
         var status = PeerStatus()
@@ -140,7 +144,7 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension PendingCounts {
-    /// What is parked until the user allows a type to be written, by that type.
+    /// How many operations are parked until the user allows writing their type, by type.
     var lackingAccess: [SampleType: Int] {
         var counts: [SampleType: Int] = [:]
         for group in groups where group.state == .parked && group.reason == ParkReason.unauthorized.rawValue {

@@ -1,7 +1,7 @@
 import HealthKV
 import Observation
 
-/// The status for a view to observe.
+/// The status of the sync, for a view to observe.
 ///
 /// ```swift
 /// let model = await SyncStatusModel(sync)
@@ -10,17 +10,17 @@ import Observation
 /// ```
 @MainActor @Observable
 public final class SyncStatusModel {
-    /// How the sync stands; it changes with the store.
+    /// The current status; it changes with the store.
     public private(set) var status: SyncStatus
     private let engine: SyncEngine
 
-    /// A model that shows the status as it stands now.
+    /// Creates a model that shows the current status.
     public init(_ engine: SyncEngine) {
         self.engine = engine
         status = (try? engine.status()) ?? SyncStatus()
     }
 
-    /// Follows the status until the task is cancelled or the store closed.
+    /// Follows the status until the task is cancelled or the store is closed.
     public func follow() async {
         for await status in engine.statusUpdates() { self.status = status }
     }

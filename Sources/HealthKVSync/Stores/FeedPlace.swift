@@ -1,14 +1,15 @@
 import HealthKV
 
-/// A place in a store's feed: behind a change, or midway in what a mass operation deleted, which may be more than a page holds.
+/// A place in a store's feed: after a change, or midway in the deletions of a mass operation, which may be more than a
+/// page holds.
 struct FeedPlace: Sendable, Hashable, Codable {
-    /// Behind this change.
+    /// The change that the place is after.
     var token: ChangeToken
-    /// The change is a mass operation, and of what it deleted all up to this id was told; `nil` where nothing is left to tell.
+    /// If the change is a mass operation, the last id up to which its deletions were reported; `nil` if all were.
     var deleted: SampleID?
 }
 
-// The form in which a peer's place is kept.
+// The form in which a peer's place is stored.
 extension FeedPlace {
     private static let mark: Character = "+"
 

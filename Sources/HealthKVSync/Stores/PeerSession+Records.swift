@@ -1,33 +1,35 @@
 import HealthKV
 
-// Two stores are compared by digests, window by window, and only what differs is exchanged.
+// Two stores are compared by digests, window by window, and only differing windows are exchanged.
 extension PeerSession {
-    /// Windows with no more samples than this are exchanged as a whole.
+    /// Windows with at most this many samples are exchanged as a whole.
     private static let window = 512
 
-    /// Types that either side has.
+    /// Returns the types that either side has samples of.
     private func comparedTypes() async throws -> [SampleType] {
         let ours = try store.read { try $0.typesWithSamples() }
         let theirs = try await peer.types()
         return ours.union(theirs).filter { plan.plan(of: $0) != nil }.sorted()
     }
 
-    /// Before a peer follows the feed for the first time: where both hold the same, only deletions need be sent. Answers whether they do.
+    /// Runs before a peer follows the feed for the first time: if both sides hold the same samples, only deletions must
+    /// be sent. Returns `true` if they do.
     func skipEqual() async throws -> Bool {
         let token = try store.read { $0.currentToken }
         for type in try await comparedTypes() where plan.plan(of: type)?.pushes ?? false {
             guard let theirs = try await peer.digest(of: type, in: .all) else { return false }
             if try store.read({ try $0.syncDigest(of: type) }) != theirs { return false }
         }
-        // Digests tell of what lives; an older version of what was deleted may still come to the peer from elsewhere.
+        // Digests cover live samples only. An older version of a deleted sample may still reach the peer from
+        // elsewhere.
         guard try await pushDeletions(heldTypes()) else { return false }
         let name = name
         try await update { txn, _ in try txn.acknowledge(peer: name, token) }
         return true
     }
 
-    /// Brings both sides together without a feed. Of types that are held back nothing is sent (SEMANTICS C22); answers whether that left
-    /// anything out.
+    /// Brings both sides in line without a feed. Held types are not sent (SEMANTICS C22). Returns `true` if nothing was
+    /// left out for that reason.
     @discardableResult
     func reconcileRecords(_ held: Set<SampleType>) async throws -> Bool {
         var isWhole = true
@@ -54,7 +56,7 @@ extension PeerSession {
         try await reconcile(type, in: TimeRange(from: middle, to: window.to), sends: sends)
     }
 
-    /// The start that divides our samples of a window into halves; `nil` where they all start at once.
+    /// Returns the start that divides our samples of a window into halves, or `nil` if they all have the same start.
     private func middle(_ type: SampleType, _ window: TimeRange, _ count: Int) throws -> Instant? {
         var left = count / 2
         var first: Instant?
@@ -72,7 +74,8 @@ extension PeerSession {
         return middle
     }
 
-    /// Merges what the peer has in a window, and sends what it lacks or has in an older version: page by page, so that memory stays flat.
+    /// Merges the peer's samples of a window, and sends those that it lacks or has in an older version. Works page by
+    /// page, so that memory use stays flat.
     private func exchange(_ type: SampleType, in window: TimeRange, sends: Bool) async throws {
         var cursor: [UInt8]?
         var end = window.to
@@ -91,7 +94,7 @@ extension PeerSession {
         } while cursor != nil
     }
 
-    /// Merges the peer's samples of a page; answers the digest of each.
+    /// Merges the peer's samples of a page. Returns the digest of each.
     private func merge(_ page: EnumerationPage) async throws -> [SampleID: UInt64] {
         var sums: [SampleID: UInt64] = [:]
         for addition in page.samples {
@@ -113,7 +116,8 @@ extension PeerSession {
         return sums
     }
 
-    /// Sends what the peer lacks of the samples that start in a window, or has otherwise. Only ids are kept of all of them.
+    /// Sends the samples that start in a window and that the peer lacks or has in another version. Only their ids are
+    /// all in memory at once.
     private func sendMissing(
         _ type: SampleType, _ window: TimeRange, _ theirs: [SampleID: UInt64]
     ) async throws {
@@ -146,7 +150,7 @@ extension PeerSession {
                 if case .refused(let reason) = outcome { refused.append((operation, reason)) }
             }
             try await settle(refused)
-            // What may not have come to its end is not to be acknowledged.
+            // Do not acknowledge operations that may be incomplete.
             if let error = answer.errorToTryAgain { throw error }
         }
     }

@@ -1,8 +1,8 @@
 import HealthKV
 
-// What the other store tells of its changes.
+// The other store's feed of changes.
 extension StorePeer {
-    /// A page of the other store's feed of changes.
+    /// Returns a page of the other store's feed of changes.
     public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         guard let bytes = request.token else {
             await beginAnew()
@@ -15,7 +15,8 @@ extension StorePeer {
         return page
     }
 
-    /// A page that has content, or is the last: what only left that store is passed over, for as long as one call may take.
+    /// Returns a page that has content, or the last page. Skips samples that only left that store, for as long as one
+    /// call may take.
     private func page(behind start: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
         let end = ContinuousClock.now + StorePeer.upkeepBudget
         var page = try await onePage(behind: start, limit: limit)
@@ -23,7 +24,7 @@ extension StorePeer {
             let place = FeedPlace(token), place != start, ContinuousClock.now < end, !Task.isCancelled
         {
             do throws(PeerError) { page = try await onePage(behind: place, limit: limit) } catch {
-                // What was passed over need not be again.
+                // Return the current page, so that the skipped changes need not be read again.
                 if error.code == .transient { return page }
                 throw error
             }
@@ -47,7 +48,7 @@ extension StorePeer {
             // Without a version the sample only left that store.
             case .deleted(let deleted): if deleted.version > 0 { deletions.append(PulledDeletion(deleted)) }
             case .removedRange:
-                // What a mass operation deleted has pages of its own.
+                // The deletions of a mass operation have pages of their own.
                 guard index > 0 else {
                     return try await self.deletions(at: change.token, after: nil, limit: limit)
                 }
@@ -61,7 +62,7 @@ extension StorePeer {
             isDrained: !page.hasMore)
     }
 
-    /// A page of what a mass operation deleted. Until its steps are done there is nothing to tell.
+    /// Returns a page of the deletions of a mass operation. Until its steps are done there is nothing to return.
     private func deletions(
         at token: ChangeToken, after id: SampleID?, limit: Int
     ) async throws(PeerError) -> PullPage {
@@ -72,7 +73,7 @@ extension StorePeer {
             token: FeedPlace(token: token, deleted: page.next).bytes, isDrained: false)
     }
 
-    /// Carries out a mass operation of the other store. Throws where that takes longer than a call may.
+    /// Carries out a mass operation of the other store. Throws if that takes longer than a call may.
     private func carryOut(_ token: ChangeToken) async throws(PeerError) {
         let end = ContinuousClock.now + StorePeer.upkeepBudget
         var goesOn = true
@@ -96,20 +97,22 @@ extension StorePeer {
         }
         let ourName = try ourName()
         return try other.read { txn in
-            // What we pushed there ourselves counts as seen: reading it back would bring in again what was deleted here since.
+            // Changes that we pushed there ourselves count as seen: reading them back would import samples that were
+            // deleted here since.
             let page = try txn.changes(since: token.greatest(with: txn.peer(ourName)?.acknowledged), limit: limit)
-            // A commit without changes is no news, and no place to keep, for whoever has seen all of those before.
+            // A commit without changes is no news for a reader that has seen all changes before it, and no place to
+            // keep.
             let isNews = !page.changes.isEmpty || page.hasMore || token.ordinal < .max
             return (page.changes, isNews ? page.next : token, page.hasMore)
         }
     }
 }
 
-// The other store keeps tombstones for us, as long as we are not silent for too long (SEMANTICS C27).
+// The other store keeps tombstones for us, unless we are silent for too long (SEMANTICS C27).
 extension StorePeer {
-    /// The other store keeps tombstones until we have seen them.
+    /// Tells the other store how far we have read; it keeps tombstones until then.
     public func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
-        // Midway in a mass deletion nothing is seen to its end.
+        // A place midway in a mass deletion acknowledges nothing.
         guard let place = FeedPlace(token), place.deleted == nil else { return }
         let (ourName, token) = (try ourName(), place.token)
         let isKnown = try? other.read { txn in
@@ -129,7 +132,8 @@ extension StorePeer {
         }
     }
 
-    /// Whoever reads is not silent, even where nothing is new. A place that the other store still knows lacks no deletion.
+    /// Notes that the reader is not silent, even if nothing is new. A reader with a place that the other store still
+    /// knows lacks no deletion.
     private func noteReader() async {
         let now = other.now
         guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }),
@@ -138,7 +142,8 @@ extension StorePeer {
         _ = try? await other.write { try $0.endRetirement(of: ourName) }
     }
 
-    /// Whoever begins anew was installed anew or restored: what it has seen once counts no more.
+    /// Forgets how far this reader has read. A reader that begins at the beginning was reinstalled or restored: its
+    /// earlier acknowledgements no longer count.
     private func beginAnew() async {
         guard let ourName = try? ourName() else { return }
         let isKnown = try? other.read { txn in
@@ -153,7 +158,8 @@ extension StorePeer {
         }
     }
 
-    /// Those of some samples that the other store has deleted and forgotten; `nil` where it was restored, or is another one.
+    /// Returns those of some samples that the other store has deleted and forgotten, or `nil` if that store was
+    /// restored or is another one.
     public func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
         guard let token = FeedPlace(token)?.token else { return nil }
         return try StorePeer.wrapped {

@@ -2,21 +2,22 @@ import HealthKV
 
 /// What a peer remembers of a store that it syncs with.
 public struct PeerMemory: Sendable, Hashable, Codable {
-    /// The last place of the store's feed that came with what the peer was given; `nil` where it was given nothing.
+    /// The last place in the store's feed that came with operations for the peer; `nil` if it was given none.
     public var place: ChangeToken?
-    /// How far the peer itself has read the store's feed; `nil` where it does not, or cannot tell.
+    /// How far the peer itself has read the store's feed; `nil` if it does not read it, or cannot tell.
     public var read: ChangeToken?
 
-    /// A memory of places, or of none.
+    /// Creates a memory; by default it has no places.
     public init(place: ChangeToken? = nil, read: ChangeToken? = nil) { (self.place, self.read) = (place, read) }
 }
 
-/// What a store remembers of another that reads it and writes to it as its peer.
+/// What a store remembers of another store that reads it and writes to it as its peer.
 struct ReaderMemory: Codable, Sendable, Equatable {
-    /// Up to where the other has acknowledged our feed by reading it. What it knows because it wrote it here does not count: a reader that
-    /// comes back with less was restored.
+    /// How far the other store has acknowledged our feed by reading it. Changes that it wrote here itself do not count.
+    /// A reader that returns with an earlier place was restored.
     var read: ChangeToken?
-    /// The last place of the other's feed that came with what it wrote here: a writer that does not know it any more was restored.
+    /// The last place in the other store's feed that came with operations for this one. A writer that no longer knows
+    /// this place was restored.
     var place: ChangeToken?
 }
 
@@ -27,12 +28,12 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Keeps the place of a writer's feed, in the transaction that stores what came with it.
+    /// Stores the place in a writer's feed, in the transaction that stores the operations that came with it.
     mutating func remember(_ place: ChangeToken, of writer: String) throws {
         try changeMemory(of: writer) { $0.place = place.greatest(with: $0.place) }
     }
 
-    /// Keeps how far a reader has come; `nil` when it begins at the beginning.
+    /// Stores how far a reader has read; `nil` if it begins at the beginning.
     mutating func rememberReading(upTo token: ChangeToken?, of reader: String) throws {
         try changeMemory(of: reader) { $0.read = token?.greatest(with: $0.read) }
     }
@@ -46,29 +47,30 @@ extension WriteTransaction {
 }
 
 extension ChangeToken {
-    /// Whether somebody who remembers a place remembers less than this one.
+    /// Returns `true` if this place is after a remembered one.
     func isBeyond(_ remembered: ChangeToken?) -> Bool {
         guard let remembered, remembered.isComparable(to: self) else { return true }
         return remembered < self
     }
 }
 
-// Both sides are found out when they were restored: the other store by places of its feed that it does not hold any more, ours by the
-// places that the other remembers of it.
+// A restoration of either side is detected: the other store's by places of its feed that it no longer holds, ours by
+// the places that the other store remembers of it.
 extension StorePeer {
-    /// The place of our feed that the other store holds. Where it was told of more it was restored, and goes on as another replica.
+    /// Returns the place in our feed that the other store holds. If it was told of a later place, it was restored, and
+    /// continues as another replica.
     public func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
         let ourName = try ourName()
         let memory = try StorePeer.wrapped {
             try other.read { try PeerMemory(place: $0.memory(of: ourName).place, read: placeRead($0)) }
         }
-        // One that remembers nothing may be a new one in the place of the other.
+        // A store that remembers nothing may be a new one in place of the other.
         guard let told, let place = memory.place, told.isBeyond(place) else { return memory }
         try await restoring { told.isBeyond(try $0.memory(of: ourName).place) }
         return memory
     }
 
-    /// How far the other store has read our feed, as the replica that we are, under whatever name it does that.
+    /// Returns how far the other store has read our feed, from this replica, under any name.
     private func placeRead(_ txn: borrowing ReadTransaction) throws -> ChangeToken? {
         guard let greeting = reader.greeting else { return nil }
         return try txn.anchors().compactMap { FeedPlace($0.token)?.token }.filter {
@@ -76,7 +78,7 @@ extension StorePeer {
         }.max()
     }
 
-    /// Throws when the other store, or ours, is an older state of what it was when the token was given or acknowledged.
+    /// Throws if the other store, or ours, is an older state of itself than when the token was given or acknowledged.
     func checkHistory(_ token: ChangeToken) async throws(PeerError) {
         let ourName = try ourName()
         let (fit, read) = try StorePeer.wrapped {
@@ -94,7 +96,7 @@ extension StorePeer {
         }
     }
 
-    /// Lets the other store go on as another replica, unless somebody else has seen to that meanwhile.
+    /// Makes the other store continue as another replica, unless that has happened meanwhile.
     private func restoring(
         _ isOld: @escaping @Sendable (inout WriteTransaction) throws -> Bool
     ) async throws(PeerError) {

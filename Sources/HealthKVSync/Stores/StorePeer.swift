@@ -7,34 +7,34 @@ import HealthKV
 /// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup"), plan: .everything)])
 /// ```
 ///
-/// The other store knows each of its readers by a name, and keeps under it how far that one has read. It refuses a reader whose name another
-/// has taken (`docs/decisions/0021-a-name-belongs-to-the-last-replica.md`).
+/// The other store knows each of its readers by a name, and stores under that name how far the reader has read. It
+/// refuses a reader whose name another reader has taken (`docs/decisions/0021-a-name-belongs-to-the-last-replica.md`).
 public struct StorePeer: Peer {
-    /// The name that our store knows it by.
+    /// The name under which our store knows the other one.
     public let name: String
     private let givenName: String?
     let reader = StoreReader()
     let other: SampleStore
 
-    /// It keeps records, and takes imports too.
+    /// The other store keeps records, and also takes imports.
     public var traits: PeerTraits { .store }
 
-    /// A store under the name that ours knows it by; `ourName` is the name under which it knows ours. Without one that is a name which
-    /// no other copy of a store has. Give one only where the other store syncs with ours under that name too, and to one device
-    /// alone.
+    /// Creates a peer for a store under the name by which our store knows it. `ourName` is the name by which the other
+    /// store knows ours; by default it is a name that no other copy of a store has. Give a name only if the other store
+    /// also syncs with ours under that name, and only to one device.
     public init(_ other: SampleStore, name: String, as ourName: String? = nil) {
         self.other = other
         self.name = name
         givenName = ourName
     }
 
-    /// Under this name the other store knows ours.
+    /// Returns the name by which the other store knows ours.
     func ourName() throws(PeerError) -> String {
         if let name = givenName ?? reader.greeting?.defaultName { return name }
         throw PeerError(.invalid, "a reader without a name must greet first")
     }
 
-    /// Keeps which store reads under the name, and refuses one that has lost it to another.
+    /// Notes which store reads under the name, and refuses a store that has lost the name to another.
     public func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
         reader.greeting = greeting
         let name = try ourName()
@@ -48,7 +48,7 @@ public struct StorePeer: Peer {
                 let known = try txn.reader(name)
                 try txn.setReader(known.welcoming(greeting, as: name), name)
                 guard known.isTakenOver(by: greeting) else { return false }
-                // What another one has read is nothing to this one.
+                // The places of the former reader do not apply to the new one.
                 try txn.rememberReading(upTo: nil, of: name)
                 if var peer = try txn.peer(name) {
                     peer.acknowledged = nil
@@ -60,23 +60,23 @@ public struct StorePeer: Peer {
         return answer
     }
 
-    /// Whether the store can be read.
+    /// Returns whether the store can be read.
     public func availability() async -> PeerAvailability {
         (try? other.read { _ in true }) == nil ? .unavailable : .available
     }
 
-    /// Nothing has to be asked for.
+    /// Does nothing: a store needs no authorization.
     public func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {}
 
-    /// Everything is allowed.
+    /// Returns full access: everything is allowed.
     public func authorization(of type: SampleType) async -> TypeAuthorization { .open }
 
-    /// The types that the store has samples of.
+    /// Returns the types that the store has samples of.
     public func types() async throws(PeerError) -> Set<SampleType> {
         try StorePeer.wrapped { try other.read { try $0.typesWithSamples() } }
     }
 
-    /// A page of the other store's samples of a type, the latest first.
+    /// Returns a page of the other store's samples of a type, the latest first.
     public func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
         try StorePeer.wrapped {
             let end = request.cursor.flatMap { Instant(cursor: $0) } ?? request.window.to
@@ -86,7 +86,7 @@ public struct StorePeer: Peer {
                     of: request.type, from: request.window.from, to: end, rule: .strictStart, order: .descending,
                     includeShadowed: true
                 ) { sample in
-                    // Samples that start at once belong to one page.
+                    // Samples with the same start belong to one page.
                     if samples.count >= request.limit, sample.start != samples.last?.start { return false }
                     samples.append(sample)
                     return true
@@ -134,7 +134,7 @@ public struct StorePeer: Peer {
                     return try outcomes + StorePeer.merge(deletions.take(), in: &txn)
                 }
                 try txn.markReceived(unknown, from: ourName)
-                // Behind what was received, so that the feed tells us.
+                // Runs after the received changes, so that the feed reports these deletions to us.
                 for sample in deletedUnseen { try txn.buryUnseen(sample) }
                 try txn.tellDeletionsAgain(of: deleted, before: txn.peer(ourName)?.acknowledged)
                 return outcomes
@@ -149,7 +149,7 @@ public struct StorePeer: Peer {
         }
     }
 
-    /// Merges deletions of different samples together.
+    /// Merges deletions of different samples in one step.
     private static func merge(
         _ deletions: [DeletedSample], in txn: inout WriteTransaction
     ) throws -> [PushOutcome] {
@@ -158,7 +158,7 @@ public struct StorePeer: Peer {
         }
     }
 
-    /// One sample that the other store refuses does not keep the rest from it.
+    /// Pushes operations one by one, so that a sample that the other store refuses does not stop the rest.
     private func pushSingly(_ operations: [PushOperation], _ reason: String) async -> [PushOutcome] {
         guard operations.count > 1 else { return [.refused(reason: reason)] }
         var outcomes: [PushOutcome] = []
@@ -166,10 +166,10 @@ public struct StorePeer: Peer {
         return outcomes
     }
 
-    /// A call for each commit of the other store, by whatever process.
+    /// Signals each commit of the other store, by any process.
     public func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> {
         let other = other
-        // Taken before anybody reads: what is committed meanwhile is told.
+        // Take the mark before anything is read, so that commits made meanwhile are signalled.
         let mark = try? other.commitMark()
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let watch = Task {
@@ -180,7 +180,7 @@ public struct StorePeer: Peer {
         }
     }
 
-    /// The other store's digest.
+    /// Returns the other store's digest.
     public func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
         try StorePeer.wrapped { try other.read { try $0.syncDigest(of: type == .every ? nil : type, in: window) } }
     }
@@ -208,7 +208,7 @@ public struct StorePeer: Peer {
 }
 
 extension Instant {
-    /// The form in which an enumeration's place is kept.
+    /// The form in which the place of an enumeration is stored.
     package var cursor: [UInt8] { Array(String(nanoseconds).utf8) }
 
     package init?(cursor: [UInt8]) {

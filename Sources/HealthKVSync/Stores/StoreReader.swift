@@ -1,7 +1,7 @@
 import HealthKV
 import Synchronization
 
-/// The store that reads through a peer, as it greeted.
+/// The store that reads through a peer, as it introduced itself.
 final class StoreReader: Sendable {
     private let last = Mutex<PeerGreeting?>(nil)
 
@@ -11,7 +11,7 @@ final class StoreReader: Sendable {
     }
 }
 
-/// What another store keeps of who reads it under a name, in a note of its own.
+/// What another store keeps about the reader under a name, in a note of its own.
 struct KnownReader: Codable, Sendable, Equatable {
     /// One copy of a store.
     struct Replica: Codable, Sendable, Equatable {
@@ -23,20 +23,21 @@ struct KnownReader: Codable, Sendable, Equatable {
 
     private static let formerLimit = 64
 
-    /// Who has the name; `nil` where nobody greeted yet.
+    /// The holder of the name; `nil` if no reader has greeted yet.
     var current: Replica?
-    /// Those who had it before, and do not get it back.
+    /// Former holders of the name, which do not get it back.
     var former: [Replica] = []
 
-    /// Whether a later copy of the same store has the name.
+    /// Returns `true` if a later copy of the same store has the name.
     func isSuperseding(_ greeting: PeerGreeting) -> Bool {
         former.contains(Replica(greeting)) && current?.store == greeting.store
     }
 
     func isTakenOver(by greeting: PeerGreeting) -> Bool { current.map { $0 != Replica(greeting) } ?? false }
 
-    /// A store that was restored or reinstalled takes the place of the one that it was, which is no more. Should that one be
-    /// there all the same, two devices have one name, and it is refused.
+    /// Returns the record after a greeting. A store that was restored or reinstalled replaces its former replica, which
+    /// no longer exists. If the former replica greets nevertheless, two devices share a name, and the former one is
+    /// refused.
     func welcoming(_ greeting: PeerGreeting, as name: String) throws(PeerError) -> KnownReader {
         let new = Replica(greeting)
         guard !former.contains(new) else {

@@ -1,7 +1,8 @@
 import HealthKV
 
 extension SyncDigest {
-    /// Adds a sample. A sample with a sync identifier of its own is known by that: two stores may have given it different ids.
+    /// Adds a sample. A sample with a sync identifier of its own is identified by it, because two stores may have given
+    /// the sample different ids.
     public mutating func add(_ sample: Sample) {
         var encoder = CanonicalEncoder()
         if let text = sample.syncIdentifier, text != sample.id.description {
@@ -20,7 +21,7 @@ extension SyncDigest {
         sum &+= SyncDigest.word(encoder.bytes)
     }
 
-    /// A word for each distinct text of bytes: mixed so that sums over many words stay apart.
+    /// Returns a word for each distinct sequence of bytes, mixed so that sums over many words stay distinct.
     private static func word(_ bytes: [UInt8]) -> UInt64 {
         var word: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { word = (word ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
@@ -31,7 +32,8 @@ extension SyncDigest {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// A digest of the live samples of a type that start in a window, shadowed ones included; of all types where none is named.
+    /// Returns a digest of the live samples of a type that start in a window, including shadowed ones; of all types if
+    /// `type` is `nil`.
     public func syncDigest(of type: SampleType? = nil, in window: TimeRange = .all) throws -> SyncDigest {
         var digest = SyncDigest()
         for type in try type.map({ [$0] }) ?? typesWithSamples().sorted() {

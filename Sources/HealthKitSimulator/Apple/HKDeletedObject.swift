@@ -1,6 +1,6 @@
 import Foundation
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKDeletedObject: NSObject, @unchecked Sendable {
     public let uuid: UUID
     private let checked: CheckedMetadata
@@ -13,7 +13,7 @@ public class HKDeletedObject: NSObject, @unchecked Sendable {
     public var metadata: [String: Any]? { checked.syncValues }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKQueryAnchor: NSObject, NSSecureCoding, @unchecked Sendable {
     let sequence: Int64
 

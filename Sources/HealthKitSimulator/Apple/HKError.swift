@@ -2,7 +2,7 @@ import Foundation
 
 public struct HKError: Error, Equatable, Sendable {
     public let code: Code
-    /// What the simulator was about; Apple keeps the like of it in `userInfo`.
+    /// What the error was about. Apple keeps such information in `userInfo`.
     let what: String
 
     init(_ code: Code, _ what: String) {

@@ -1,6 +1,6 @@
 import Foundation
 
-// Immutable; what it stands for is behind the device's lock.
+// Immutable; the state that it represents is behind the device's lock.
 public class HKHealthStore: NSObject, @unchecked Sendable {
     let app: SimulatedApp
 

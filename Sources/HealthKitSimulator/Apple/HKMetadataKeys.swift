@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
-// The keys of metadata that the gateway reads or writes by name, with the texts that stand behind them.
+// The metadata keys that the gateway reads or writes by name, with their underlying strings.
 public let HKMetadataKeySyncIdentifier = "HKMetadataKeySyncIdentifier"
 public let HKMetadataKeySyncVersion = "HKMetadataKeySyncVersion"
 public let HKMetadataKeyWasUserEntered = "HKWasUserEntered"

@@ -15,7 +15,7 @@ public struct HKCorrelationTypeIdentifier: RawRepresentable, Hashable, Sendable 
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKObjectType: NSObject, @unchecked Sendable {
     public let identifier: String
 
@@ -29,7 +29,7 @@ public class HKObjectType: NSObject, @unchecked Sendable {
     public override var hash: Int { identifier.hashValue }
     public override var description: String { identifier }
 
-    /// Misuse where HealthKit knows no such type (A26).
+    /// Returns an identifier. It is misuse if HealthKit knows no such type (A26).
     fileprivate static func checked(_ identifier: String, _ prefix: String) -> String {
         if !identifier.hasPrefix(prefix) || KnownType.byIdentifier[identifier] == nil {
             SimulatedMisuse.found("\(identifier) is no type of HealthKit")
@@ -38,7 +38,7 @@ public class HKObjectType: NSObject, @unchecked Sendable {
     }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKSampleType: HKObjectType, @unchecked Sendable {
     public var isMaximumDurationRestricted: Bool { known?.longestDuration != nil }
     public var maximumAllowedDuration: TimeInterval {
@@ -50,7 +50,7 @@ public class HKSampleType: HKObjectType, @unchecked Sendable {
     }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKQuantityType: HKSampleType, @unchecked Sendable {
     public convenience init(_ identifier: HKQuantityTypeIdentifier) {
         self.init(identifier: HKObjectType.checked(identifier.rawValue, "HKQuantityTypeIdentifier"))
@@ -62,21 +62,21 @@ public class HKQuantityType: HKSampleType, @unchecked Sendable {
     }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKCategoryType: HKSampleType, @unchecked Sendable {
     public convenience init(_ identifier: HKCategoryTypeIdentifier) {
         self.init(identifier: HKObjectType.checked(identifier.rawValue, "HKCategoryTypeIdentifier"))
     }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKCorrelationType: HKSampleType, @unchecked Sendable {
     public convenience init(_ identifier: HKCorrelationTypeIdentifier) {
         self.init(identifier: HKObjectType.checked(identifier.rawValue, "HKCorrelationTypeIdentifier"))
     }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKWorkoutType: HKSampleType, @unchecked Sendable {
     fileprivate init() { super.init(identifier: "HKWorkoutTypeIdentifier") }
 }

@@ -8,11 +8,12 @@ public struct HKQueryOptions: OptionSet, Sendable {
     public static let strictEndDate = HKQueryOptions(rawValue: 2)
 }
 
-// Immutable; its subclasses are too.
+// Immutable, and so are its subclasses.
 public class HKQuery: NSObject, @unchecked Sendable {
     override init() {}
 
-    /// A plain predicate means overlap; a strict start `start <= s < end`; a strict end that the sample ends inside (A18).
+    /// Without options, the predicate picks samples that overlap the span. A strict start requires `start <= s < end`;
+    /// a strict end requires that the sample ends inside the span (A18).
     public class func predicateForSamples(
         withStart startDate: Date?, end endDate: Date?, options: HKQueryOptions = []
     ) -> NSPredicate {
@@ -36,7 +37,7 @@ public class HKQuery: NSObject, @unchecked Sendable {
     }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKQueryDescriptor: NSObject, @unchecked Sendable {
     public let sampleType: HKSampleType
     let rule: SampleRule
@@ -49,7 +50,7 @@ public class HKQueryDescriptor: NSObject, @unchecked Sendable {
 
 public typealias HKObserverQueryCompletionHandler = () -> Void
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKObserverQuery: HKQuery, @unchecked Sendable {
     typealias Handler =
         @Sendable (

@@ -62,7 +62,7 @@ public struct HKSampleQueryDescriptor<Sample> where Sample: HKSample {
 
     public func result(for healthStore: HKHealthStore) async throws -> [Sample] {
         let app = healthStore.app
-        // A short list of the latest is what windows of a long history are read by.
+        // The windows of a long history are read as short lists of the latest samples.
         let latest = sortDescriptors.first.map { $0.keyPath == \Sample.startDate && $0.order == .reverse } ?? false
         var found: [Sample] = []
         for predicate in predicates {

@@ -4,7 +4,7 @@ public class HKObject: NSObject {
     public let uuid: UUID
     public let device: HKDevice?
     let checked: CheckedMetadata
-    /// What the store stamped; `nil` before it is saved.
+    /// The source revision that the store stamped; `nil` before the object is saved.
     let stamp: HKSourceRevision?
 
     init(uuid: UUID, device: HKDevice?, checked: CheckedMetadata, stamp: HKSourceRevision?) {
@@ -35,7 +35,7 @@ public class HKSample: HKObject {
         }
     }
 
-    /// A sample as it is read from the store.
+    /// Creates a sample as it is read from the store.
     init(_ record: HealthRecord) {
         sampleType = record.type
         startDate = record.start
@@ -45,7 +45,7 @@ public class HKSample: HKObject {
 
     public var hasUndeterminedDuration: Bool { endDate == .distantFuture }
 
-    /// What the store keeps of the sample.
+    /// The part of the sample that the store keeps as its content.
     var content: HealthRecord.Content { .none }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKSource: NSObject, @unchecked Sendable {
     public let name: String
     public let bundleIdentifier: String
@@ -10,7 +10,7 @@ public class HKSource: NSObject, @unchecked Sendable {
         self.bundleIdentifier = bundleIdentifier
     }
 
-    /// The source of this app: the simulated one that runs.
+    /// The source of this app: the simulated app that is running.
     public class func `default`() -> HKSource { SimulatedApp.running.source }
 
     public override func isEqual(_ object: Any?) -> Bool {
@@ -19,7 +19,7 @@ public class HKSource: NSObject, @unchecked Sendable {
     public override var hash: Int { bundleIdentifier.hashValue }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKSourceRevision: NSObject, @unchecked Sendable {
     public let source: HKSource
     public let version: String?
@@ -35,7 +35,7 @@ public class HKSourceRevision: NSObject, @unchecked Sendable {
         self.operatingSystemVersion = operatingSystemVersion
     }
 
-    /// The same revision of a source that is called otherwise.
+    /// Returns the same revision of a renamed source.
     func named(_ name: String) -> HKSourceRevision {
         HKSourceRevision(
             source: HKSource(name: name, bundleIdentifier: source.bundleIdentifier), version: version,
@@ -43,7 +43,7 @@ public class HKSourceRevision: NSObject, @unchecked Sendable {
     }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKDevice: NSObject, @unchecked Sendable {
     public let name: String?
     public let manufacturer: String?

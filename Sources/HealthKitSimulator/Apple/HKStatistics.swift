@@ -24,7 +24,7 @@ public class HKStatistics: NSObject {
     private var maximum: HKQuantity?
     private var sums: [HKSource: HKQuantity] = [:]
 
-    /// Without any samples: no quantity (A21).
+    /// Creates statistics without samples: they have no quantity (A21).
     init(type: HKQuantityType, from start: Date, to end: Date) {
         quantityType = type
         startDate = start
@@ -37,7 +37,7 @@ public class HKStatistics: NSObject {
     public func minimumQuantity() -> HKQuantity? { minimum }
     public func maximumQuantity() -> HKQuantity? { maximum }
 
-    /// Of some samples that belong together, with no contest between their sources.
+    /// Creates statistics of samples that belong together, without ranking their sources.
     convenience init(type: HKQuantityType, from start: Date, to end: Date, records: [HealthRecord]) {
         self.init(type: type, from: start, to: end)
         guard case .quantity(let unit, let isCumulative) = type.known?.content else { return }
@@ -64,7 +64,7 @@ public class HKStatistics: NSObject {
         }
     }
 
-    /// One for each type of quantity among samples.
+    /// Returns one for each quantity type among the samples.
     static func all(of records: [HealthRecord], from start: Date, to end: Date) -> [HKQuantityType: HKStatistics] {
         var all: [HKQuantityType: HKStatistics] = [:]
         for records in Dictionary(grouping: records, by: \.type.identifier).values {
@@ -91,10 +91,10 @@ public class HKStatisticsCollection: NSObject {
         self.bucketOf = bucketOf
     }
 
-    /// The buckets that have samples, in order; the others are left out (A21).
+    /// Returns the buckets that have samples, in order; the others are left out (A21).
     public func statistics() -> [HKStatistics] { populated }
 
-    /// The bucket that a date lies in; without samples it has no quantity (A21).
+    /// Returns the bucket that contains a date; without samples it has no quantity (A21).
     public func statistics(for date: Date) -> HKStatistics? {
         populated.first { $0.startDate <= date && date < $0.endDate } ?? bucketOf(date)
     }
@@ -109,7 +109,7 @@ public struct HKStatisticsQueryDescriptor {
         self.options = options
     }
 
-    /// One bucket over all samples; no data is an error (A21).
+    /// Returns one bucket over all samples. Throws if there is no data (A21).
     public func result(for healthStore: HKHealthStore) async throws -> HKStatistics? {
         let question = StatisticsQuestion(predicate, options)
         let bucket = try await healthStore.app.device.returning { try question.records(healthStore.app) }.flatMap {

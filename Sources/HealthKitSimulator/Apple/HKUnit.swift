@@ -1,6 +1,6 @@
 import Foundation
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKUnit: NSObject, @unchecked Sendable {
     public let unitString: String
     let meaning: UnitMeaning
@@ -10,7 +10,7 @@ public class HKUnit: NSObject, @unchecked Sendable {
         self.meaning = meaning
     }
 
-    /// Misuse where the text is no unit (A26).
+    /// Creates a unit from its text. It is misuse if the text is no unit (A26).
     public convenience init(from string: String) {
         let meaning = UnitReader.read(string)
         if meaning == nil { SimulatedMisuse.found("Unable to parse factorization string \(string)") }
@@ -29,7 +29,7 @@ public class HKUnit: NSObject, @unchecked Sendable {
     public override var description: String { unitString }
 }
 
-// Immutable, as Apple marks it.
+// Immutable; Apple marks it `Sendable` too.
 public class HKQuantity: NSObject, @unchecked Sendable {
     let unit: HKUnit
     let value: Double
@@ -41,7 +41,7 @@ public class HKQuantity: NSObject, @unchecked Sendable {
 
     public func `is`(compatibleWith unit: HKUnit) -> Bool { self.unit.isCompatible(with: unit) }
 
-    /// Misuse where the units measure different things (A26).
+    /// Returns the value in a unit. It is misuse if the units measure different things (A26).
     public func doubleValue(for unit: HKUnit) -> Double {
         if unit === self.unit || unit.unitString == self.unit.unitString { return value }
         guard self.unit.isCompatible(with: unit) else {

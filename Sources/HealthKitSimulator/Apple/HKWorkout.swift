@@ -49,7 +49,7 @@ public class HKWorkoutConfiguration: NSObject {
     public var activityType: HKWorkoutActivityType = .other
 }
 
-/// A part of a workout of several sports.
+/// A part of a workout that has several sports.
 public class HKWorkoutActivity: NSObject {
     public let uuid: UUID
     public let workoutConfiguration: HKWorkoutConfiguration
@@ -71,7 +71,7 @@ public class HKWorkoutActivity: NSObject {
         if let endDate, startDate > endDate { SimulatedMisuse.found("A workout activity ends before it starts") }
     }
 
-    /// An activity as it is read: events and samples of the workout that begin in it are its own.
+    /// Creates an activity as it is read. Events and samples of the workout that begin in it are its own.
     init(_ content: WorkoutContent.Activity, of workout: WorkoutContent, members: [HealthRecord]) {
         let end = content.end ?? .distantFuture
         events = workout.events.filter { $0.interval.start >= content.start && $0.interval.start < end }
@@ -89,7 +89,7 @@ public class HKWorkoutActivity: NSObject {
     public var allStatistics: [HKQuantityType: HKStatistics] {
         HKStatistics.all(of: members, from: startDate, to: endDate ?? .distantFuture)
     }
-    /// Without the pauses.
+    /// The duration without pauses.
     public var duration: TimeInterval {
         WorkoutContent(events: events).duration(from: startDate, to: endDate ?? startDate)
     }
@@ -97,7 +97,7 @@ public class HKWorkoutActivity: NSObject {
 
 public class HKWorkout: HKSample {
     private let workout: WorkoutContent
-    /// The samples that were added to it and can be read.
+    /// The readable samples that were added to the workout.
     private let members: [HealthRecord]
 
     init(_ record: HealthRecord, _ workout: WorkoutContent, members: [HealthRecord]) {
@@ -113,7 +113,7 @@ public class HKWorkout: HKSample {
     public var workoutActivities: [HKWorkoutActivity] {
         workout.activities.map { HKWorkoutActivity($0, of: workout, members: members) }
     }
-    /// Without the pauses.
+    /// The duration without pauses.
     public var duration: TimeInterval { workout.duration(from: startDate, to: endDate) }
 
     public var allStatistics: [HKQuantityType: HKStatistics] {
@@ -123,7 +123,7 @@ public class HKWorkout: HKSample {
     override var content: HealthRecord.Content { .workout(workout) }
 }
 
-/// What a workout is beside its span.
+/// The content of a workout besides its span.
 struct WorkoutContent: Sendable {
     struct Event: Sendable {
         let type: HKWorkoutEventType

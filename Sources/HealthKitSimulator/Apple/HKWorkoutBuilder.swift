@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-// Its state stands behind a lock, as Apple marks it.
+// A lock guards its state; Apple marks it `Sendable` too.
 public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
     private struct State {
         var content = WorkoutContent()
@@ -56,8 +56,8 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
         state.withLock { $0.end = endDate }
     }
 
-    /// Saves the workout with all that was added; without a beginning and an end it is an invalid argument. A locked device gives nothing
-    /// back, though it has saved.
+    /// Saves the workout with everything that was added. Throws an invalid argument error without a beginning and an
+    /// end. A locked device saves the workout, but returns `nil`.
     public func finishWorkout() async throws -> HKWorkout? {
         let built = state.withLock { $0 }
         guard let start = built.start, let end = built.end, start <= end else {
@@ -79,7 +79,7 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
 }
 
 extension HealthRecord {
-    /// A sample that an app hands over, stamped with its source (A1).
+    /// Creates the record of a sample that an app hands over, stamped with the app's source (A1).
     init(_ sample: HKSample, by revision: HKSourceRevision) {
         self.init(
             uuid: sample.uuid, type: sample.sampleType, start: sample.startDate, end: sample.endDate,

@@ -1,4 +1,5 @@
-/// What HealthKit knows of each type: the unit that values must convert into, how they combine, who may write them.
+/// What HealthKit defines for each type: the unit that values must convert to, how values combine, and who may write
+/// them.
 struct KnownType: Sendable {
     enum Content: Sendable {
         case quantity(unit: HKUnit, isCumulative: Bool)
@@ -9,7 +10,7 @@ struct KnownType: Sendable {
 
     let identifier: String
     let content: Content
-    /// Whether apps may write it; the system alone writes the others.
+    /// Whether apps may write the type; only the system writes the others.
     let isShareable: Bool
 
     var isCumulative: Bool {
@@ -17,7 +18,7 @@ struct KnownType: Sendable {
         return false
     }
 
-    /// Amounts, and sleep, take at most four days.
+    /// Samples of amounts, and of sleep, last at most four days.
     var longestDuration: Double? {
         isCumulative || identifier == "HKCategoryTypeIdentifierSleepAnalysis" ? 345_600 : nil
     }
@@ -32,7 +33,8 @@ struct KnownType: Sendable {
         "HKQuantityTypeIdentifier", "HKCategoryTypeIdentifier", "HKCorrelationTypeIdentifier",
     ]
 
-    /// The identifier of a type that a scene names in full or short, as `BodyMass` or `bodyMass`. A name that no type has is misuse.
+    /// Returns the identifier of a type that a scene names in full or in short, such as `BodyMass` or `bodyMass`. It is
+    /// misuse if no type has the name.
     static func identifier(of name: String) -> String {
         if byIdentifier[name] != nil { return name }
         let short = name.prefix(1).uppercased() + name.dropFirst()
@@ -80,7 +82,7 @@ struct KnownType: Sendable {
         KnownType(identifier: "HKWorkoutTypeIdentifier", content: .workout, isShareable: true),
     ]
 
-    /// Name, unit, combination, and `system` where apps cannot write the type.
+    /// Name, unit, combination, and `system` if apps cannot write the type.
     private static let quantities = """
         BodyMass kg discrete; LeanBodyMass kg discrete; BodyFatPercentage % discrete; StepCount count cumulative;
         DistanceWalkingRunning m cumulative; ActiveEnergyBurned kcal cumulative; BasalEnergyBurned kcal cumulative;
@@ -128,7 +130,7 @@ struct KnownType: Sendable {
         WorkoutEffortScore appleEffortScore discrete;
         """
 
-    /// Name, numbers of the cases, and `system` where apps cannot write the type.
+    /// Name, numbers of the cases, and `system` if apps cannot write the type.
     private static let categories = """
         AppleStandHour 0-1 system;
         HeadphoneAudioExposureEvent 1-1 system; HighHeartRateEvent 0-0 system; IrregularHeartRhythmEvent 0-0 system;

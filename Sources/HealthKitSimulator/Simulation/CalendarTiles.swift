@@ -1,6 +1,7 @@
 import Foundation
 
-/// Buckets that tile both ways from an anchor date in a calendar: days have 23 or 25 hours at clock changes (A21).
+/// Buckets that tile time in both directions from an anchor date, by a calendar: days have 23 or 25 hours at clock
+/// changes (A21).
 struct CalendarTiles {
     let anchor: Date
     let step: DateComponents
@@ -39,7 +40,7 @@ struct CalendarTiles {
         return (border(number), border(number + 1))
     }
 
-    /// The tiles that samples touch, in order.
+    /// Returns the tiles that samples touch, in order.
     func covering(_ records: [HealthRecord]) -> [(start: Date, end: Date)] {
         var numbers = Set<Int>()
         for record in records {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the user let an app do with a type.
+/// What the user allows an app to do with a type.
 struct Grant: Sendable {
     var sharing: SimulatedDevice.Sharing = .undetermined
     var reading: SimulatedDevice.Reading = .undetermined
@@ -10,19 +10,19 @@ extension SimulatedDevice {
     /// Whether an app may write a type.
     public enum Sharing: Sendable { case undetermined, denied, granted }
 
-    /// Whether an app may read a type; a window shows what starts at its date or later (A17).
+    /// Whether an app may read a type. A date shows samples that start at it or later (A17).
     public enum Reading: Sendable, Hashable { case undetermined, denied, granted, since(Date) }
 
     /// How the user answers a request.
     public enum Answer: Sendable {
-        /// Everything is allowed or denied, or the prompt is put away.
+        /// Everything is allowed or denied, or the user cancels the prompt.
         case allow, deny, cancel
-        /// Everything is allowed, but reading only from a date on.
+        /// Everything is allowed, but reading only from a date onwards.
         case allowSince(Date)
         /// Types by identifier or short name.
         case allowOnly(reading: Set<String>, sharing: Set<String>)
 
-        /// The same with types by their identifiers.
+        /// The same answer, with types by their identifiers.
         var withIdentifiers: Answer {
             guard case .allowOnly(let reading, let sharing) = self else { return self }
             return .allowOnly(
@@ -47,7 +47,8 @@ extension SimulatedDevice {
         }
     }
 
-    /// The user changes what an app may do with a type, by its identifier or short name, in Settings. What is not given stays.
+    /// Changes what an app may do with a type, as the user does in Settings. The type is given by identifier or short
+    /// name; access that is not given stays unchanged.
     public func setAccess(of app: SimulatedApp, to type: String, reading: Reading? = nil, sharing: Sharing? = nil) {
         let type = KnownType.identifier(of: type)
         state.withLock { state in
@@ -58,7 +59,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// How the user answers from now on.
+    /// Sets how the user answers from now on.
     public func answerRequests(_ answer: Answer) {
         let answer = answer.withIdentifiers
         state.withLock { $0.answer = answer }
@@ -127,7 +128,7 @@ extension SimulatedDevice {
 extension SimulatedDevice.State {
     func grant(_ app: SimulatedApp, _ type: String) -> Grant { grants[app.container]?[type] ?? Grant() }
 
-    /// Deletions need the access that saves need, or none (A10). Nobody is asked for access to correlations.
+    /// Checks the access that a deletion needs: the same as a save, or none (A10). Correlations need no access.
     func authorizeDeleting(_ type: HKSampleType, by app: SimulatedApp) throws {
         if database.options.deletingNeedsSharing { try authorizeSaving([type], by: app) }
     }
@@ -142,7 +143,7 @@ extension SimulatedDevice.State {
         }
     }
 
-    /// Which samples an app sees: its own, and others where reading is granted (A17).
+    /// Returns which samples an app sees: its own, and others if reading is granted (A17).
     func visibility(_ type: HKSampleType, for app: SimulatedApp) throws -> @Sendable (HealthRecord) -> Bool {
         let bundle = app.bundle
         if case .correlation(let members) = type.known?.content {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The samples of one device by HealthKit's rules A2 to A13 and A27: pure logic, without apps or clocks.
+/// The samples of one device, by HealthKit's rules A2 to A13 and A27. It is pure logic, without apps or clocks.
 struct HealthDatabase: Sendable {
     var options = SimulationOptions()
     private(set) var sequence: Int64 = 0
     private(set) var tables: [String: TypeTable] = [:]
-    /// Correlations and workouts by the members that they hold.
+    /// The owning correlation or workout of each member.
     private var owners: [UUID: UUID] = [:]
-    /// Sources in the order in which they were first seen (A20).
+    /// Sources in the order of their first appearance (A20).
     private(set) var firstSeen: [String] = []
-    /// What was done, for clouds that follow; kept only while there are any.
+    /// The changes, for clouds that follow; recorded only while there are any.
     var journal: [JournalEntry]?
 
     enum JournalEntry: Sendable {
@@ -17,7 +17,7 @@ struct HealthDatabase: Sendable {
         case deleted(HealthRecord)
     }
 
-    /// Whether all of these may be saved; nothing is changed (A2).
+    /// Throws unless all of these records may be saved. Changes nothing (A2).
     func check(_ records: [HealthRecord], earliest: Date) throws {
         var fresh = Set<UUID>()
         for record in records {
@@ -30,7 +30,7 @@ struct HealthDatabase: Sendable {
         }
     }
 
-    /// Saves what was checked, in order. Answers the types that changed.
+    /// Saves checked records, in order. Returns the types that changed.
     mutating func save(_ records: [HealthRecord]) -> Set<String> {
         var changed = Set<String>()
         var replacements: [UUID: UUID] = [:]
@@ -54,7 +54,7 @@ struct HealthDatabase: Sendable {
         return changed
     }
 
-    /// Members of what was saved know their owner; where a member was not inserted, the live one takes its place.
+    /// Records the owner of each saved member. A live member takes the place of one that was not inserted.
     private mutating func adopt(_ records: [HealthRecord], _ replacements: [UUID: UUID]) {
         for record in records {
             guard let members = record.content.members, table(of: record.uuid) != nil else { continue }
@@ -77,15 +77,15 @@ struct HealthDatabase: Sendable {
         journal?.append(.saved(record))
     }
 
-    /// The replacement takes the old one's place in correlations and workouts (A5).
+    /// Puts a replacement in the old member's place in correlations and workouts (A5).
     private mutating func takePlace(of older: UUID, by newer: UUID) {
         guard let owner = owners.removeValue(forKey: older), let record = record(owner) else { return }
         owners[newer] = owner
         setMembers(of: owner, (record.content.members ?? []).map { $0 == older ? newer : $0 })
     }
 
-    /// A member that took the place of one of the older object's, and belongs to the newer one, does not go with the
-    /// older.
+    /// Removes from the older object the members that the newer one holds. Such a member replaced one of the older
+    /// object's, and must not be deleted with it.
     private mutating func leaveMembers(of older: UUID, to newer: HealthRecord) {
         guard let kept = newer.content.members, let members = record(older)?.content.members else { return }
         setMembers(of: older, members.filter { !kept.contains($0) })
@@ -93,17 +93,17 @@ struct HealthDatabase: Sendable {
 
     func record(_ uuid: UUID) -> HealthRecord? { table(of: uuid).flatMap { tables[$0]?.record(uuid) } }
 
-    /// The type of an object; there are few types and many objects.
+    /// Returns the type of an object; there are few types and many objects.
     private func table(of uuid: UUID) -> String? { tables.first { $0.value.has(uuid) }?.key }
 
-    /// Deletes an object, where there is one. Answers its type, and those of members that go with it.
+    /// Deletes an object if it exists. Returns its type, and the types of members that are deleted with it.
     @discardableResult
     mutating func remove(_ uuid: UUID, at date: Date = .distantPast, isReplaced: Bool = false) -> Set<String> {
         guard let type = table(of: uuid) else { return [] }
         var types: Set<String> = [type]
         sequence += 1
         guard let removed = tables[type]?.remove(uuid, sequence: sequence, at: date) else { return [] }
-        // Whoever takes the replacement removes what it replaces himself.
+        // A device that receives the replacement removes the replaced object by itself.
         if !isReplaced { journal?.append(.deleted(removed)) }
         if let owner = owners.removeValue(forKey: uuid), let record = record(owner) {
             setMembers(of: owner, (record.content.members ?? []).filter { $0 != uuid })
@@ -117,19 +117,19 @@ struct HealthDatabase: Sendable {
         return types
     }
 
-    /// Tells of the deletion of an object that never was here.
+    /// Records the deletion of an object that was never here.
     mutating func noteDeletion(of record: HealthRecord, at date: Date) {
         sequence += 1
         let sequence = sequence
         withTable(record.type) { $0.noteDeletion(of: record, sequence: sequence, at: date) }
     }
 
-    /// Forgets deletions before a date (A11).
+    /// Forgets deletions from before a date (A11).
     mutating func purgeDeletions(before date: Date) {
         for type in tables.keys { tables[type]?.purgeDeletions(before: date) }
     }
 
-    /// Puts what is live into new tables, in the order of writing. Clouds hear nothing of it.
+    /// Moves the live objects into new tables, in the order of writing. Clouds are not told.
     mutating func rebuild() {
         let (records, waiting) = (all, journal)
         (tables, owners, sequence) = ([:], [:], 0)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A sample as the store keeps it.
+/// A sample as the store holds it.
 struct HealthRecord: Sendable {
     enum Content: Sendable {
         case none
         case quantity(Double, HKUnit)
         case category(Int)
         case correlation([UUID])
-        /// Rare and large, so that it does not make all others large.
+        /// Workouts are rare and large: `indirect` keeps all other records small.
         indirect case workout(WorkoutContent)
     }
 
@@ -19,9 +19,9 @@ struct HealthRecord: Sendable {
     let metadata: CheckedMetadata
     var revision: HKSourceRevision
     let device: HKDevice?
-    /// How many measurements the system condensed into it (A27).
+    /// How many measurements the system condensed into the sample (A27).
     var count: Int32 = 1
-    /// The place in the order of writing; given when it is saved.
+    /// The place in the order of writing, assigned when the sample is saved.
     var sequence: Int64 = 0
 
     var source: String { revision.source.bundleIdentifier }
@@ -31,14 +31,14 @@ struct HealthRecord: Sendable {
     var version: Double { metadata.syncVersion ?? 0 }
 }
 
-/// The key by which a sample is looked up among live ones (A4).
+/// The key that identifies a sample among live ones (A4).
 struct SyncKey: Hashable, Sendable {
     let source: String
     let type: String
     let identifier: String
 }
 
-/// What is left of a deleted sample. Dates serve predicates only; HealthKit does not show them (A11).
+/// The remainder of a deleted sample. Dates are used only by predicates; HealthKit does not show them (A11).
 struct DeletedRecord: Sendable {
     let record: HealthRecord
     let sequence: Int64

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value of metadata that HealthKit takes.
+/// A metadata value that HealthKit accepts.
 enum MetadataItem: Sendable, Hashable {
     case text(String)
     case number(Double)
@@ -9,7 +9,7 @@ enum MetadataItem: Sendable, Hashable {
     case quantity(HKQuantity)
 
     init?(_ value: Any) {
-        // A number that is one or zero passes for a truth value too.
+        // A number that is one or zero also casts to `Bool`.
         switch value {
         case let text as String: self = .text(text)
         case let flag as Bool where type(of: value) == Bool.self: self = .flag(flag)
@@ -23,7 +23,7 @@ enum MetadataItem: Sendable, Hashable {
         }
     }
 
-    /// The value as HealthKit gives it back: numbers as `NSNumber`.
+    /// The value as HealthKit returns it: numbers as `NSNumber`.
     var value: Any {
         switch self {
         case .text(let text): text
@@ -35,7 +35,7 @@ enum MetadataItem: Sendable, Hashable {
     }
 }
 
-/// Metadata that is checked as HealthKit checks it (A3, A26).
+/// Metadata, checked by HealthKit's rules (A3, A26).
 struct CheckedMetadata: Sendable, Hashable {
     private(set) var items: [String: MetadataItem] = [:]
 
@@ -72,7 +72,7 @@ struct CheckedMetadata: Sendable, Hashable {
     var wasUserEntered: Bool { items[HKMetadataKeyWasUserEntered] == .flag(true) }
 
     var values: [String: Any]? { items.isEmpty ? nil : items.mapValues(\.value) }
-    /// What is left in a deleted object (A11).
+    /// The metadata that a deleted object keeps (A11).
     var syncValues: [String: Any]? {
         let kept = items.filter { $0.key == HKMetadataKeySyncIdentifier || $0.key == HKMetadataKeySyncVersion }
         return kept.isEmpty ? nil : kept.mapValues(\.value)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Who observes what, what they have not heard of yet, and how they behaved (A14, A15).
+/// The observers, their pending news, and how they behaved (A14, A15).
 struct ObserverBook: Sendable {
     struct Observation: Sendable {
         let number: Int
@@ -19,7 +19,7 @@ struct ObserverBook: Sendable {
         var frequency: HKUpdateFrequency?
         var hasNews = false
         var lastDelivered: Date?
-        /// The background call that was not called back yet.
+        /// The background call that the app has not completed yet.
         var awaited: Int?
         var failures = 0
         var resumes = Date.distantPast
@@ -37,13 +37,13 @@ struct ObserverBook: Sendable {
     private(set) var deliveries: [Key: Delivery] = [:]
     private(set) var calls: [Int: Call] = [:]
     private var number = 0
-    /// Calls that are swallowed, and by how much the others come late.
+    /// How many calls to drop, the delay of the others, and how often each is made.
     var toDrop = 0
     var delay = 0.0
     var repeats = 1
-    /// Wakes once an hour at best, whatever was asked for.
+    /// Types that wake an app at most once an hour, whatever it requested.
     static let hourlyAtBest: Set<String> = ["HKQuantityTypeIdentifierStepCount"]
-    /// How long a background call may take until it counts as a failure.
+    /// How long a background call may take before it counts as a failure, in seconds.
     static let deadline = 30.0
 
     mutating func noteNews(of types: Set<String>, at date: Date) {
@@ -78,7 +78,7 @@ struct ObserverBook: Sendable {
         deliveries[key] = delivery
     }
 
-    /// The calls that are due, and when to look again.
+    /// Returns the calls that are due, and when to look again.
     mutating func due(at now: Date) -> (calls: [Call], next: Date?) {
         var due: [Call] = []
         var next: Date?
@@ -127,7 +127,7 @@ struct ObserverBook: Sendable {
         }
     }
 
-    /// A background call was not called back in time: HealthKit backs off, and stops after three.
+    /// Handles a background call that was not completed in time: HealthKit backs off, and stops after three.
     mutating func missDeadline(_ number: Int, at now: Date) {
         guard let call = calls[number] else { return }
         for type in call.types {
@@ -153,7 +153,7 @@ extension ObserverBook.Delivery {
         return ObserverBook.hourlyAtBest.contains(key.type) ? max(asked, 3_600) : asked
     }
 
-    /// When a background delivery may come; `nil` where none does.
+    /// Returns when the next background delivery may happen, or `nil` if there is none.
     func next(_ key: ObserverBook.Key) -> Date? {
         guard frequency != nil, !isStopped, awaited == nil else { return nil }
         let since = lastDelivered?.addingTimeInterval(period(key)) ?? .distantPast

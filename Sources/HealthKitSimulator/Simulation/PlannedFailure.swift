@@ -1,10 +1,10 @@
 import Foundation
 
-/// The calls that can be counted and made to fail.
+/// The calls that the simulator counts and can make fail.
 public enum SimulatedCall: String, Sendable, Hashable, CaseIterable {
-    /// What an app calls.
+    /// Calls of an app.
     case save, delete, changes, samples, statistics, requestAuthorization, requestStatus, enableDelivery, observe
-    /// What watches, phones and other apps write.
+    /// Writes of watches, phones and other apps.
     case record
 }
 
@@ -30,27 +30,28 @@ struct PlannedFailure: Sendable {
         }
     }
 
-    /// Foundation's error of a connection that ended; HealthKit gives it as it comes.
+    /// Foundation's error for a connection that ended; HealthKit passes it on unchanged.
     static var interruption: NSError { NSError(domain: NSCocoaErrorDomain, code: 4_097) }
 }
 
-/// Thrown inside the simulator by a call that is not to return.
+/// Thrown inside the simulator by a call that must not return.
 struct HungCall: Error {}
 
 extension SimulatedDevice {
-    /// Lets the `number`th call from now on fail, before or after it had its effect.
+    /// Makes the `number`th call from now on fail, before or after it has its effect.
     public func fail(
         _ call: SimulatedCall, number: Int = 1, code: HKError.Code = .unknownError, afterEffect: Bool = false
     ) {
         plan(PlannedFailure(call: call, number: number, kind: .error(code), afterEffect: afterEffect))
     }
 
-    /// Lets the connection end during the `number`th call from now on, before or after it had its effect. The error is none of HealthKit's.
+    /// Makes the connection end during the `number`th call from now on, before or after the call has its effect. The
+    /// error is not one of HealthKit's.
     public func interrupt(_ call: SimulatedCall, number: Int = 1, afterEffect: Bool = false) {
         plan(PlannedFailure(call: call, number: number, kind: .interruption, afterEffect: afterEffect))
     }
 
-    /// Lets the `number`th call from now on not return, before or after it had its effect, until ``releaseHungCalls()``.
+    /// Makes the `number`th call from now on hang until ``releaseHungCalls()``, before or after it has its effect.
     /// Cancelling its task does not end it, as in HealthKit.
     public func hang(_ call: SimulatedCall, number: Int = 1, afterEffect: Bool = false) {
         plan(PlannedFailure(call: call, number: number, kind: .hang, afterEffect: afterEffect))
@@ -61,7 +62,7 @@ extension SimulatedDevice {
     /// How many calls have not returned.
     public var hungCalls: Int { state.withLock { $0.hung.count } }
 
-    /// Lets all calls that hang return, as interrupted.
+    /// Makes all hanging calls return, as interrupted.
     public func releaseHungCalls() {
         let hung = state.withLock { state in
             defer { state.hung = [] }
@@ -70,7 +71,7 @@ extension SimulatedDevice {
         for call in hung { call.resume() }
     }
 
-    /// Runs a call that may be one of those that do not return.
+    /// Runs a call that may hang.
     func returning<Answer>(_ body: () throws -> Answer) async throws -> Answer {
         do { return try body() } catch is HungCall {
             await withCheckedContinuation { call in state.withLock { $0.hung.append(call) } }
@@ -78,10 +79,10 @@ extension SimulatedDevice {
         }
     }
 
-    /// Nothing fails any more.
+    /// Cancels all planned failures.
     public func forgetFailures() { state.withLock { $0.failures = [] } }
 
-    /// How often a call was made.
+    /// Returns how often a call was made.
     public func count(of call: SimulatedCall) -> Int { state.withLock { $0.calls[call] ?? 0 } }
 }
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a predicate of `HKQuery` asks for. The predicate is an `NSPredicate` that tells it to whoever asks by a probe.
+/// The rule of an `HKQuery` predicate. The predicate is an `NSPredicate` that hands its rule to a probe.
 struct SampleRule: Sendable {
     var from = Date.distantPast
     var to = Date.distantFuture
-    /// Whether `from` and `to` bound starts; otherwise every sample that shares an instant with them is picked.
+    /// Returns `true` if the predicate picks a record. `from` and `to` only narrow the search.
     var picks: @Sendable (HealthRecord) -> Bool = { _ in true }
 
     final class Probe {
@@ -22,7 +22,7 @@ struct SampleRule: Sendable {
         }
     }
 
-    /// The rule of a predicate; all rules of a compound one must hold.
+    /// Returns the rule of a predicate. All rules of a compound predicate must hold.
     static func rule(of predicate: NSPredicate?) -> SampleRule {
         guard let predicate else { return SampleRule() }
         if let compound = predicate as? NSCompoundPredicate {

@@ -1,22 +1,22 @@
 import Foundation
 import Synchronization
 
-/// An app, or a watch or phone by itself, that writes to the health data of a device.
+/// An app that writes to the health data of a device, or a watch or phone that writes by itself.
 public final class SimulatedApp: Sendable {
-    /// What HealthKit ranks sources by (A20).
+    /// The kinds of sources that HealthKit ranks (A20).
     public enum Kind: Int, Sendable { case watch, phone, app }
 
-    /// The app that runs; what Apple's functions without a store mean, such as `HKHealthStore()`.
+    /// The running app: the one that Apple's functions without a store refer to, such as `HKHealthStore()`.
     @TaskLocal public static var current: SimulatedApp?
 
     private static let standalone = SimulatedDevice().install(bundle: "app.standalone", name: "Standalone")
     static var running: SimulatedApp { current ?? standalone }
 
-    /// The device that it is installed on.
+    /// The device that the app is installed on.
     public let device: SimulatedDevice
-    /// What it is.
+    /// The kind of source.
     public let kind: Kind
-    /// The bundle whose grants it has: its own, or that of the app that holds the extension.
+    /// The bundle whose grants apply: the app's own, or that of the app that contains the extension.
     let container: String
 
     private struct State {
@@ -35,24 +35,24 @@ public final class SimulatedApp: Sendable {
         state = Mutex(State(revision: revision))
     }
 
-    /// What the store stamps on its samples.
+    /// The source revision that the store stamps on its samples.
     public var revision: HKSourceRevision { state.withLock { $0.revision } }
 
     func setName(_ name: String) { state.withLock { $0.revision = $0.revision.named(name) } }
 
-    /// The key of Info.plist that reading needs.
+    /// The Info.plist key that reading needs.
     public static let readingKey = "NSHealthShareUsageDescription"
-    /// The key of Info.plist that writing needs.
+    /// The Info.plist key that writing needs.
     public static let writingKey = "NSHealthUpdateUsageDescription"
 
-    /// Its source, without the revision.
+    /// The app's source, without the revision.
     public var source: HKSource { revision.source }
-    /// Its bundle identifier.
+    /// The app's bundle identifier.
     public var bundle: String { revision.source.bundleIdentifier }
-    /// A store as the app's code makes one.
+    /// A new store, as the app's code creates it.
     public var healthStore: HKHealthStore { HKHealthStore(self) }
 
-    /// The keys of the app's Info.plist; both usage strings are there unless set otherwise.
+    /// The keys of the app's Info.plist. Both usage strings are there by default.
     public var infoKeys: Set<String> {
         get { state.withLock { $0.infoKeys } }
         set { state.withLock { $0.infoKeys = newValue } }
@@ -61,27 +61,27 @@ public final class SimulatedApp: Sendable {
     var isForeground: Bool { state.withLock { $0.isForeground && $0.isRunning } }
     var isRunning: Bool { state.withLock { $0.isRunning } }
 
-    /// The app comes to the front, and learns what changed meanwhile.
+    /// Brings the app to the foreground. It learns what changed meanwhile.
     public func enterForeground() {
         state.withLock { ($0.isForeground, $0.isRunning) = (true, true) }
         device.deliver()
     }
 
-    /// The app goes to the back: it learns of changes by background delivery alone.
+    /// Sends the app to the background, where it learns of changes only by background delivery.
     public func enterBackground() { state.withLock { $0.isForeground = false } }
 
-    /// The app ends, and with it its queries. Background deliveries stay enabled.
+    /// Ends the app and its queries. Background deliveries stay enabled.
     public func terminate() {
         state.withLock { $0.isRunning = false }
         device.forgetQueries(of: self)
     }
 
-    /// The app is started again; it has to execute its queries anew.
+    /// Starts the app again. It must execute its queries again.
     public func launch(inForeground: Bool = true) {
         state.withLock { ($0.isForeground, $0.isRunning) = (inForeground, true) }
     }
 
-    /// Writes a quantity as watches, phones and other apps do, without asking for authorization. Answers the sample's UUID.
+    /// Writes a quantity without authorization, as watches, phones and other apps do. Returns the sample's UUID.
     @discardableResult
     public func record(
         _ type: String, _ value: Double, _ unit: String, from start: Date, to end: Date? = nil,
@@ -95,14 +95,14 @@ public final class SimulatedApp: Sendable {
         return sample.uuid
     }
 
-    /// Writes samples without asking for authorization.
+    /// Writes samples without authorization.
     public func write(_ samples: [HKSample]) throws {
         try device.save(samples.flatMap { HealthRecord.all(of: $0, by: revision) }, by: self, asked: false)
     }
 }
 
 extension HealthRecord {
-    /// A sample and, of a correlation, what it holds.
+    /// Returns the record of a sample, preceded by those of its members if it is a correlation.
     static func all(of object: HKObject, by revision: HKSourceRevision) -> [HealthRecord] {
         guard let sample = object as? HKSample else { return [] }
         let members = (sample as? HKCorrelation)?.objects ?? []

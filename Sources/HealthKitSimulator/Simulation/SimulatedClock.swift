@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Virtual time. Nothing happens by itself: whatever waits for a time is run by ``advance(by:)``.
+/// Virtual time. Nothing happens by itself: ``advance(by:)`` runs the actions that wait for a time.
 public final class SimulatedClock: Sendable {
     private struct State {
         var now: Date
@@ -11,13 +11,13 @@ public final class SimulatedClock: Sendable {
 
     private let state: Mutex<State>
 
-    /// A clock that stands at a date: 2026-01-01 UTC unless given.
+    /// Creates a clock that shows a date; 2026-01-01 UTC by default.
     public init(_ now: Date = Date(timeIntervalSinceReferenceDate: 788_918_400)) { state = Mutex(State(now: now)) }
 
-    /// What time it is.
+    /// The current time.
     public var now: Date { state.withLock { $0.now } }
 
-    /// Lets time pass, and on the way runs what was to happen, in order.
+    /// Advances the time, and runs the actions that are due on the way, in order.
     public func advance(by interval: TimeInterval) {
         let goal = now.addingTimeInterval(interval)
         while let action = next(until: goal) { action() }

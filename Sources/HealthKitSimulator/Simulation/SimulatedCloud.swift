@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Carries samples and deletions between devices of one person; the same app may run on several of them.
+/// Carries samples and deletions between the devices of one person. The same app may run on several of them.
 public final class SimulatedCloud: Sendable {
     private struct Member: Sendable {
         let device: SimulatedDevice
-        /// Objects that came from elsewhere, and are not carried on.
+        /// Objects that came from other devices and are not carried on.
         var foreign: Set<UUID> = []
     }
 
     private let members = Mutex<[Member]>([])
 
-    /// Links devices; what they hold already is carried by the next ``sync()``.
+    /// Links devices. The next ``sync()`` carries the samples that they already hold.
     public init(_ devices: [SimulatedDevice]) {
         for device in devices {
             device.state.withLock { state in
@@ -21,7 +21,7 @@ public final class SimulatedCloud: Sendable {
         members.withLock { $0 = devices.map { Member(device: $0) } }
     }
 
-    /// Carries everything once to everybody, in the order in which it was written. UUIDs and sources stay.
+    /// Carries every change once to every device, in the order of writing. UUIDs and sources stay the same.
     public func sync() {
         members.withLock { members in
             for index in members.indices {
@@ -37,7 +37,7 @@ public final class SimulatedCloud: Sendable {
         for member in members.withLock({ $0 }) { member.device.deliver() }
     }
 
-    /// Carries so many of a hundred things, in any order; the rest stays for another time.
+    /// Carries the given percentage of the changes, in any order. The rest waits for another time.
     public func sync(percent: Int, using random: inout some RandomNumberGenerator) {
         members.withLock { members in
             for index in members.indices {
@@ -61,7 +61,7 @@ public final class SimulatedCloud: Sendable {
     private static func carry(_ entries: [HealthDatabase.JournalEntry], from index: Int, _ members: inout [Member]) {
         let device = members[index].device
         for entry in entries {
-            // What went again before anybody heard of it was never there for others.
+            // An object that was deleted before it was carried never existed for other devices.
             let isNews = !members[index].foreign.contains(entry.uuid) && device.holds(entry.uuid)
             guard isNews || entry.isDeletion else { continue }
             for other in members.indices where other != index {
@@ -86,7 +86,7 @@ extension HealthDatabase.JournalEntry {
 extension SimulatedDevice {
     fileprivate func holds(_ uuid: UUID) -> Bool { state.withLock { $0.database.record(uuid) != nil } }
 
-    /// Takes what is to be carried out of the journal, and leaves the rest there.
+    /// Takes the changes to carry from the journal, and leaves the rest there.
     fileprivate func takeJournal(
         _ split: ([HealthDatabase.JournalEntry]) -> (
             taken: [HealthDatabase.JournalEntry], left: [HealthDatabase.JournalEntry]
@@ -99,18 +99,19 @@ extension SimulatedDevice {
         }
     }
 
-    /// Takes what a cloud brings, by the rules of sync versions. Answers whether anything changed.
+    /// Applies a change that a cloud brings, by the rules of sync versions. Returns `true` if anything changed.
     func receive(_ entry: HealthDatabase.JournalEntry) -> Bool {
         let now = clock.now
         return state.withLock { state in
-            // What goes with a correlation went where that was deleted or replaced, and is carried by itself.
+            // A correlation's members were deleted with it on the device where it was deleted or replaced. Their
+            // deletions are carried separately.
             let takesMembers = state.database.options.deletingCorrelationDeletesMembers
             state.database.options.deletingCorrelationDeletesMembers = false
             defer { state.database.options.deletingCorrelationDeletesMembers = takesMembers }
             switch entry {
             case .deleted(let record):
                 let older = record.syncKey.flatMap { state.database.tables[record.type.identifier]?.live($0) }
-                // What has the same sync identifier is the same, whatever it is called here.
+                // An object with the same sync identifier is the same object, whatever its UUID here.
                 let isOlder = older.map { $0.version <= record.version } ?? false
                 let gone = state.database.record(record.uuid)?.uuid ?? (isOlder ? older?.uuid : nil)
                 if let gone {
@@ -125,7 +126,7 @@ extension SimulatedDevice {
                 guard state.database.record(record.uuid) == nil, !state.database.prefersOwn(to: record) else {
                     return false
                 }
-                // What comes back is no longer deleted.
+                // An object that comes back is no longer deleted.
                 state.database.withTable(record.type) { $0.forgetDeletion(of: record.uuid) }
                 let changed = state.database.save([record])
                 state.observers.noteNews(of: changed, at: now)
@@ -136,7 +137,8 @@ extension SimulatedDevice {
 }
 
 extension SimulatedDevice {
-    /// Takes over what the other device keeps of two objects with one version. Answers what that was.
+    /// Takes over the other device's choice between two objects with the same version. Returns the objects that were
+    /// taken over.
     fileprivate func agree(with other: SimulatedDevice) -> [UUID] {
         guard options.equalVersionReplaces else { return [] }
         let theirs = other.state.withLock { $0.database.all.filter { $0.syncKey != nil } }
@@ -151,14 +153,15 @@ extension SimulatedDevice {
 }
 
 extension HealthDatabase {
-    /// What is held with the sync identifier and the version of a record.
+    /// Returns the held object with the sync identifier and the version of a record.
     fileprivate func rival(of record: HealthRecord) -> HealthRecord? {
         guard let key = record.syncKey, let held = tables[record.type.identifier]?.live(key) else { return nil }
         return held.version == record.version ? held : nil
     }
 
-    /// Where an equal version replaces, all devices keep the same of two objects with one version in the end: were each to take the
-    /// other's, they would never agree. Where it is skipped, each keeps its own (A7).
+    /// Returns `true` if this device keeps its own object instead of one with the same version. If an equal version
+    /// replaces, all devices finally keep the same of the two objects: if each took the other's, they would never
+    /// agree. If it is skipped, each keeps its own (A7).
     fileprivate func prefersOwn(to record: HealthRecord) -> Bool {
         guard let held = rival(of: record) else { return false }
         return !options.equalVersionReplaces || held.uuid.uuidString > record.uuid.uuidString

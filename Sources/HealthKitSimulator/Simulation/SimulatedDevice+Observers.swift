@@ -9,7 +9,7 @@ extension SimulatedDevice {
             }
             return failure
         }
-        // A query that fails is told so, and of nothing more; one that hangs is told nothing.
+        // A query that fails receives its error and nothing more; one that hangs receives nothing.
         if let failure, !(failure.error is HungCall) { query.handler(query, nil, {}, failure.error) }
         deliver()
     }
@@ -26,7 +26,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// Calls whoever is due, outside the lock, and comes back when somebody else will be.
+    /// Makes the calls that are due, outside the lock, and schedules the next delivery.
     func deliver() {
         let now = clock.now
         let (calls, next, delay, repeats) = state.withLock { state in
@@ -62,19 +62,19 @@ extension SimulatedDevice {
         deliver()
     }
 
-    /// Swallows the next calls of observers.
+    /// Drops the next calls of observers.
     public func dropObserverCalls(_ count: Int) { state.withLock { $0.observers.toDrop += count } }
 
-    /// Lets calls of observers come late.
+    /// Delays the calls of observers.
     public func delayObserverCalls(by delay: TimeInterval) { state.withLock { $0.observers.delay = delay } }
 
     /// Makes each call of an observer several times.
     public func repeatObserverCalls(_ times: Int) { state.withLock { $0.observers.repeats = times } }
 
-    /// Calls of observers that were never called back.
+    /// How many calls of observers were never completed.
     public var uncompletedCalls: Int { state.withLock { $0.observers.calls.count } }
 
-    /// Whether HealthKit gave up waking an app for a type after three failures.
+    /// Returns `true` if HealthKit gave up waking an app for a type after three failures.
     public func isWakingStopped(_ app: SimulatedApp, for type: String) -> Bool {
         let type = KnownType.identifier(of: type)
         return state.withLock {

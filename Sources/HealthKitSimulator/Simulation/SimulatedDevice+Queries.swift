@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an anchored query asks.
+/// The parameters of an anchored query.
 struct AnchoredQuestion {
     let types: [(type: HKSampleType, rule: SampleRule)]
     let after: Int64
@@ -14,7 +14,7 @@ struct AnchoredAnswer {
 }
 
 extension SimulatedDevice {
-    /// What is strictly newer than an anchor, in the order of writing (A12).
+    /// Returns the changes that are strictly newer than an anchor, in the order of writing (A12).
     func changes(_ question: AnchoredQuestion, for app: SimulatedApp) throws -> AnchoredAnswer {
         try perform(.changes) { state in
             if state.isLocked { throw HKError.locked }
@@ -61,7 +61,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// A record as an app reads it, with the members that it may see.
+    /// Returns a record as an app reads it, with the members that the app may see.
     func sample(_ record: HealthRecord, for app: SimulatedApp) -> HKSample {
         var record = record
         let members = state.withLock { state in
@@ -86,14 +86,14 @@ extension SimulatedDevice {
 }
 
 extension AnchoredAnswer {
-    /// Cuts both lists at one place in the order of writing, so that nothing is passed over.
+    /// Cuts both lists at the same place in the order of writing, so that nothing is skipped.
     mutating func cut(to limit: Int, countsDeletions: Bool) {
         added.sort { $0.sequence < $1.sequence }
         deleted.sort { $0.sequence < $1.sequence }
         var end = Int64.max
         if countsDeletions {
             let places = (added.map(\.sequence) + deleted.map(\.sequence)).sorted()
-            // Each list ended where it was long enough by itself, so there may be more even of just so many.
+            // Each list was cut at the limit separately, so even exactly this many entries may not be all.
             if places.count >= limit { end = places[limit - 1] }
         } else {
             if added.count >= limit { end = added[limit - 1].sequence }
@@ -104,7 +104,7 @@ extension AnchoredAnswer {
         sequence = end
     }
 
-    /// Where the next query goes on.
+    /// Sets the place where the next query continues.
     mutating func place(after: Int64, end: Int64, passesInvisible: Bool) {
         if sequence != .max { return }
         let last = max(added.last?.sequence ?? after, deleted.last?.sequence ?? after)
@@ -113,7 +113,7 @@ extension AnchoredAnswer {
 }
 
 extension TypeTable {
-    /// The samples with the latest starts that are wanted, at most `limit`.
+    /// Returns the wanted samples with the latest starts, at most `limit`.
     mutating func latest(
         _ limit: Int, reachingInto start: Date, to end: Date, _ isWanted: (HealthRecord) -> Bool
     ) -> [HealthRecord] {

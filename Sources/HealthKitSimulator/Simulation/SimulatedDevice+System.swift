@@ -1,14 +1,14 @@
 import Foundation
 
-/// What the system and the user do with health data, beside apps.
+/// What the system and the user, besides apps, do with health data.
 extension SimulatedDevice {
-    /// The user deletes a sample of any app in the Health app. Returns what went: nothing where it was not there any more, and more than
-    /// it where members go with their correlation.
+    /// Deletes a sample of any app, as the user does in the Health app. Returns the deleted samples: none if the sample
+    /// no longer existed, and more than one if members are deleted with their correlation.
     @discardableResult
     public func userDeletes(_ uuid: UUID) -> [SimulatedSample] {
         let now = clock.now
         let gone = state.withLock { state -> [HealthRecord] in
-            // Only an unlocked device shows the Health app.
+            // The Health app is available only on an unlocked device.
             state.mergeJournal(at: now)
             guard let record = state.database.record(uuid) else { return [] }
             let held = [record] + (record.content.members ?? []).compactMap { state.database.record($0) }
@@ -19,7 +19,8 @@ extension SimulatedDevice {
         return gone.map { SimulatedSample($0) }
     }
 
-    /// The user deletes all data of a type, or all of one source, in the Health app. Answers how many.
+    /// Deletes all data of a type, or all of it from one source, as the user does in the Health app. Returns how many
+    /// samples were deleted.
     @discardableResult
     public func userDeletesAll(of type: String, from source: String? = nil) -> Int {
         let (now, type) = (clock.now, KnownType.identifier(of: type))
@@ -35,13 +36,14 @@ extension SimulatedDevice {
         return count
     }
 
-    /// The system forgets deletions that are older than an age (A11).
+    /// Forgets deletions that are older than an age, as the system does (A11).
     public func purgeDeletions(olderThan age: TimeInterval = 0) {
         let date = clock.now.addingTimeInterval(-age)
         state.withLock { $0.database.purgeDeletions(before: age == 0 ? .distantFuture : date) }
     }
 
-    /// The database is made again from the objects that it holds: their order is counted from the beginning, and deletions are forgotten.
+    /// Rebuilds the database from the objects that it holds: their order is counted from the beginning, and deletions
+    /// are forgotten.
     public func rebuildDatabase() {
         let now = clock.now
         state.withLock { state in
@@ -51,8 +53,8 @@ extension SimulatedDevice {
         deliver()
     }
 
-    /// The system condenses the samples of a source in a span into one: many deletions, one addition (A27). Answers how many it
-    /// took together.
+    /// Condenses the samples of a source in a span into one, as the system does: many deletions, one addition (A27).
+    /// Returns how many samples it condensed.
     @discardableResult
     public func condense(_ type: String, of source: String, from start: Date, to end: Date) -> Int {
         let (now, type) = (clock.now, KnownType.identifier(of: type))
@@ -69,14 +71,14 @@ extension SimulatedDevice {
         return count
     }
 
-    /// The user orders the sources of a type; sources that are not named come behind (A20).
+    /// Sets the user's order of the sources of a type. Sources that are not named come last (A20).
     public func setPriority(of sources: [String], for type: String) {
         let type = KnownType.identifier(of: type)
         state.withLock { $0.priorities[type] = sources }
     }
 
-    /// All live samples of a type: value in the type's unit, source, sync identifier and version. For tests to judge by: what waits in the journal
-    /// of a locked device counts as merged.
+    /// Returns all live samples of a type, with the value in the type's unit, source, sync identifier and version, for
+    /// tests to check. Samples in the journal of a locked device count as merged.
     public func contents(of type: String) -> [SimulatedSample] {
         let type = KnownType.identifier(of: type)
         let database = state.withLock { state in
@@ -88,15 +90,16 @@ extension SimulatedDevice {
     }
 }
 
-/// A sample as the device holds it, whoever may see it.
+/// A sample as the device holds it, independent of read access.
 public struct SimulatedSample: Sendable, Hashable {
-    /// What HealthKit calls it.
+    /// The sample's UUID in HealthKit.
     public let uuid: UUID
     /// When it starts.
     public let start: Date
     /// When it ends.
     public let end: Date
-    /// The value in the type's own unit, the number of a category's case, a workout's duration; the members of a correlation.
+    /// The value in the type's own unit, the number of a category's case, a workout's duration in seconds, or the
+    /// number of a correlation's members.
     public let value: Double
     /// The bundle identifier of the app that wrote it.
     public let source: String
@@ -126,7 +129,7 @@ public struct SimulatedSample: Sendable, Hashable {
 }
 
 extension HealthRecord {
-    /// The value in the unit of the type.
+    /// The value in the type's unit.
     var amount: Double? {
         guard case .quantity(let value, let own) = content, case .quantity(let unit, _) = type.known?.content else {
             return nil
@@ -134,7 +137,7 @@ extension HealthRecord {
         return HKQuantity(unit: own, doubleValue: value).doubleValue(for: unit)
     }
 
-    /// One sample in place of several: the sum, or the mean where sums make no sense.
+    /// Creates one sample in place of several, with their sum, or with their mean if a sum makes no sense.
     init?(condensing records: [HealthRecord]) {
         guard let first = records.first, records.count > 1,
             case .quantity(let unit, let isCumulative) = first.type.known?.content

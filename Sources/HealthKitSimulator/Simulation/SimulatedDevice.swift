@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// One device with its HealthKit. Its functions are the controls; apps see it through `HKHealthStore`.
+/// One device with its HealthKit. Its functions are the controls; apps use it through `HKHealthStore`.
 ///
 /// ```swift
 /// import HealthKitPeer
@@ -17,7 +17,7 @@ public final class SimulatedDevice: Sendable {
     struct InstalledApp {
         let kind: SimulatedApp.Kind
         var name: String
-        /// An app holds its device, so nothing of the device holds an app. One that nobody holds does not run.
+        /// An app retains its device, so the device must not retain an app. An app without any reference does not run.
         weak var app: SimulatedApp?
     }
 
@@ -34,17 +34,17 @@ public final class SimulatedDevice: Sendable {
         var calls: [SimulatedCall: Int] = [:]
         var observers = ObserverBook()
         var priorities: [String: [String]] = [:]
-        /// What was saved while the device was locked, save by save.
+        /// The records that were saved while the device was locked, by save.
         var journaled: [[HealthRecord]] = []
         /// Calls that have not returned.
         var hung: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Its time, which stands still unless a test moves it.
+    /// The device's clock, which moves only when a test advances it.
     public let clock: SimulatedClock
     let state: Mutex<State>
 
-    /// A device with nothing on it. What Apple leaves open goes one way or the other by `options`.
+    /// Creates an empty device. `options` decides the rules that Apple leaves open.
     public init(clock: SimulatedClock = SimulatedClock(), options: SimulationOptions = SimulationOptions()) {
         self.clock = clock
         var state = State()
@@ -52,8 +52,9 @@ public final class SimulatedDevice: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Installs an app; one with the same bundle takes the old one's place and keeps its samples, but no grants.
-    /// Hold the app, or a store of it, for as long as it is to run: the queries of one that nobody holds are over.
+    /// Installs an app. It replaces an app with the same bundle and keeps its samples, but not its grants. Keep a
+    /// reference to the app, or to a store of it, for as long as it should run: the queries of an app without
+    /// references end.
     public func install(
         bundle: String, name: String, version: String = "1.0", kind: SimulatedApp.Kind = .app,
         product: String = "iPhone17,1"
@@ -72,7 +73,8 @@ public final class SimulatedDevice: Sendable {
         return app
     }
 
-    /// Installs an extension of an app: it has the app's grants, and a bundle below the app's. Whose source its samples have is open.
+    /// Installs an extension of an app. It has the app's grants, and a bundle identifier below the app's. Apple leaves
+    /// open which source its samples have.
     public func installExtension(of app: SimulatedApp, suffix: String, name: String) -> SimulatedApp {
         let bundle = "\(app.bundle).\(suffix)"
         let source =
@@ -85,24 +87,24 @@ public final class SimulatedDevice: Sendable {
         return installed
     }
 
-    /// A source gets another name, as by an update of its app or by a change of the user's language. Its bundle stays.
+    /// Renames a source, as an update of its app or a change of the user's language does. Its bundle identifier stays.
     public func rename(_ app: SimulatedApp, to name: String) {
         app.setName(name)
         state.withLock { $0.apps[app.bundle]?.name = name }
     }
 
-    /// Which way it goes what Apple leaves open.
+    /// The rules that Apple leaves open.
     public var options: SimulationOptions {
         get { state.withLock { $0.database.options } }
         set { state.withLock { $0.database.options = newValue } }
     }
 
-    /// While it is locked queries fail, but saves succeed (A16).
+    /// Locks the device: queries fail, but saves succeed (A16).
     public func lock() { state.withLock { $0.isLocked = true } }
 
     var isLocked: Bool { state.withLock { $0.isLocked } }
 
-    /// Queries answer again, and observers learn what changed.
+    /// Unlocks the device: queries work again, and observers learn what changed.
     public func unlock() {
         let now = clock.now
         state.withLock { state in
@@ -112,11 +114,11 @@ public final class SimulatedDevice: Sendable {
         deliver()
     }
 
-    /// HealthKit is not there at all, as on some devices.
+    /// Sets whether HealthKit exists on the device; some devices lack it.
     public func setAvailable(_ isAvailable: Bool) { state.withLock { $0.isAvailable = isAvailable } }
     var isAvailable: Bool { state.withLock { $0.isAvailable } }
 
-    /// A profile forbids health data.
+    /// Sets whether a profile forbids health data.
     public func setRestricted(_ isRestricted: Bool) { state.withLock { $0.isRestricted = isRestricted } }
 
     /// Samples that end before this can be neither saved nor read.
@@ -125,7 +127,8 @@ public final class SimulatedDevice: Sendable {
         set { state.withLock { $0.earliest = newValue } }
     }
 
-    /// Runs a call of an app: counted, and failing where that is planned. What it stirred up is delivered afterwards.
+    /// Runs a call of an app: counts it, and makes it fail if that is planned. Delivers the resulting news to observers
+    /// afterwards.
     func perform<Answer>(_ call: SimulatedCall, _ body: (inout State) throws -> Answer) throws -> Answer {
         defer { deliver() }
         return try state.withLock { state in
@@ -158,7 +161,7 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
-    /// Deletes an app's own objects; nothing where one of them is not its own or not there (A10).
+    /// Deletes an app's own objects; deletes nothing if one of them does not exist or belongs to another app (A10).
     func delete(_ uuids: [UUID], by app: SimulatedApp) throws {
         let now = clock.now
         try perform(.delete) { state in
@@ -188,7 +191,7 @@ public final class SimulatedDevice: Sendable {
 }
 
 extension SimulatedDevice.State {
-    /// Saves what the journal holds, in order; what cannot be saved any more is dropped.
+    /// Saves the records of the journal, in order. Drops records that can no longer be saved.
     mutating func mergeJournal(at date: Date) {
         for records in journaled where (try? database.check(records, earliest: earliest)) != nil {
             observers.noteNews(of: database.save(records), at: date)

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// Where objects get their UUIDs from: the system, or a seed that a simulation repeats.
+/// The source of the objects' UUIDs: the system, or a seed that a simulation repeats.
 public enum SimulatedIdentifiers {
     private static let state = Mutex<UInt64?>(nil)
 
-    /// From now on UUIDs follow from a seed, whichever device or app makes them.
+    /// Derives all UUIDs from a seed from now on, for every device and app.
     public static func seed(_ seed: UInt64) { state.withLock { $0 = seed } }
 
-    /// The system's random UUIDs again.
+    /// Returns to the system's random UUIDs.
     public static func reset() { state.withLock { $0 = nil } }
 
     static func next() -> UUID {
@@ -29,7 +29,7 @@ public enum SimulatedIdentifiers {
             ))
     }
 
-    /// The next number of a SplitMix64.
+    /// Returns the next number of a SplitMix64 generator.
     private static func mixed(_ state: inout UInt64) -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var word = state

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// What HealthKit punishes by an exception that Swift cannot catch (A26). The process ends, unless a test records it.
+/// Misuse that HealthKit punishes with an exception that Swift cannot catch (A26). The process ends, unless a test
+/// records the misuse.
 public enum SimulatedMisuse {
     @TaskLocal static var recorder: Recorder?
 
@@ -9,7 +10,7 @@ public enum SimulatedMisuse {
         let found = Mutex<[String]>([])
     }
 
-    /// Runs `body` and returns what it misused, in order. Whatever `body` made in spite of it is of no use.
+    /// Runs `body` and returns its misuses, in order. Objects that `body` made in spite of a misuse are invalid.
     public static func recording(_ body: () async throws -> Void) async rethrows -> [String] {
         let recorder = Recorder()
         try await $recorder.withValue(recorder) { try await body() }

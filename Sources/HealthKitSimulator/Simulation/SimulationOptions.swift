@@ -1,39 +1,44 @@
 import Foundation
 
-/// What Apple does not document and no public source settled: the rules that are open. Test both settings.
+/// The rules that Apple does not document and that no public source settles. Test both settings.
 public struct SimulationOptions: Sendable, Hashable {
-    /// An equal sync version replaces instead of being skipped (A7).
+    /// Whether an equal sync version replaces the sample instead of being skipped (A7).
     public var equalVersionReplaces = false
-    /// The limit of an anchored query counts deletions too (A12).
+    /// Whether the limit of an anchored query also counts deletions (A12).
     public var limitCountsDeletions = false
-    /// An observer's handler fires when its query is executed (A15).
+    /// Whether an observer's handler is called when its query is executed (A15).
     public var observerFiresAtStart = true
-    /// Anchors advance over samples that may not be seen (A17).
+    /// Whether anchors advance over samples that the app may not see (A17).
     public var anchorsPassInvisible = true
-    /// A cumulative sample that crosses a border of buckets is split in proportion to time; otherwise it counts where it starts (A22).
+    /// Whether a cumulative sample that crosses a bucket border is split in proportion to time; otherwise it counts
+    /// where it starts (A22).
     public var splitsAtBorders = true
-    /// Deleting a correlation takes its members along (A25).
+    /// Whether deleting a correlation also deletes its members (A25).
     public var deletingCorrelationDeletesMembers = false
-    /// The cloud tells a device of deletions of objects that never reached it.
+    /// Whether the cloud tells a device of deletions of objects that never reached it.
     public var cloudTellsUnseenDeletions = true
-    /// An anchored query tells of each deletion of its type, whatever its predicate says: a deleted object has no dates to ask for (A12).
+    /// Whether an anchored query returns every deletion of its type, whatever its predicate: a deleted object has no
+    /// dates to compare (A12).
     public var deletionsIgnorePredicates = true
-    /// What is saved while the device is locked is kept in a journal, and meets sync identifiers and versions when it is unlocked; otherwise it does
-    /// at once (A16).
+    /// Whether samples that are saved while the device is locked are kept in a journal, and meet sync identifiers and
+    /// versions when the device is unlocked; otherwise they meet them immediately (A16).
     public var journalsWhileLocked = true
-    /// A save of more objects than this fails; `nil` for any number.
+    /// The largest number of objects in one save, above which it fails; `nil` for any number.
     public var largestSave: Int?
-    /// A save that is too large ends the connection; otherwise it is an error of its own.
+    /// Whether a save that is too large ends the connection; otherwise it has an error of its own.
     public var oversizeInterrupts = false
-    /// An app deletes its objects of a type only while it may write that type (A10).
+    /// Whether an app may delete its objects of a type only while it may write that type (A10).
     public var deletingNeedsSharing = true
-    /// Samples that start before the earliest permitted date are refused, wherever they end; otherwise those that end before it (A2).
+    /// Whether samples that start before the earliest permitted date are refused, wherever they end; otherwise those
+    /// that end before it (A2).
     public var earliestDateBoundsStarts = false
-    /// When a source is renamed its older samples show the new name; otherwise they keep the one that they were saved with.
+    /// Whether older samples of a renamed source show the new name; otherwise they keep the name that they were saved
+    /// with.
     public var samplesFollowSourceName = true
-    /// What an extension saves has a source of its own; otherwise the source of the app that holds it.
+    /// Whether the samples of an extension have a source of their own; otherwise they have the source of the containing
+    /// app.
     public var extensionsAreOwnSources = false
 
-    /// The settings that are thought more likely.
+    /// Creates options with the settings that seem more likely.
     public init() {}
 }

@@ -1,11 +1,12 @@
 import Foundation
 
-/// What a statistics query asks.
+/// The parameters of a statistics query.
 struct StatisticsQuestion {
     let type: HKQuantityType
     let rule: SampleRule
 
-    /// Mixing cumulative and discrete options is misuse, and so are options that do not fit the type (A19).
+    /// Creates a question. It is misuse to mix cumulative and discrete options, or to use options that do not fit the
+    /// type (A19).
     init(_ predicate: HKSamplePredicate<HKQuantitySample>, _ options: HKStatisticsOptions) {
         type = predicate.sampleType as? HKQuantityType ?? misplaced(predicate.sampleType)
         rule = predicate.rule
@@ -16,7 +17,7 @@ struct StatisticsQuestion {
         if isCumulative, type.known?.isCumulative == false { SimulatedMisuse.found("\(type) is discrete") }
     }
 
-    /// The samples to sum up; `nil` where there are none.
+    /// Returns the samples to sum up, or `nil` if there are none.
     func records(_ app: SimulatedApp) throws -> [HealthRecord]? {
         let found = try app.device.samples(type, rule, latest: nil, call: .statistics, for: app)
         return found.isEmpty ? nil : found
@@ -29,12 +30,12 @@ struct StatisticsQuestion {
     }
 }
 
-/// The samples of one bucket. Statistics merge sources: at every instant the one with the best rank wins it (A19).
+/// The samples of one bucket. Statistics merge sources: at each instant, the source with the best rank counts (A19).
 struct StatisticsBucket {
     let type: HKQuantityType
     let start: Date
     let end: Date
-    /// Those that share an instant with the bucket.
+    /// The samples that share an instant with the bucket; without splitting, those that start in it.
     let records: [HealthRecord]
     let ranks: [SourceRank: Int]
 
@@ -66,7 +67,7 @@ struct StatisticsBucket {
         return own.map { share(of: $0, within: start, end) }.reduce(0, +)
     }
 
-    /// What a sample contributes to a span: the value in proportion to time (A22).
+    /// Returns what a sample contributes to a span: its value in proportion to time (A22).
     private func share(of record: HealthRecord, within from: Date, _ to: Date) -> Double {
         let amount = record.amount ?? 0
         let length = record.end.timeIntervalSince(record.start)
@@ -108,7 +109,7 @@ struct StatisticsBucket {
     private func covers(_ record: HealthRecord, _ date: Date) -> Bool { record.start <= date && date < record.end }
 }
 
-/// What has a rank: a source, and whether a person entered the sample (A20).
+/// The unit of ranking: a source, and whether a person entered the sample (A20).
 struct SourceRank: Hashable {
     let source: String
     let isUserEntered: Bool
@@ -120,8 +121,8 @@ struct SourceRank: Hashable {
 }
 
 extension SimulatedDevice {
-    /// Ranks, the smallest first: entered by the user, then watch, then phone, then other apps, the most recently first-seen
-    /// source first, ties by name; the user may reorder sources per type (A20).
+    /// Returns the ranks, the best first: entered by the user, then watch, then phone, then other apps, the most
+    /// recently first-seen source first, and ties by name. The user may reorder the sources of a type (A20).
     func ranks(of records: [HealthRecord], _ type: HKSampleType) -> [SourceRank: Int] {
         let (apps, firstSeen, order) = state.withLock {
             ($0.apps, $0.database.firstSeen, $0.priorities[type.identifier] ?? [])

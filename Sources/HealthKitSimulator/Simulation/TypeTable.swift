@@ -1,6 +1,6 @@
 import Foundation
 
-/// The samples and deletions of one type, in the order of writing and by start.
+/// The samples and deletions of one type, in the order of writing and sorted by start.
 struct TypeTable: Sendable {
     private var rows: [HealthRecord] = []
     private var isLive: [Bool] = []
@@ -51,7 +51,7 @@ struct TypeTable: Sendable {
 
     mutating func purgeDeletions(before date: Date) { deletions.removeAll { $0.date < date } }
 
-    /// Live samples behind a place in the order of writing, in that order, until `isEnough`.
+    /// Visits the live samples after a place in the order of writing, in that order, until `isEnough` returns `true`.
     func additions(after sequence: Int64, until isEnough: (HealthRecord) -> Bool) {
         var place = rows.partitioningIndex { $0.sequence > sequence }
         while place < rows.count {
@@ -68,7 +68,7 @@ struct TypeTable: Sendable {
         }
     }
 
-    /// Live samples that may share an instant with a span, by start.
+    /// Returns the live samples that may share an instant with a span, by start.
     mutating func overlapping(_ start: Date, _ end: Date) -> [HealthRecord] {
         sort()
         let reach = reach(start)
@@ -82,7 +82,8 @@ struct TypeTable: Sendable {
         return found
     }
 
-    /// Live samples by start, the latest first, from those that start at `end` or before down to `start`, until `isEnough`.
+    /// Visits the live samples by start, the latest first, from those that start at `end` or earlier down to `start`,
+    /// until `isEnough` returns `true`.
     mutating func latestFirst(from start: Date, to end: Date, until isEnough: (HealthRecord) -> Bool) {
         sort()
         var place = byStart.partitioningIndex { rows[Int($0)].start > end } - 1
@@ -93,7 +94,7 @@ struct TypeTable: Sendable {
         }
     }
 
-    /// No sample that starts before this reaches into what begins at `start`.
+    /// Returns a date such that no sample that starts before it reaches into a span that begins at `start`.
     func reach(_ start: Date) -> Date { start == .distantPast ? start : start.addingTimeInterval(-longest) }
 
     private mutating func sort() {
@@ -105,7 +106,7 @@ struct TypeTable: Sendable {
 }
 
 extension Array {
-    /// The first index whose element fulfils what all behind it fulfil too.
+    /// Returns the first index whose element fulfils a condition that all later elements also fulfil.
     func partitioningIndex(where isBehind: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

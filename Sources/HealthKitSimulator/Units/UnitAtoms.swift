@@ -1,4 +1,4 @@
-/// The units that are made of no other, as HealthKit names them, with their size in grams, meters, seconds and so on.
+/// The units that are not made of others, as HealthKit names them, with their size in grams, meters, seconds and so on.
 struct UnitAtom: Sendable {
     let powers: [Base: Int]
     let factor: Double
@@ -23,7 +23,7 @@ struct UnitAtom: Sendable {
 
     static let byName: [String: UnitAtom] = metricOnes.merging(others) { metric, _ in metric }
 
-    /// Those of the International System, which take prefixes.
+    /// The units of the International System, which take prefixes.
     private static let metricOnes: [String: UnitAtom] = [
         "s": metric([.time: 1], 1), "g": metric([.mass: 1], 1), "m": metric([.length: 1], 1),
         "L": metric(volume, 1e-3), "l": metric(volume, 1e-3), "Pa": metric(pressure, 1e3), "J": metric(energy, 1e3),
@@ -33,7 +33,7 @@ struct UnitAtom: Sendable {
         "rad": metric([.angle: 1], 1), "lx": metric([.light: 1], 1),
     ]
 
-    /// All others: `cal` is 4.184 joules, `Cal` is `kcal`, and neither takes a prefix.
+    /// All other units: `cal` is 4.184 joules, `Cal` is `kcal`, and neither takes a prefix.
     private static let others: [String: UnitAtom] = [
         "min": plain([.time: 1], 60), "hr": plain([.time: 1], 3_600), "d": plain([.time: 1], 86_400),
         "oz": plain([.mass: 1], 453.59237 / 16), "lb": plain([.mass: 1], 453.59237),
@@ -52,7 +52,7 @@ struct UnitAtom: Sendable {
         "appleEffortScore": plain([.effort: 1], 1),
     ]
 
-    /// Two letters before one, since `mc` and `da` begin like others.
+    /// Prefixes of two letters come first, because `mc` and `da` begin like shorter ones.
     static let prefixes: [(name: String, factor: Double)] = [
         ("da", 1e1), ("mc", 1e-6), ("d", 1e-1), ("c", 1e-2), ("h", 1e2), ("k", 1e3), ("m", 1e-3), ("M", 1e6),
         ("G", 1e9), ("T", 1e12), ("n", 1e-9), ("p", 1e-12), ("f", 1e-15),

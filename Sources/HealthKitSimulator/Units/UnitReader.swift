@@ -1,4 +1,5 @@
-/// Reads a unit as HealthKit writes it; letters count as they stand, and a product binds more tightly than a division (A23).
+/// Reads a unit as HealthKit writes it. The case of letters counts, and a product binds more tightly than a division
+/// (A23).
 ///
 /// ```
 /// unit    = [ "1" "/" ] product { "/" product }
@@ -10,7 +11,7 @@ struct UnitReader {
     private let text: [Character]
     private var position = 0
 
-    /// What a text means; `nil` where it is no unit.
+    /// Returns the meaning of a text, or `nil` if it is no unit.
     static func read(_ text: String) -> UnitMeaning? {
         var reader = UnitReader(text: Array(text))
         guard let unit = reader.unit(), reader.position == reader.text.count, !text.isEmpty else { return nil }
@@ -82,7 +83,7 @@ struct UnitReader {
         return nil
     }
 
-    /// Moles of a substance of a molar mass: HealthKit makes a mass of them.
+    /// Reads moles of a substance with a molar mass. HealthKit converts them to a mass.
     private mutating func mole(_ name: String) -> UnitMeaning? {
         var digits = ""
         while let next, next != ">" { digits.append(next); position += 1 }
@@ -95,11 +96,11 @@ struct UnitReader {
     }
 }
 
-/// What a unit measures, and how large it is in grams, meters, seconds and so on.
+/// What a unit measures, and its size in grams, meters, seconds and so on.
 struct UnitMeaning: Sendable {
     private(set) var powers: [UnitAtom.Base: Int] = [:]
     private(set) var factor = 1.0
-    /// What is added before the factor applies; for a temperature that stands alone.
+    /// A number that is added before the factor applies; only for a temperature unit on its own.
     private(set) var offset = 0.0
 
     init() {}

@@ -1,7 +1,8 @@
 /// A meal as an app logs it. Its nutrients become samples of one group, which are written and deleted together.
 ///
 /// ```swift
-/// var meal = Meal(id: "log-17", at: now, name: "Porridge", energy: Quantity(310, .kilocalorie), protein: 11, fiber: 8.2)
+/// var meal = Meal(
+///     id: "log-17", at: now, name: "Porridge", energy: Quantity(310, .kilocalorie), protein: 11, fiber: 8.2)
 /// meal[.dietarySodium] = Quantity(180, .milligram)
 /// assert(meal.samples().map(\.group) == Array(repeating: "log-17", count: 4))
 /// ```
