@@ -124,8 +124,14 @@ public struct SampleBatch: Sendable {
 
     /// Adds a row with its own id. A batch has ids in all rows or in none.
     ///
-    /// - Parameter modified: the clock of a row that another store wrote. Such a row is merged; it is not saved as a
-    ///   local change.
+    /// - Parameters:
+    ///   - kind: the number of the row's kind, as returned by ``kind(_:_:source:origin:isUserEntered:)``.
+    ///   - start: the start of the row.
+    ///   - end: the end of the row; ``Instant/distantFuture`` while it is not known yet.
+    ///   - value: the value of the row, in the unit of its kind.
+    ///   - id: the id of the row.
+    ///   - modified: the clock of a row that another store wrote. Such a row is merged; it is not saved as a local
+    ///     change.
     public mutating func append(
         kind: Int, start: Instant, end: Instant, value: Double, id: SampleID, modified: ChangeClock? = nil
     ) {

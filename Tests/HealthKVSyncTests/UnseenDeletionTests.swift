@@ -147,4 +147,35 @@ struct UnseenDeletionTests {
         #expect(bench.held == [73])
         try bench.finish()
     }
+
+    @Test("C22: the deletion of another device's version does not take ours of the same slot, which the database shows")
+    func deletionOfConcurrentVersion() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        try await bench.sync()
+        let ours = try #require(bench.health.live.first)
+        // Another device made the same version; its number is the greater one. It is deleted before ours comes to that
+        // device.
+        let other = try #require(
+            (1..<4_000).lazy.map { seconds -> (number: Int64, stamp: OwnStamp) in
+                let time = bench.clock.now - Int64(seconds) * Instant.nanosecondsPerSecond
+                let clock = ChangeClock(time: time, replica: 78)
+                return (PeerNumber.next(version: 1, clock, above: 0), OwnStamp(version: 1, clock: clock))
+            }.first { $0.number > ours.sample.version })
+        var theirs = ours
+        (theirs.sample.id, theirs.sample.version) = (SampleID(), other.number)
+        theirs.sample.metadata[OwnStamp.key] = .string(other.stamp.text)
+        bench.health.bringBack(theirs)
+        bench.health.delete(theirs.sample.id)
+        for _ in 0..<3 { try await bench.sync() }
+        #expect(try bench.store.read { try $0.sample(id: sample.id) } != nil)
+        #expect(bench.held == [72])
+        // A deletion of a greater version covers ours.
+        theirs.sample.version = PeerNumber.last(version: 2)
+        bench.health.bringBack(theirs)
+        bench.health.delete(theirs.sample.id)
+        bench.health.forget(ours.sample.id)
+        for _ in 0..<2 { try await bench.sync() }
+        #expect(try bench.weights.isEmpty)
+        try bench.finish()
+    }
 }

@@ -50,6 +50,7 @@ extension SampleStore {
     /// ```
     ///
     /// - Parameters:
+    ///   - folder: The folder of the store.
     ///   - limit: The most findings to list; the rest are counted.
     ///   - progress: Called now and then with the share that is done, 0 to 1. Return `false` to stop.
     ///   - onNotice: Called with the notices of opening the store, such as that it is read without locks.

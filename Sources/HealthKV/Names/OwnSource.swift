@@ -50,7 +50,7 @@ extension WriteTransaction {
 }
 
 extension SampleStore {
-    /// The source of samples that are saved with ``Source/thisApp`` through this handle: the source that the handle was
+    /// The source of samples that are saved with `Source.thisApp` through this handle: the source that the handle was
     /// opened with, otherwise the one that the app last wrote under.
     public var ownSource: Source {
         guard source == .thisApp else { return source }

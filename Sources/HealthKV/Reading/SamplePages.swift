@@ -66,9 +66,17 @@ public struct SamplePages: AsyncSequence, Sendable {
 extension SampleStore {
     /// Returns a stream of pages of a type's samples in a range.
     ///
-    /// - Parameter size: the maximum number of samples in a page, at least 1.
-    /// - Parameter onDamage: if given, damaged chunks are skipped, and it is called with each range of time in which
-    ///   samples may therefore be missing.
+    /// - Parameters:
+    ///   - type: the type of the samples.
+    ///   - from: the start of the range, inclusive.
+    ///   - to: the end of the range, exclusive.
+    ///   - rule: by default every sample that overlaps the range, including long ones that began before it.
+    ///   - order: whether the earliest or the latest sample comes first.
+    ///   - source: return only samples of this source; `nil` for all.
+    ///   - includeShadowed: also return samples that lost against another at exactly the same time.
+    ///   - size: the maximum number of samples in a page, at least 1.
+    ///   - onDamage: if given, damaged chunks are skipped, and it is called with each range of time in which samples
+    ///     may therefore be missing.
     public func pages(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
         order: SampleOrder = .ascending, source: SourceIdentity? = nil, includeShadowed: Bool = false,

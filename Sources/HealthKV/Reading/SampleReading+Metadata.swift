@@ -13,7 +13,10 @@ extension SampleReading where Self: ~Copyable {
     /// There is no index for this: the read checks the distinct metadata of every chunk of the types, which is fast if
     /// few chunks have any.
     ///
-    /// - Parameter types: the types to search; `nil` for all.
+    /// - Parameters:
+    ///   - key: the metadata key.
+    ///   - values: the values to look for; a sample matches if it has any of them.
+    ///   - types: the types to search; `nil` for all.
     public func samples(
         metadataKey key: String, values: [MetadataValue], types: Set<SampleType>? = nil
     ) throws -> [Sample] {

@@ -16,7 +16,11 @@ extension SampleReading where Self: ~Copyable {
     /// ```
     ///
     /// - Parameters:
+    ///   - type: the type of the samples.
+    ///   - from: the start of the range, inclusive.
+    ///   - to: the end of the range, exclusive.
     ///   - rule: by default every sample that overlaps the range, including long ones that began before it.
+    ///   - order: whether the earliest or the latest sample comes first.
     ///   - limit: the maximum number of samples to return; `nil` for all.
     ///   - source: return only samples of this source.
     ///   - includeShadowed: also return samples that lost against another at exactly the same time.

@@ -47,7 +47,7 @@ public struct StatisticsInterval: Sendable, Hashable {
     /// midnight of 2001 in its time zone. For months, quarters and years of a calendar with its own months, the default
     /// anchor is the beginning of the year of that calendar that contains the beginning of 2001. Several hours are
     /// counted in elapsed time: if the clocks change, the local times of their borders change, too. An interval of more
-    /// than 600 years, longer than all time that an ``Instant`` can express, becomes one of 600 years. `count` is at
+    /// than 600 years, longer than all time that an `Instant` can express, becomes one of 600 years. `count` is at
     /// least 1.
     public static func every(_ count: Int, _ unit: Unit) -> StatisticsInterval {
         precondition(count > 0, "an interval has at least one unit")

@@ -19,7 +19,7 @@ public struct StatisticsQuery: Sendable {
     public var interval: StatisticsInterval?
     /// Samples outside `from..<to` do not count, not even in the first and the last bucket.
     public var from: Instant
-    /// The first instant that no longer counts; ``Instant/distantFuture`` for no end.
+    /// The first instant that no longer counts; `Instant.distantFuture` for no end.
     public var to: Instant
     /// Determines where days, weeks and months begin: its time zone, its first weekday.
     public var calendar: Calendar

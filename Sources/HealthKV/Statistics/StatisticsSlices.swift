@@ -12,7 +12,10 @@ extension SampleReading where Self: ~Copyable {
     /// }
     /// ```
     ///
-    /// - Parameter progress: called before each slice with the finished share of the time, 0 to 1.
+    /// - Parameters:
+    ///   - query: the query whose buckets to compute.
+    ///   - progress: called before each slice with the finished share of the time, 0 to 1.
+    ///   - body: called with each bucket. If it throws, the call ends with the same error.
     public func forEachStatistics(
         _ query: StatisticsQuery, progress: (Double) throws -> Void = { _ in },
         _ body: (Statistics) throws -> Void

@@ -14,8 +14,10 @@ extension SampleStore {
     /// try store.backup(to: folder + "-backup")
     /// ```
     ///
-    /// - Parameter progress: Called now and then with the bytes copied so far. Return `false` to stop: then nothing of
-    ///   the copy remains, and the error's code is ``StoreError/Code/cancelled``.
+    /// - Parameters:
+    ///   - folder: The folder of the copy; it is created if it does not exist.
+    ///   - progress: Called now and then with the bytes copied so far. Return `false` to stop: then nothing of the copy
+    ///     remains, and the error's code is ``StoreError/Code/cancelled``.
     public func backup(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
         try copy(to: folder, compacting: false, progress)
     }

@@ -32,7 +32,7 @@ public final class SampleStore: Sendable {
 
     /// The options for opening a store. Every field has a usable default.
     public struct Options: Sendable {
-        /// The source of samples that are saved with ``Source/thisApp``. An app passes its bundle and name. A process
+        /// The source of samples that are saved with `Source.thisApp`. An app passes its bundle and name. A process
         /// that opens the store without a source, such as an extension of the app, writes under the source of the app
         /// that keeps the store.
         public var source = Source.thisApp

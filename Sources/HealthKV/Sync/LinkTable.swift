@@ -138,7 +138,9 @@ extension SampleReading where Self: ~Copyable {
 
     /// Calls `body` with the links of all peers, including those of deleted samples.
     ///
-    /// - Parameter skippingDamage: leaves out links of samples that are lost to damage.
+    /// - Parameters:
+    ///   - skippingDamage: leaves out links of samples that are lost to damage.
+    ///   - body: called with each link. If it throws, the call ends with the same error.
     public func forEachLink(skippingDamage: Bool = false, _ body: (PeerLink) throws -> Void) throws {
         let snapshot = snapshot
         for peer in try snapshot.peersWithLinks() {

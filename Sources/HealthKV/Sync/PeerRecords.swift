@@ -126,7 +126,7 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
     /// Identifies the operation among those of all peers, permanently.
     public var id: String { "\(peer)#\(sequence)" }
 
-    /// Creates an operation that is not queued yet: ``WriteTransaction/enqueue(_:)`` assigns its place.
+    /// Creates an operation that is not queued yet: `WriteTransaction.enqueue(_:of:)` assigns its place.
     public init(
         peer: String, kind: Kind, sample: SampleID, version: Int64, attempts: Int = 0, nextTry: Instant = .distantPast,
         state: State = .waiting, reason: String = ""

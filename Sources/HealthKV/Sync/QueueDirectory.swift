@@ -212,7 +212,11 @@ extension SampleReading where Self: ~Copyable {
 
     /// Returns at most `limit` operations of some groups of a peer's queue, after a place in it.
     ///
-    /// - Parameter groups: as returned by ``pendingGroups(for:)`` in the same transaction.
+    /// - Parameters:
+    ///   - peer: the name of the peer.
+    ///   - groups: as returned by ``pendingGroups(for:)`` in the same transaction.
+    ///   - sequence: return only operations after this place in the queue; 0 to start at the beginning.
+    ///   - limit: the maximum number of operations to return.
     public func pending(
         for peer: String, in groups: [PendingGroup], after sequence: UInt64 = 0, limit: Int = .max
     ) throws -> [PendingOperation] {
@@ -269,7 +273,9 @@ extension WriteTransaction {
     /// Appends an operation to its peer's queue, replacing any operation of the same sample, and assigns its place. A
     /// place is never assigned twice, so that information about a finished operation cannot apply to another one.
     ///
-    /// - Parameter type: the type of the sample; if omitted, the store looks it up.
+    /// - Parameters:
+    ///   - operation: the operation to append; its ``PendingOperation/sequence`` is ignored.
+    ///   - type: the type of the sample; if omitted, the store looks it up.
     @discardableResult
     public mutating func enqueue(_ operation: PendingOperation, of type: SampleType? = nil) throws -> PendingOperation {
         if let type { return try enqueue(operation, type: number(of: type)) }

@@ -141,7 +141,11 @@ extension WriteTransaction {
 
     /// Adds a resolved conflict to the audit record.
     ///
-    /// - Parameter time: the time at which it was resolved; by default now.
+    /// - Parameters:
+    ///   - event: the event, as a stable name.
+    ///   - sample: the id of the sample of the conflict.
+    ///   - displaced: the displaced sample, in a form that the caller chooses.
+    ///   - time: the time at which it was resolved; by default now.
     public mutating func appendAudit(
         event: String, sample: SampleID, displaced: [UInt8] = [], time: Instant? = nil
     ) throws {

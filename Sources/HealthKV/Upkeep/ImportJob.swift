@@ -73,7 +73,7 @@ extension SampleStore {
     /// stored. It counts batches and does not look into them: cut the history into the same batches each time.
     ///
     /// Rows without ids that are equal in everything that makes their identity are distinguished by counting them
-    /// within a batch. If such twins may fall into different batches, set their ``SampleBatch/Extras/multiplicity``
+    /// within a batch. If such twins may fall into different batches, set their `SampleBatch.Extras.multiplicity`
     /// yourself: 0, 1, 2 and so on over the whole history. Otherwise the second is taken for the first, imported again.
     ///
     /// ```swift

@@ -45,7 +45,11 @@ extension SampleReading where Self: ~Copyable {
     /// }
     /// ```
     ///
-    /// - Parameter source: the name for data of a health database.
+    /// - Parameters:
+    ///   - first: the first date, `YYYY-MM-DD`.
+    ///   - last: the last date, `YYYY-MM-DD`. If it is before the first, the result is empty.
+    ///   - calendar: the calendar whose time zone determines when a day begins.
+    ///   - source: the name for data of a health database.
     public func dailySteps(
         from first: String, to last: String, calendar: Calendar = .current, source: String
     ) throws -> [DailyStepData] {

@@ -40,6 +40,11 @@ extension SampleReading where Self: ~Copyable {
     /// Entries before `from` within the window count in averages and rates, but get no day of their own.
     ///
     /// - Parameters:
+    ///   - type: the type of the weight samples.
+    ///   - from: the start of the range, inclusive.
+    ///   - to: the end of the range, exclusive.
+    ///   - calendar: the calendar whose time zone determines when a day begins.
+    ///   - unit: the unit of the results; it has the same dimension as the units of the samples.
     ///   - window: the number of days for the moving average and the rate, at least 1.
     ///   - entry: which of several entries represents a day.
     public func weightTrend(

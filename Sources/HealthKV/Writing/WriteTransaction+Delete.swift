@@ -29,8 +29,10 @@ extension WriteTransaction {
 
     /// Deletes all samples of a group, such as a meal with all its nutrients, and returns their number.
     ///
-    /// - Parameter source: if given, samples of other sources in a group with the same text stay; otherwise they are
-    ///   deleted, too.
+    /// - Parameters:
+    ///   - group: the text that identifies the group.
+    ///   - source: if given, samples of other sources in a group with the same text stay; otherwise they are deleted,
+    ///     too.
     @discardableResult
     public mutating func deleteGroup(_ group: String, source: SourceIdentity? = nil) throws -> Int {
         try deleteLive(snapshot.find(group: group, of: source.map { [$0] }))

@@ -7,7 +7,7 @@ extension WriteTransaction {
     /// one by the rules of ``save(_:)-(Sample)``; all others go directly into chunks.
     ///
     /// Identical rows without ids are numbered within the batch; across batches give them a
-    /// ``SampleBatch/Extras/multiplicity``. The sources of the batch's kinds become known in their order, which ranks
+    /// `SampleBatch.Extras.multiplicity`. The sources of the batch's kinds become known in their order, which ranks
     /// them, including kinds without rows.
     @discardableResult
     public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
@@ -17,7 +17,7 @@ extension WriteTransaction {
     }
 
     /// Imports a batch that a peer's feed delivered, in the order of the feed. The caller has checked
-    /// ``SampleBatch/isStorable``. A peer gives no time of writing: its samples count as written at their end, or at
+    /// `SampleBatch.isStorable`. A peer gives no time of writing: its samples count as written at their end, or at
     /// the last complete read of the feed before they arrived if that is later (SEMANTICS C2). Among samples written at
     /// the same time, the last one in the feed wins.
     ///

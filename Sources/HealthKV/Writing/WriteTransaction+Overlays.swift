@@ -13,7 +13,7 @@ extension WriteTransaction {
     /// }
     /// ```
     ///
-    /// The change may set times, quantity, metadata, ``Sample/isUserEntered`` and ``Sample/local``; the rest stays as
+    /// The change may set times, quantity, metadata, `Sample.isUserEntered` and `Sample.local`; the rest stays as
     /// it was imported. Edit an authored sample by saving it. Returns `nil` for an authored sample, and if there is no
     /// such sample.
     @discardableResult
@@ -29,7 +29,7 @@ extension WriteTransaction {
     }
 
     /// Removes the edit from an imported sample. The sample is again as it was last imported, with that version, and
-    /// keeps its notes (``Sample/local``). No older edit of another store comes back. Returns `false` if no edit lies
+    /// keeps its notes (`Sample.local`). No older edit of another store comes back. Returns `false` if no edit lies
     /// over the sample.
     @discardableResult
     public mutating func removeOverlay(id: SampleID) throws -> Bool {

@@ -34,7 +34,9 @@ extension WriteTransaction {
     /// try store.write { try $0.save(sample, orThrow: true) }
     /// ```
     ///
-    /// - Parameter orThrow: `false` to return the outcome instead of throwing.
+    /// - Parameters:
+    ///   - sample: the sample to save.
+    ///   - orThrow: `false` to return the outcome instead of throwing.
     @discardableResult
     public mutating func save(_ sample: Sample, orThrow: Bool) throws -> SaveOutcome {
         let outcome = try save(sample)

@@ -10,7 +10,7 @@ import LMDB
 /// }
 /// ```
 ///
-/// It exists only inside ``SampleStore/write(_:)-(_)``: it cannot be copied, kept or committed by hand.
+/// It exists only inside `SampleStore.write(_:)`: it cannot be copied, kept or committed by hand.
 public struct WriteTransaction: ~Copyable, SampleReading {
     var lmdb: LMDB.WriteTransaction
     let context: ReadContext

@@ -5,7 +5,9 @@ extension SyncEngine {
     /// Returns how many foreign samples the peer has, by type, so that the app can ask whether to import them. They are
     /// counted page by page; cancelling the task ends the count.
     ///
-    /// - Parameter progress: Called after each page with the counts so far.
+    /// - Parameters:
+    ///   - name: The name of the peer.
+    ///   - progress: Called after each page with the counts so far.
     public func importPreview(
         _ name: String, progress: (@Sendable ([SampleType: Int]) -> Void)? = nil
     ) async throws -> [SampleType: Int] {

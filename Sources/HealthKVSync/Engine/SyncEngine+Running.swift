@@ -44,7 +44,7 @@ enum Signal: Sendable {
 /// The request of a pass that could not be done: another engine held the lease, or its failure could not be noted. The
 /// wake-up that caused it does not come again.
 struct PostponedPass: Sendable, Equatable {
-    /// The types to pull; ``SampleType/every`` for all.
+    /// The types to pull; `SampleType.every` for all.
     var types: Set<SampleType> = []
     /// Do not try before this time.
     var until = Instant.distantPast

@@ -115,7 +115,7 @@ public struct PeerTraits: Sendable, Hashable, Codable {
     public var takesImports: Bool
     /// Whether the peer hides unreadable samples, so that an empty answer never means deleted (SEMANTICS A17).
     public var hidesUnreadable: Bool
-    /// Whether all types share one feed. Then requests name ``SampleType/every``.
+    /// Whether all types share one feed. Then requests name `SampleType.every`.
     public var hasOneFeed: Bool
     /// Whether the peer supports ``Peer/dailyTotals(_:)``.
     public var givesDailyTotals: Bool

@@ -2,7 +2,7 @@ import HealthKV
 
 /// A request for a page of a peer's feed.
 public struct PullRequest: Sendable, Hashable, Codable {
-    /// The type to follow; ``SampleType/every`` if the peer has one feed.
+    /// The type to follow; `SampleType.every` if the peer has one feed.
     public var type: SampleType
     /// The place after which to continue; `nil` for the beginning.
     public var token: [UInt8]?
@@ -104,7 +104,7 @@ public struct PulledDeletion: Sendable, Hashable, Codable {
 
 /// A request for the live samples of a type in a window, the latest first.
 public struct EnumerationRequest: Sendable, Hashable, Codable {
-    /// The type; never ``SampleType/every``.
+    /// The type; never `SampleType.every`.
     public var type: SampleType
     /// The window that the samples start in.
     public var window: TimeRange
