@@ -169,6 +169,9 @@ CLEAN = {
     "Sources/HealthKitPeer/HealthKitGateway.swift": "import Foundation\nimport HealthKitSimulator\nlet a = HKThing(value: 1)\n",
     "docs/A.md": "# A title\n\n[there](B.md#a-part-of-it), [here](#a-title), [out](https://example.org/x), "
                  "`[not](a-link)`\n",
+    "Sources/HealthKV/Records/Header.swift": "struct Header {}\n",
+    "Sources/HealthKV/Store/Engine.swift": "final class Engine { let header = Header(); let other = LMDB.Upper() }\n",
+    "Sources/HealthKV/Check/Upper.swift": "struct Upper { let engine = Engine() }\n",
     "docs/ARCHITECTURE.md": ARCHITECTURE,
     "docs/SEMANTICS.md": "# Rules\n\n## Of data\n\n### C1 Order\n\nThe greater version wins.\n\n### C22 Deletions\n",
     "Sources/HealthModel/Cited.swift": "// The order of SEMANTICS C1, C22; docs/B.md has more, and B.md too.\n"
@@ -211,6 +214,8 @@ PLANTS = [
     ("Sources/LMDB/Foundation.swift", FOUNDATION, "foundation"),
     ("Sources/LMDB/Foundation.swift", FOUNDATION, "foundation"),
     (SWIFT + "Bare.swift", "#if os(Linux)\nimport Foundation\n#endif\n", "foundation"),
+    (SWIFT + "Records/Backwards.swift", "struct Backwards { let engine: Engine }\n", "arrow"),
+    (SWIFT + "Elsewhere/Unlisted.swift", "struct Unlisted {}\n", "arrow"),
     (SWIFT + "WideCode.swift", "let a = " + "b + " * 30 + "c\n", "wide"),
     (SWIFT + "WideComment.swift", "/// " + "word " * 30 + "\nlet a = 1\n", "wide"),
     ("docs/WideProse.md", "# W\n\n" + "word " * 30 + "\n", "wide"),

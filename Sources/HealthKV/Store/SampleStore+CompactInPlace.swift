@@ -47,7 +47,7 @@ extension StoreCore {
     /// Creates the successor of a file, and marks the file as retired.
     private func retire(_ old: OpenFile, _ replacement: FileReplacement) throws {
         var lmdb = try beginWrite(old)
-        let isRetired = try StoreCore.isRetired(lmdb, old)
+        let isRetired = try old.isRetired(in: lmdb)
         guard !isRetired, old.isInPlace(path) else {
             throw StoreError(.busy, path: path, "Another process has just replaced the file")
         }

@@ -73,7 +73,7 @@ extension SampleStore {
         // As for a store: within the limit LMDB returns an error where the system would otherwise end the process by a
         // signal.
         lmdb.mapSize = max(1 << 20, min(lmdb.mapSize, FileSystem.fileSizeLimit ?? .max))
-        let environment = try StoreCore.openChecked(folder, lmdb, limits)
+        let environment = try CheckedOpening.open(folder, lmdb, limits)
         defer { _ = environment.close() }
         // The write below would hide a header that was wrong in the original.
         if !compacting { try verifyHeader(environment, folder) }
@@ -124,7 +124,7 @@ extension StoreCore {
                 try file.environment.copy(toFolder: folder, compacting: compacting, progress: progress)
                 return try SampleStore.settleCopy(folder, compacting: compacting, options.limits)
             } catch {
-                let isRetired = (try? StoreCore.isRetired(file)) ?? false
+                let isRetired = (try? file.isRetired()) ?? false
                 if file.isInPlace(path), !isRetired { throw error }
                 CopyPlace.empty(folder)
                 if isRetired { _ = try follow(file) }

@@ -13,7 +13,7 @@ extension StoreCore {
             let lmdb = try beginWrite(file)
             // A process that replaces the file holds its lock meanwhile. With the lock held here, it is certain whether
             // the file was replaced.
-            let isRetired = try StoreCore.isRetired(lmdb, file)
+            let isRetired = try file.isRetired(in: lmdb)
             if !isRetired, file.isInPlace(path, beforeWriting: true) {
                 defer { file.noteOwnWrite() }
                 return try commit(lmdb, file, room, body)

@@ -14,7 +14,7 @@ extension StoreCore {
         try following.withLock { _ in
             let present = try usableFile()
             if present !== old { return present }
-            let isRetired = try? StoreCore.isRetired(old)
+            let isRetired = try? old.isRetired()
             if isRetired == true { try FileReplacement(folder: path).finish(old.data) }
             if isRetired == false { try refuseLostLock(old) }
             do {
@@ -23,7 +23,7 @@ extension StoreCore {
                 guard old.lock == nil || FileSystem.identity(of: path + "/lock.mdb") != old.lock else {
                     throw StoreError(.replaced, path: path, "data.mdb was exchanged, and its lock file was not")
                 }
-                let before = try? StoreCore.header(old)
+                let before = try? old.header()
                 let new = try registry.moving(self) { try openSuccessor(of: old, from: before) }
                 state.withLock { $0.file = new }
                 notices.post(.reopened, path, "Another file took the place of data.mdb, and the store went on with it")
@@ -58,12 +58,6 @@ extension StoreCore {
         [.replaced, .noStore, .notAStore, .damaged, .newerFormat, .unsafeFolder].contains(error.code)
     }
 
-    /// Returns `true` if the file is marked as retired: another file takes its place.
-    static func isRetired(_ file: OpenFile) throws -> Bool {
-        let transaction = try file.environment.beginRead()
-        return try isRetired(transaction, file)
-    }
-
     /// Returns the file that is in the folder now, for operations that need no transaction.
     func presentFile() throws -> OpenFile {
         var file = try usableFile()
@@ -88,12 +82,6 @@ extension StoreCore {
             throw StoreError(.replaced, path: path, "The folder holds an earlier state or a copy of the store now")
         }
         return new
-    }
-
-    /// Returns the current header. Throws if the file is retired.
-    static func header(_ file: OpenFile) throws -> StoreHeader {
-        let transaction = try file.environment.beginRead()
-        return try StoreHeader.read(transaction.view, file.tables)
     }
 }
 

@@ -29,19 +29,11 @@ extension StoreCore {
         while true {
             if file.seemsInPlace(path) {
                 let lmdb = try begin(file)
-                let isRetired = try StoreCore.isRetired(lmdb, file)
+                let isRetired = try file.isRetired(in: lmdb)
                 if !isRetired { return lmdb }
             }
             file = try follow(file)
         }
-    }
-
-    /// Returns `true` if another file has taken the place of the one that the transaction sees.
-    static func isRetired<Owner: Transaction & ~Copyable>(_ transaction: borrowing Owner, _ file: OpenFile) throws
-        -> Bool
-    {
-        let view = transaction.view
-        return try StoreHeader.isRetired(view, file.tables)
     }
 
     private func enterRead() -> ReadTicket {

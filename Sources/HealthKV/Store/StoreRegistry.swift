@@ -17,7 +17,7 @@ final class StoreRegistry: Sendable {
     /// Stores whose last user is gone but whose closing is not finished. Opening their files waits for it.
     private let closing = Monitor<[StoreCore]>([])
 
-    func open(_ folder: String, _ options: SampleStore.Options) throws -> StoreCore {
+    func open(_ folder: String, _ options: StoreOptions) throws -> StoreCore {
         let notices = NoticeBoard(options.onNotice)
         return try notices.holding {
             followReplaced(folder)
@@ -44,7 +44,7 @@ final class StoreRegistry: Sendable {
 
     /// Returns `nil` if the file is being closed.
     private func openUnlessClosing(
-        _ folder: String, _ options: SampleStore.Options, _ notices: NoticeBoard
+        _ folder: String, _ options: StoreOptions, _ notices: NoticeBoard
     ) throws -> StoreCore? {
         // Before sharing an open store: its rules were checked for another path.
         try OpeningRules.refuseLinks(folder)
@@ -78,7 +78,7 @@ final class StoreRegistry: Sendable {
     }
 
     private static func checkShareable(
-        _ core: StoreCore, _ folder: String, _ options: SampleStore.Options
+        _ core: StoreCore, _ folder: String, _ options: StoreOptions
     ) throws(StoreError) {
         if core.isPoisoned.load(ordering: .acquiring) {
             throw StoreError(
@@ -141,17 +141,5 @@ final class StoreRegistry: Sendable {
         guard isLast else { return }
         core.shutDown()
         closing.update { $0.removeAll { $0 === core } }
-    }
-}
-
-extension StoreCore {
-    /// Whether the file is open. A suspended store has closed it.
-    fileprivate var holdsFile: Bool { state.withLock { $0.phase != .suspended } }
-
-    /// Returns `true` if a file in the folder is the store's own data or lock file.
-    fileprivate func hasFile(of folder: String) -> Bool {
-        if let data = FileSystem.identity(of: folder + "/data.mdb"), identity.withLock({ $0 }) == data { return true }
-        guard let lock = FileSystem.identity(of: folder + "/lock.mdb") else { return false }
-        return file.lock == lock
     }
 }

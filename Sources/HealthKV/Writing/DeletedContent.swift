@@ -79,7 +79,7 @@ extension Snapshot {
         return try decoder.rows(context).first
     }
 
-    fileprivate func keepsDeletedContents() throws -> Bool {
+    func keepsDeletedContents() throws -> Bool {
         var cursor = try view.cursor(tables[.upkeep])
         return try cursor.seek([DeletedContent.upkeepKind]) && cursor.key.copied().first == DeletedContent.upkeepKind
     }
@@ -178,16 +178,5 @@ extension WriteTransaction {
             return try sources.contains(snapshot.revision(row.revision).sourceNumber)
         }
         for key in old { try remove(.upkeep, key) }
-    }
-}
-
-extension StoreCore {
-    /// Removes the kept contents of all deleted samples. Runs on the writing thread.
-    func forgetDeletedContents() throws {
-        guard try read({ try $0.snapshot.keepsDeletedContents() }) else { return }
-        var next: [UInt8]?
-        repeat {
-            try transact { next = try $0.forgetContents(behind: next, before: .max, count: 2_000) }
-        } while next != nil
     }
 }

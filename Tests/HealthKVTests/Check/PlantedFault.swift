@@ -143,7 +143,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             raw: { store in
                 let file = store.core.file
                 var lmdb = try store.core.beginWrite(file)
-                try lmdb.put(file.tables[.meta], StoreHeader.key, try StoreCore.header(file).value)
+                try lmdb.put(file.tables[.meta], StoreHeader.key, try file.header().value)
                 try lmdb.commit()
             }),
         PlantedFault(.changeMissing, "a commit has no record in the feed") { txn in

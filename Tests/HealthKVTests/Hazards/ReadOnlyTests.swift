@@ -106,7 +106,7 @@ import TestSupport
         var access: OpenFile.Access { file.access }
 
         func count() throws -> Int {
-            let header = try StoreCore.header(file)
+            let header = try file.header()
             let context = ReadContext(
                 tables: file.tables, path: "", header: header, names: NameBook(), intents: [], verified: nil,
                 feedIndex: nil)

@@ -55,6 +55,8 @@ struct LiveRun {
                 try await Task.sleep(for: .milliseconds(world.random.number(1..<40)))
             }
             try await world.mend()
+            // What failed too often is tried again slowly, an hour later.
+            clock.advance(by: 7_200)
             world.note("nobody writes any more")
             findings = try await atRest(world)
         } catch { findings = ["\(error)"] }

@@ -1,0 +1,125 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+import PageReader
+import Synchronization
+
+/// The data file of a store as this process has it open. A store replaces the whole object when the file is compacted
+/// and replaced, and when the store is suspended and resumed. Readers that began earlier keep the old object alive.
+final class OpenFile: Sendable {
+    /// How the file is read.
+    enum Access: Sendable {
+        case locked
+        /// A private copy, because the lock file cannot be used and another process may write.
+        case copy
+        /// The file itself, without locks, because its medium is read-only.
+        case immutable
+    }
+
+    let environment: Environment
+    let tables: Tables
+    let access: Access
+    /// The identities of `data.mdb` and `lock.mdb` when the file was opened.
+    let data: FileIdentity
+    let lock: FileIdentity?
+    let storeID: SampleID
+    /// How far this process has written the file.
+    let written = WrittenPlace()
+    /// When the names were last checked, so that short reads need not check each time.
+    private let looked = Atomic<Int64>(0)
+    /// The end of the disk space that is reserved for the file.
+    private let reserved = Atomic<Int>(0)
+    private static let lookInterval: Int64 = 10_000_000
+    /// The time up to which this process knows who wrote to the file: it walked the file, or the last write was its
+    /// own. Nanoseconds since 1970.
+    private let knownUntil = Atomic<Int64>(FileSystem.nanosecondsSince1970)
+    /// Whether another process has written to the file since.
+    private let isForeign = Atomic<Bool>(false)
+
+    init(
+        environment: Environment, tables: Tables, access: Access, data: FileIdentity, lock: FileIdentity?,
+        storeID: SampleID
+    ) {
+        self.environment = environment
+        self.tables = tables
+        self.access = access
+        self.data = data
+        self.lock = lock
+        self.storeID = storeID
+    }
+
+    /// Returns `true` if the names in the folder still lead to this file and its lock file. A process that replaces the
+    /// file takes its locks first, so a writer asks while it holds them.
+    func isInPlace(_ folder: String, beforeWriting: Bool = false) -> Bool {
+        if access != .locked { return true }
+        guard let state = FileSystem.state(of: folder + "/data.mdb") else { return false }
+        if beforeWriting { noteForeign(state) }
+        return state.identity == data && FileSystem.identity(of: folder + "/lock.mdb") == lock
+    }
+
+    /// Returns `true` if only this process has written to the file since the file was walked, as far as the file's
+    /// times tell. The writes of others may be just as sound, but nothing has verified them.
+    func vouches(for state: FileState) -> Bool {
+        state.identity == data && state.modified <= knownUntil.load(ordering: .acquiring)
+            && !isForeign.load(ordering: .relaxed)
+    }
+
+    /// Returns `true` if the file contains the whole history of an earlier header. The epoch may differ: another
+    /// process may have found meanwhile that the store had been restored before.
+    func goesOn(from before: StoreHeader) throws -> Bool {
+        let transaction = try environment.beginRead()
+        var after = try StoreHeader.read(transaction.view, tables)
+        after.epoch = before.epoch
+        return try History.fit(of: before.token, after, transaction.view, tables) == .fits
+    }
+
+    private func noteForeign(_ state: FileState) {
+        if !vouches(for: state) { isForeign.store(true, ordering: .relaxed) }
+    }
+
+    /// Call this after each write of this process; otherwise the write passes for another process's.
+    func noteOwnWrite() { knownUntil.store(FileSystem.nanosecondsSince1970, ordering: .releasing) }
+
+    /// Reserves disk space beyond the file's last page, so that a commit that only deletes does not depend on the free
+    /// space that others leave on the disk. Returns `false` if the disk has too little.
+    func keepsDiskReserve(_ bytes: Int) -> Bool {
+        guard let info = try? environment.info() else { return true }
+        let used = (info.lastPage + 1) * environment.pageSize
+        if used + bytes <= reserved.load(ordering: .relaxed) { return true }
+        let wanted = used + 2 * bytes
+        // Some systems count the reservation as a write.
+        if let state = FileSystem.state(of: environment.path + "/data.mdb") { noteForeign(state) }
+        defer { noteOwnWrite() }
+        guard environment.reserveDisk(from: used, to: wanted) else { return false }
+        reserved.store(wanted, ordering: .relaxed)
+        return true
+    }
+
+    /// Like ``isInPlace(_:beforeWriting:)``, for readers, which call often: a changed name is noticed within ten
+    /// milliseconds.
+    func seemsInPlace(_ folder: String) -> Bool {
+        let now = FileSystem.monotonicNanoseconds
+        if now &- looked.load(ordering: .relaxed) < OpenFile.lookInterval { return true }
+        guard isInPlace(folder) else { return false }
+        looked.store(now, ordering: .relaxed)
+        return true
+    }
+
+    /// Returns `true` if the file is marked as retired: another file takes its place.
+    func isRetired() throws -> Bool {
+        let transaction = try environment.beginRead()
+        return try isRetired(in: transaction)
+    }
+
+    /// Returns `true` if another file has taken the place of this one, as a transaction sees it.
+    func isRetired<Owner: Transaction & ~Copyable>(in transaction: borrowing Owner) throws -> Bool {
+        let view = transaction.view
+        return try StoreHeader.isRetired(view, tables)
+    }
+
+    /// Returns the current header. Throws if the file is retired.
+    func header() throws -> StoreHeader {
+        let transaction = try environment.beginRead()
+        return try StoreHeader.read(transaction.view, tables)
+    }
+}

@@ -1,0 +1,49 @@
+import HealthModel
+import LMDB
+
+/// The names of a store's files, and how its data file is created. LMDB writes a new file's first pages without a sync,
+/// and a crash in between leaves a file that it refuses forever. So the file is created under another name and renamed
+/// once it is complete: a process that finds `data.mdb` finds a store.
+enum StoreFiles {
+    /// Returns `true` if a store leaves files or folders of this name. Files of anyone else are neither touched nor
+    /// mixed with.
+    static func isOwnName(_ name: String) -> Bool {
+        name.hasPrefix(UnfinishedFolder.prefix) || name == "lock.mdb" || name.hasPrefix("closed.stamp")
+            || name.hasPrefix(".")
+    }
+
+    /// Creates the data file in a folder that exists. If another process creates one meanwhile, leaves that one alone.
+    static func create(in folder: String, _ options: StoreOptions) throws {
+        let made = try UnfinishedFolder(in: folder)
+        defer { made.remove() }
+        var lmdb = Environment.Options()
+        lmdb.isPrivate = true
+        lmdb.mapSize = options.mapSize
+        let environment = try Environment(folder: made.path, options: lmdb)
+        defer { environment.close() }
+        _ = try create(environment, options)
+        let file = folder + "/data.mdb"
+        // A hard link, since a rename would replace a file that another process created.
+        guard FileSystem.link(made.path + "/data.mdb", to: file) || FileSystem.size(of: file) != nil else {
+            throw StoreError(.storage, path: folder, "The data file cannot be given its name")
+        }
+        guard FileSystem.flush(folder: folder) else {
+            throw StoreError(.storage, path: folder, "The name of the data file cannot be made durable")
+        }
+    }
+
+    /// Fills an empty environment with the tables and the header.
+    static func create(_ environment: Environment, _ options: StoreOptions) throws -> Tables {
+        var transaction = try environment.beginWrite()
+        let tables = try Tables(creatingIn: &transaction, environment)
+        var header = options.limits.header ?? StoreHeader(drawing: options.limits.draw)
+        header.prunedAt = options.clock().nanoseconds
+        header.transaction = UInt64(transaction.id)
+        try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        if let place = StorePlace(of: environment.path + "/data.mdb") {
+            try transaction.put(tables[.meta], StorePlace.key, place.value(commit: header.commit))
+        }
+        try transaction.commit()
+        return tables
+    }
+}

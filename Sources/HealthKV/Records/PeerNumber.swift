@@ -1,0 +1,74 @@
+import HealthModel
+
+/// The number under which a health database holds a version of an own sample. HealthKit and Health Connect order the
+/// versions that one app wrote under one sync identifier by a number alone. So the number carries everything that makes
+/// this order total: in the upper bits a slot, which is the version unless the database already holds other content
+/// under it, and in the lower bits a hash of the slot and of the clock and replica that made the version. Two devices
+/// that edit one sample concurrently therefore send different numbers, and the database itself picks one. Two devices
+/// that send the same version send the same number, so neither replaces what the other sent.
+///
+/// A raised slot never changes the version in the store: the number is kept in the link, and stores merge versions as
+/// the store that made them assigned them.
+///
+/// Bit 52 marks such a number. All of them are below 2^53, because HealthKit may keep numbers in metadata as doubles.
+/// The bits below the mark hold the slot and a hash of clock and replica: 16 bits of hash below slots of 35 bits, and
+/// 10 bits below greater slots, which bit 51 marks. Apps that take versions from a clock in milliseconds need 41 bits.
+package enum PeerNumber {
+    private static let mark: Int64 = 1 << 52
+    private static let largeMark: Int64 = 1 << 51
+    private static let slotLimit: Int64 = 1 << 41
+    private static let smallSlotLimit: Int64 = 1 << 38
+
+    /// Returns the number of hash bits below a slot.
+    private static func hashBits(_ slot: Int64) -> Int64 { slot < smallSlotLimit ? 13 : 10 }
+
+    /// Returns the smallest number of a slot.
+    private static func base(_ slot: Int64) -> Int64 {
+        mark | (slot < smallSlotLimit ? 0 : largeMark) | slot << hashBits(slot)
+    }
+
+    /// Returns the number for content of a version that replaces content held under `floor` or less.
+    package static func next(version: Int64, _ clock: ChangeClock, above floor: Int64) -> Int64 {
+        let number = number(slot: version, clock)
+        if number > floor { return number }
+        return max(floor + 1, self.number(slot: slot(of: floor) + 1, clock))
+    }
+
+    /// Returns the greatest number of a version whose slot was not raised. A deletion of the version reaches up to it.
+    package static func last(version: Int64) -> Int64 {
+        version < slotLimit ? base(version) | (1 << hashBits(version) - 1) : version
+    }
+
+    /// Returns the version for which a number was made, or a greater one if its slot was raised. A number that this
+    /// engine did not make is itself a version.
+    package static func slot(of number: Int64) -> Int64 {
+        guard isOurs(number) else { return max(0, number) }
+        return (number & (largeMark - 1)) >> (number & largeMark == 0 ? 13 : 10)
+    }
+
+    /// Returns `true` if a number may have been made for a version with this clock. If another program writes a greater
+    /// number and leaves the metadata unchanged, the number does not match the clock.
+    package static func isMade(_ number: Int64, of clock: ChangeClock) -> Bool {
+        !isOurs(number) || number == self.number(slot: slot(of: number), clock)
+    }
+
+    /// Returns `true` if a number has the mark of this engine.
+    package static func isOurs(_ number: Int64) -> Bool { number >= mark && number < mark << 1 }
+
+    /// Versions that an app assigns may be too large for a slot; these are used as numbers directly.
+    private static func number(slot: Int64, _ clock: ChangeClock) -> Int64 {
+        slot < slotLimit ? base(slot) | hash(slot, clock) : slot
+    }
+
+    /// The bits depend on the slot, so that two clocks that collide in one slot do not collide in all slots.
+    private static func hash(_ slot: Int64, _ clock: ChangeClock) -> Int64 {
+        var mixed = UInt64(bitPattern: slot) &* 0x9E37_79B9_7F4A_7C15
+        // Use the time only to about a second: a version that came back from a database has a slightly older clock, and
+        // must get the same bits.
+        for word in [UInt64(bitPattern: clock.time.nanoseconds) >> 30, UInt64(clock.replica)] {
+            mixed = (mixed ^ word) &* 0xD6E8_FEB8_6659_FD93
+            mixed ^= mixed >> 32
+        }
+        return Int64(mixed & (1 << hashBits(slot) - 1))
+    }
+}

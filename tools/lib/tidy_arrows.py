@@ -1,0 +1,39 @@
+"""A rule of tools/tidy: the folders of a module refer one way. A type of a folder is named only by folders above it."""
+import re
+
+# From the bottom to the top. A folder that is not listed stands above all.
+ORDERS = {
+    "Sources/HealthKV/": ["Records", "Files", "Transactions", "Reading", "Statistics", "Tables", "Writing", "Store", "Check",
+                          "Views"],
+}
+DECLARED = (r"(?m)^(?:(?:public|package|internal|final|indirect|nonisolated|@\w+(?:\([^)]*\))?)\s+)*"
+            r"(?:struct|enum|class|actor|protocol|typealias)\s+(\w+)")
+# A name behind a dot belongs to what stands before the dot, such as another module.
+NAMED = r"(?<![\w.])[A-Z]\w+"
+
+
+def arrows(tree):
+    for home, order in ORDERS.items():
+        rank = {folder: place for place, folder in enumerate(order)}
+        files = {}
+        for path in tree.swift:
+            if path.startswith(home) and "/" in path[len(home):]:
+                files[path] = path[len(home):].split("/", 1)[0]
+        for path, folder in files.items():
+            if folder not in rank:
+                yield path, 1, f"{folder} has no place in the order of tools/lib/tidy_arrows.py"
+        declared = {}
+        for path in files:
+            for match in re.finditer(DECLARED, tree.code(path)):
+                declared.setdefault(match[1], path)
+        for path, folder in files.items():
+            code = tree.code(path)
+            told = set()
+            for match in re.finditer(NAMED, code):
+                owner = declared.get(match[0])
+                if owner is None or match[0] in told:
+                    continue
+                above = files[owner]
+                if rank.get(folder, len(order)) < rank.get(above, len(order)):
+                    told.add(match[0])
+                    yield path, code.count("\n", 0, match.start()) + 1, f"{folder} refers to {match[0]} of {above}, which is above it"
