@@ -72,7 +72,7 @@ struct OrderOfVersionsTests {
         // Versions that an app takes from a clock in milliseconds fit; greater ones are numbers themselves.
         #expect(PeerNumber.slot(of: PeerNumber.last(version: 1_800_000_000_000)) == 1_800_000_000_000)
         // Slots of either form are in order, come back, and leave the numbers exact in doubles.
-        let slots: [Int64] = [0, 1, 2, 1 << 38 - 1, 1 << 38, 1_800_000_000_000, 1 << 41 - 1]
+        let slots: [Int64] = [0, 1, 2, 1 << 31 - 1, 1 << 31, 1_800_000_000_000, 1 << 41 - 1]
         var last: Int64 = 0
         for slot in slots {
             let clock = ChangeClock(time: time, replica: UInt32(truncatingIfNeeded: slot &* 31))

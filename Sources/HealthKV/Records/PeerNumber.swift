@@ -11,16 +11,18 @@ import HealthModel
 /// the store that made them assigned them.
 ///
 /// Bit 52 marks such a number. All of them are below 2^53, because HealthKit may keep numbers in metadata as doubles.
-/// The bits below the mark hold the slot and a hash of clock and replica: 16 bits of hash below slots of 35 bits, and
-/// 10 bits below greater slots, which bit 51 marks. Apps that take versions from a clock in milliseconds need 41 bits.
+/// The bits below the mark hold the slot and a hash of clock and replica: 20 bits below slots of 31 bits, and 10 bits
+/// below greater slots, which bit 51 marks. Apps that take versions from a clock in milliseconds need slots of 41 bits.
+/// In the first version, which most samples keep, the hash has 11 bits: it is stored in the link of each sample, and
+/// two devices rarely make one sample at once.
 package enum PeerNumber {
     private static let mark: Int64 = 1 << 52
     private static let largeMark: Int64 = 1 << 51
     private static let slotLimit: Int64 = 1 << 41
-    private static let smallSlotLimit: Int64 = 1 << 38
+    private static let smallSlotLimit: Int64 = 1 << 31
 
     /// Returns the number of hash bits below a slot.
-    private static func hashBits(_ slot: Int64) -> Int64 { slot < smallSlotLimit ? 13 : 10 }
+    private static func hashBits(_ slot: Int64) -> Int64 { slot < smallSlotLimit ? 20 : 10 }
 
     /// Returns the smallest number of a slot.
     private static func base(_ slot: Int64) -> Int64 {
@@ -43,7 +45,7 @@ package enum PeerNumber {
     /// engine did not make is itself a version.
     package static func slot(of number: Int64) -> Int64 {
         guard isOurs(number) else { return max(0, number) }
-        return (number & (largeMark - 1)) >> (number & largeMark == 0 ? 13 : 10)
+        return (number & (largeMark - 1)) >> (number & largeMark == 0 ? 20 : 10)
     }
 
     /// Returns `true` if a number may have been made for a version with this clock. If another program writes a greater
@@ -69,6 +71,6 @@ package enum PeerNumber {
             mixed = (mixed ^ word) &* 0xD6E8_FEB8_6659_FD93
             mixed ^= mixed >> 32
         }
-        return Int64(mixed & (1 << hashBits(slot) - 1))
+        return Int64(mixed & (1 << (slot <= 1 ? 11 : hashBits(slot)) - 1))
     }
 }

@@ -20,7 +20,7 @@ import Testing
             let form = random.pick(forms)
             let isOther = random.chance(others)
             let id = isOther ? SampleID(high: random.next(), low: random.next()) : SampleID(using: &random)
-            let number = 1 << 52 | 1 << 13 | Int64(random.number(0..<8_192))
+            let number = 1 << 52 | 1 << 20 | Int64(random.number(0..<2_048))
             return PackedLink(
                 hash: base | random.next() & mask, form: form,
                 sample: form == .byID ? SampleID(high: random.next(), low: random.next()) : nil, peerID: id,
@@ -87,7 +87,7 @@ import Testing
         let links = (0..<count).map { _ in
             PackedLink(
                 hash: .random(in: 0..<range, using: &random), form: .byRow, peerID: SampleID(using: &random),
-                version: 1 << 52 | 1 << 13 | Int64(random.number(0..<8_192)), isProvisional: random.chance(0.5))
+                version: 1 << 52 | 1 << 20 | Int64(random.number(0..<2_048)), isProvisional: random.chance(0.5))
         }.sorted(by: PackedLink.isBefore)
         let chunks = Self.encode(links, key: key, pageSize: 4_096)
         // All but the last are full.
