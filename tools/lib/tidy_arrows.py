@@ -5,6 +5,7 @@ import re
 ORDERS = {
     "Sources/HealthKV/": ["Records", "Files", "Transactions", "Reading", "Statistics", "Tables", "Writing", "Store", "Check",
                           "Views"],
+    "Sources/HealthKVSync/": ["Peer", "Plan", "State", "Calls", "Stores", "Engine", "Pull", "Push", "Reconcile", "Foundation"],
 }
 DECLARED = (r"(?m)^(?:(?:public|package|internal|final|indirect|nonisolated|@\w+(?:\([^)]*\))?)\s+)*"
             r"(?:struct|enum|class|actor|protocol|typealias)\s+(\w+)")

@@ -1,27 +1,5 @@
 import HealthKV
 
-/// A deletion that may turn out to be half of a replacement.
-struct DeferredDeletion: Codable, Sendable, Equatable {
-    var peerID: SampleID
-    var syncIdentifier: String?
-    var version: Int64?
-
-    init(_ deletion: PulledDeletion) {
-        (peerID, syncIdentifier, version) = (deletion.peerID, deletion.syncIdentifier, deletion.version)
-    }
-
-    var deletion: PulledDeletion { PulledDeletion(peerID: peerID, syncIdentifier: syncIdentifier, version: version) }
-}
-
-/// Blocks of deletions that wait for the end of a feed, each in a note of its own. There are as many blocks as the feed
-/// needs, and only one is in memory at a time.
-struct DeferredBlocks: Codable, Sendable, Equatable {
-    /// The number of the first remaining block.
-    var first = 0
-    /// The number after that of the last block.
-    var next = 0
-}
-
 extension EngineNotes {
     static func deferred(_ peer: String, _ type: SampleType, _ block: Int) -> String {
         "deferred:\(peer):\(type.identifier):\(block)"

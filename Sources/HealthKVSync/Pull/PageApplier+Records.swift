@@ -114,29 +114,6 @@ extension PageApplier {
     }
 }
 
-/// A set of deletions, each of a different sample.
-struct DeletionsOfDifferentSamples {
-    private var deletions: [DeletedSample] = []
-    private var ids: Set<SampleID> = []
-    private var identifiers: Set<String> = []
-
-    /// Returns `true` if another deletion may mean the same sample as one of these.
-    func mayMean(sampleOf other: DeletedSample) -> Bool {
-        ids.contains(other.id) || other.syncIdentifier.map { identifiers.contains($0) } ?? false
-    }
-
-    mutating func append(_ deletion: DeletedSample) {
-        deletions.append(deletion)
-        ids.insert(deletion.id)
-        if let text = deletion.syncIdentifier { identifiers.insert(text) }
-    }
-
-    mutating func take() -> [DeletedSample] {
-        defer { self = DeletionsOfDifferentSamples() }
-        return deletions
-    }
-}
-
 // Two peers may bring samples of the same source. A peer must not take away samples that only the other one brought.
 extension WriteTransaction {
     /// Marks imports from one peer as coming from elsewhere, for each other peer that brings samples of the same

@@ -1,16 +1,5 @@
 import HealthKV
 
-/// What a peer remembers of a store that it syncs with.
-public struct PeerMemory: Sendable, Hashable, Codable {
-    /// The last place in the store's feed that came with operations for the peer; `nil` if it was given none.
-    public var place: ChangeToken?
-    /// How far the peer itself has read the store's feed; `nil` if it does not read it, or cannot tell.
-    public var read: ChangeToken?
-
-    /// Creates a memory; by default it has no places.
-    public init(place: ChangeToken? = nil, read: ChangeToken? = nil) { (self.place, self.read) = (place, read) }
-}
-
 /// What a store remembers of another store that reads it and writes to it as its peer.
 struct ReaderMemory: Codable, Sendable, Equatable {
     /// How far the other store has acknowledged our feed by reading it. Changes that it wrote here itself do not count.

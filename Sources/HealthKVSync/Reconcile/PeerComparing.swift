@@ -1,0 +1,15 @@
+import HealthKV
+
+extension SampleReading where Self: ~Copyable {
+    func checkNote(_ peer: String, _ type: SampleType) throws -> CheckNote {
+        try EngineNotes.decode(syncNote(EngineNotes.check(peer, type)), as: CheckNote.self) ?? CheckNote()
+    }
+}
+
+extension WriteTransaction {
+    mutating func setCheckNote(_ note: CheckNote, _ peer: String, _ type: SampleType) throws {
+        guard try checkNote(peer, type) != note else { return }
+        let bytes = note == CheckNote() ? nil : try EngineNotes.encode(note)
+        try setSyncNote(EngineNotes.check(peer, type), bytes)
+    }
+}
