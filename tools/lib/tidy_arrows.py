@@ -3,6 +3,8 @@ import re
 
 # From the bottom to the top. A folder that is not listed stands above all.
 ORDERS = {
+    "Sources/HealthModel/": ["Units", "Catalog", "Dates", "Workouts", "Conveniences"],
+    "Sources/ColumnFormat/": ["Kernels", "Columns", "ColumnKernels", "Records", "Chunks", "Identity", "Links", "Summaries"],
     "Sources/HealthKV/": ["Records", "Files", "Transactions", "Reading", "Statistics", "Tables", "Writing", "Store", "Check",
                           "Views"],
     "Sources/HealthKVSync/": ["Peer", "Plan", "State", "Calls", "Stores", "Engine", "Pull", "Push", "Reconcile", "Foundation"],

@@ -133,6 +133,17 @@ enum Machine {
     /// Puts the temporary files of this process, which must be a test's own, where every user may.
     static func useFolderOfAll() { if let folderOfAll { _ = unsafe setenv("TMPDIR", folderOfAll, 1) } }
 
+    /// Makes a folder for temporary files that everyone may use and no other test does: another process that opens a
+    /// store with a private copy removes what it takes for left behind.
+    static func makeFolderOfAll() throws -> String {
+        let own = try #require(folderOfAll) + "/healthkv-tests-own-\(UInt64.random(in: 0 ... .max))"
+        try #require(FileSystem.makeFolder(own) && FileSystem.protect(own, mode: 0o777))
+        return own
+    }
+
+    /// Puts the temporary files of this process, which must be a test's own, into a folder.
+    static func useFolder(_ folder: String) { _ = unsafe setenv("TMPDIR", folder, 1) }
+
     /// Makes this process, which must be a test's own, one of a user who owns nothing.
     static func becomeNobody() throws { try #require(setgid(65_534) == 0 && setuid(65_534) == 0) }
 

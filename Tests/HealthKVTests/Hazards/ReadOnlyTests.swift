@@ -1,3 +1,4 @@
+import Foundation
 import LMDB
 import Synchronization
 import Testing
@@ -159,8 +160,10 @@ import TestSupport
         "Damage met in a private copy is told of the store, and copies that killed processes left are removed",
         .enabled(if: Machine.canBecomeNobody, "only the superuser becomes another user"))
     func privateCopies() async throws {
-        await #expect(processExitsWith: .success) {
-            Machine.useFolderOfAll()
+        let own = try Machine.makeFolderOfAll()
+        defer { try? FileManager.default.removeItem(atPath: own) }
+        await #expect(processExitsWith: .success) { [own = own as String] in
+            Machine.useFolder(own)
             let (folder, path) = try ReadOnlyTests.openToOthers()
             defer { withExtendedLifetime(folder) {} }
             FileSystem.write(Array(FileSystem.bytes(of: path + "/data.mdb").prefix(3 * 4_096)), to: path + "/data.mdb")
