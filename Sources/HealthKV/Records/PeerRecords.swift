@@ -93,7 +93,7 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
     public enum State: UInt8, Sendable, Hashable, CaseIterable {
         /// To be tried at its next time.
         case waiting = 1
-        /// Slow retries after three quick ones.
+        /// To be tried slowly after some quick attempts, or once access is given or the device is unlocked.
         case parked = 2
         /// Permanently refused: visible, and can be requeued.
         case quarantined = 3
