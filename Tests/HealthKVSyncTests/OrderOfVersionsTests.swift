@@ -83,6 +83,8 @@ struct OrderOfVersionsTests {
             #expect(!PeerNumber.isMade(number ^ 1, of: clock))
             last = PeerNumber.last(version: slot)
         }
+        // The greatest number of all, which another program may have used, ends no process.
+        #expect(PeerNumber.next(version: 1, ChangeClock(time: time, replica: 1), above: .max) == .max)
         let large: Int64 = 1_800_000_000_000_000_000
         #expect(PeerNumber.next(version: large, ChangeClock(time: time, replica: 1), above: large) == large + 1)
     }

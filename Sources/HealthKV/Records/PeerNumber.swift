@@ -33,7 +33,9 @@ package enum PeerNumber {
     package static func next(version: Int64, _ clock: ChangeClock, above floor: Int64) -> Int64 {
         let number = number(slot: version, clock)
         if number > floor { return number }
-        return max(floor + 1, self.number(slot: slot(of: floor) + 1, clock))
+        // Another program may have used the greatest number there is.
+        let above = min(floor, .max - 1) + 1
+        return max(above, self.number(slot: min(slot(of: floor), .max - 1) + 1, clock))
     }
 
     /// Returns the greatest number of a version whose slot was not raised. A deletion of the version reaches up to it.

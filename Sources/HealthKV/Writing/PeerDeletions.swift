@@ -140,15 +140,17 @@ extension WriteTransaction {
     /// Gives the deletions of samples a new place in the feed. A peer that shows an older version of a sample deleted
     /// here was restored to an earlier state, and other peers that had received the deletion may have forgotten it.
     ///
-    /// - Parameter token: limits this to deletions before the token, because later ones are reported anyway; `nil` for
-    ///   all.
-    package mutating func tellDeletionsAgain(of samples: [Sample], before token: ChangeToken?) throws {
+    /// - Parameter token: limits this to deletions before the token, because later ones are reported anyway.
+    package mutating func tellDeletionsAgain(of samples: [Sample], before token: ChangeToken) throws {
         var told: Set<SampleID> = []
         for sample in samples {
             let sync = try syncIdentity(of: sample)
             for known in [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }] {
-                guard var tombstone = known, told.insert(tombstone.id).inserted else { continue }
-                if let token, (tombstone.commit, tombstone.ordinal) > (token.commit, token.ordinal) { continue }
+                guard var tombstone = known, told.insert(tombstone.id).inserted,
+                    // The sync identifier may be dead while the sample lives under another one.
+                    try snapshot.find(tombstone.id) == nil
+                else { continue }
+                if (tombstone.commit, tombstone.ordinal) > (token.commit, token.ordinal) { continue }
                 try whole { transaction in
                     (tombstone.commit, tombstone.ordinal) = (transaction.commit, transaction.state.takeOrdinal())
                     try transaction.bury(tombstone)

@@ -16,6 +16,8 @@ public struct UndoToken: Sendable, Hashable, Codable {
     let store: SampleID
     let epoch: UInt32
     let commit: UInt64
+    /// The mark of the commit, by which another history with as many commits is known.
+    let mark: UInt64
     /// The half-open range of ordinals of the changes within the commit. Other calls may share the commit.
     let first: UInt32
     let end: UInt32
@@ -35,7 +37,8 @@ extension WriteTransaction {
         let (header, first) = (state.header, state.ordinal)
         try body(&self)
         return UndoToken(
-            store: header.storeID, epoch: header.epoch, commit: commit, first: first, end: state.ordinal)
+            store: header.storeID, epoch: header.epoch, commit: commit, mark: state.mark, first: first,
+            end: state.ordinal)
     }
 
     /// Undoes the changes of a call, unless they were changed again since. Samples that the call deleted live again, as
@@ -46,7 +49,14 @@ extension WriteTransaction {
     ///   restored.
     @discardableResult
     public mutating func undo(_ token: UndoToken) throws -> UndoReport {
-        try undo(
+        if token.first == token.end { return UndoReport() }
+        let place = ChangeToken(
+            store: token.store, epoch: token.epoch, commit: token.commit, ordinal: .max, mark: token.mark)
+        guard token.commit < commit, try snapshot.fit(of: place) == .fits else {
+            throw StoreError(
+                .tokenExpired, path: context.path, "The changes to undo are not in the history of this store")
+        }
+        return try undo(
             commit: token.commit, token.first..<max(token.first, token.end), store: token.store, epoch: token.epoch)
     }
 

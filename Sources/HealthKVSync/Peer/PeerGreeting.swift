@@ -25,6 +25,18 @@ public struct PeerGreeting: Sendable, Hashable, Codable {
     public init(store: SampleID, replica: UInt32, epoch: UInt32) {
         (self.store, self.replica, self.epoch) = (store, replica, epoch)
     }
+
+    /// Decodes a greeting; a flag that an answer lacks is not set.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        version = try values.decode(Int.self, forKey: .version)
+        oldest = try values.decode(Int.self, forKey: .oldest)
+        store = try values.decode(SampleID.self, forKey: .store)
+        replica = try values.decode(UInt32.self, forKey: .replica)
+        epoch = try values.decode(UInt32.self, forKey: .epoch)
+        isNameTakenOver = try values.decodeIfPresent(Bool.self, forKey: .isNameTakenOver) ?? false
+        isSuperseded = try values.decodeIfPresent(Bool.self, forKey: .isSuperseded) ?? false
+    }
 }
 
 extension PeerGreeting {

@@ -155,11 +155,6 @@ extension PageApplier {
         if record.isNewer(than: deleted) {
             var record = record
             record.sample = record.merging(over: deleted.modified)
-            // The peer may still report the deletion, under a number of this version. So the sample continues with a
-            // version above it.
-            if record.sample.version == deleted.version {
-                record.sample.version = Sample.version(after: deleted.version)
-            }
             return try adopt(record, id: deleted.id, in: &txn)
         }
         report.unchanged += 1

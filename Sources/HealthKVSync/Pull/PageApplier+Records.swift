@@ -59,7 +59,7 @@ extension PageApplier {
     /// Sends deletions again that the peer has forgotten. Runs after the received changes, so that this peer is told of
     /// them.
     mutating func tellDeletionsAgain(in txn: inout WriteTransaction) throws {
-        if putBack.isEmpty { return }
+        guard !putBack.isEmpty, let acknowledged else { return }
         try txn.tellDeletionsAgain(of: putBack, before: acknowledged)
         putBack = []
     }

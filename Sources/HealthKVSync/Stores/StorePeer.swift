@@ -136,7 +136,10 @@ public struct StorePeer: Peer {
                 try txn.markReceived(unknown, from: ourName)
                 // Runs after the received changes, so that the feed reports these deletions to us.
                 for sample in deletedUnseen { try txn.buryUnseen(sample) }
-                try txn.tellDeletionsAgain(of: deleted, before: txn.peer(ourName)?.acknowledged)
+                // Who has acknowledged nothing is told of all deletions anyway.
+                if !deleted.isEmpty, let seen = try txn.peer(ourName)?.acknowledged {
+                    try txn.tellDeletionsAgain(of: deleted, before: seen)
+                }
                 return outcomes
             }
         } catch let error as StoreError where error.code == .invalidSample {

@@ -232,6 +232,13 @@ struct UndeleteTests {
         let other = try SampleStore.temporary()
         _ = try other.write { try $0.save(entry()) }
         expectError(.tokenExpired) { try other.write { _ = try $0.undo(token) } }
+        // Nor is what the same call does, which no commit has yet.
+        expectError(.tokenExpired) {
+            try store.write { txn in
+                let own = try txn.recordingUndo { _ = try $0.save(entry(99)) }
+                _ = try txn.undo(own)
+            }
+        }
         #expect(try other.read { try $0.count() } == 1)
         try other.close()
         try store.close()
