@@ -15,7 +15,9 @@ extension World {
         case 36..<42: try await delete(site)
         case 42..<48: try foreignWrite()
         case 48..<52: userDeletes()
-        case 52..<56: syncCloud()
+        case 52..<56:
+            syncCloud()
+            note("the cloud brings all that it has")
         case 56..<64: planCrash(site)
         case 64..<70: planFault(site)
         case 70..<73: lock(site)
