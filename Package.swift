@@ -87,7 +87,7 @@ let package = Package(
         .executableTarget(
             name: "Diet", dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator"],
             path: "Examples/Diet", swiftSettings: shared),
-        // What tests share. No product holds it, so whoever depends on this package does not build it.
+        // What tests share. No product holds it, so a package that depends on this one does not build it.
         .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/Support", swiftSettings: shared),
         // A peer in memory and a clock that stands still, to try the engine with.
         .target(name: "SyncSupport", dependencies: ["HealthKVSync"], path: "Tests/SyncSupport", swiftSettings: shared),

@@ -10,9 +10,9 @@ struct BadAnswerTrial {
     let engine: SyncEngine
     let calls = ManualClock()
 
-    init(_ plan: SyncPlan = .weightTracker) throws {
+    init(_ plan: SyncPlan = .weightTracker, limits: PeerLimits = PeerLimits()) throws {
         bench = try Bench(plan)
-        peer = BadPeer(MemoryHealthPeer(bench.health))
+        peer = BadPeer(MemoryHealthPeer(bench.health), limits: limits)
         let calls = calls
         engine = Bench.makeEngine(bench.store, [SyncPeer(peer, plan: plan)], bench.clock) {
             $0.callClock = calls.sync
@@ -41,9 +41,9 @@ struct BadAnswerTrial {
     }
 
     /// Lets the deadline of the call that hangs come.
-    func endOfHanging() async throws {
+    func endOfHanging(after seconds: Int = 61) async throws {
         let peer = peer
         try await until("the call that hangs") { peer.hung > 0 && !calls.sleepers.isEmpty }
-        calls.advance(seconds: 61)
+        calls.advance(seconds: seconds)
     }
 }

@@ -75,7 +75,7 @@ struct Bench {
         // Time that a test lets pass is not that of a call.
         options.callClock = ManualClock().sync
         options.callGrace = .milliseconds(50)
-        // Engines of a test stand for one app that was started anew.
+        // Engines of a test stand for one app that was started again.
         options.holder = "app"
         change(&options)
         return SyncEngine(store: store, peers: peers, options: options)
@@ -97,7 +97,7 @@ struct Bench {
         return commit
     }
 
-    /// An app that starts anew on the same store.
+    /// An app that starts again on the same store.
     func restarted(_ plan: SyncPlan = .weightTracker) throws -> Bench {
         try Bench(plan, health: health, clock: clock, store: store)
     }

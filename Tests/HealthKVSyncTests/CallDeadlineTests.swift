@@ -24,6 +24,28 @@ struct CallDeadlineTests {
         try trial.bench.finish()
     }
 
+    @Test("A peer names a deadline of its own, and its calls may take that long") func ownDeadline() async throws {
+        let trial = try BadAnswerTrial(limits: PeerLimits(deadline: .seconds(300)))
+        try await trial.engine.enable(trial.bench.peer)
+        try await trial.sync()
+        _ = try trial.bench.save(72)
+        trial.peer.set { $0.hanging = ["push"] }
+        let work = Task { try await trial.sync() }
+        try await trial.endOfHanging()
+        try await Task.sleep(for: .milliseconds(100))
+        trial.peer.set { $0.hanging = [] }
+        trial.peer.release()
+        #expect(try await work.value.issue == nil, "the call was abandoned after a minute")
+        _ = try trial.bench.save(73)
+        trial.peer.set { $0.hanging = ["push"] }
+        let other = Task { try await trial.sync() }
+        try await trial.endOfHanging(after: 301)
+        #expect(try await other.value.issue?.code == .delayed)
+        trial.peer.set { $0.hanging = [] }
+        trial.peer.release()
+        try trial.bench.finish()
+    }
+
     @Test("A late answer changes nothing") func lateAnswer() async throws {
         let trial = try BadAnswerTrial()
         try await trial.engine.enable(trial.bench.peer)

@@ -30,7 +30,7 @@ struct CheckTests {
         #expect(try engine(bench).session(bench.peer).nextDue() == nil)
         bench.clock.advance(seconds: 31 * 86_400)
         try await engine(bench).sync()
-        // One pass took one page, and whoever comes next goes on there.
+        // One pass took one page, and the next pass goes on there.
         #expect(try bench.store.read { try $0.checkNote(bench.peer, .bodyMass) }.check?.cursor != nil)
         #expect(try #require(try engine(bench).session(bench.peer).nextDue()) <= bench.clock.now)
         for _ in 0..<9 { try await engine(bench).sync() }

@@ -105,7 +105,7 @@ struct ConflictTests {
         let other = try Bench.makeStore(bench.clock, app: "other")
         try await other.write { _ = try $0.merge(held) }
         let there = try #require(bench.health.live.first?.sample.id)
-        // Whoever deletes it does so after it was written.
+        // It is deleted after it was written.
         bench.clock.advance(seconds: 1)
         bench.health.delete(there)
         try await fresh.engine.enable(fresh.peer)
@@ -157,13 +157,13 @@ struct ConflictTests {
         #expect(try theirs.read { try $0.count() } == 4)
         try theirs.close()
 
-        let anew = try Bench.makeStore(clock)
-        let second = engine(anew)
+        let again = try Bench.makeStore(clock)
+        let second = engine(again)
         try await second.sync()
-        let digests = try [ours, anew].map { try $0.read { try $0.syncDigest() } }
+        let digests = try [ours, again].map { try $0.read { try $0.syncDigest() } }
         #expect(digests[0] == digests[1])
-        #expect(try anew.read { try $0.deletedSample(id: samples[0].id) } != nil)
-        for store in [ours, anew] { try store.close() }
+        #expect(try again.read { try $0.deletedSample(id: samples[0].id) } != nil)
+        for store in [ours, again] { try store.close() }
     }
 
     @Test(

@@ -27,7 +27,7 @@ struct DuplicateTests {
     }
 
     @Test(
-        "C2: of two that others wrote, the later one of the feed shows, whatever the pages and whoever brought them first",
+        "C2: of two that others wrote, the later one of the feed shows, whatever the pages and the peer that brought them first",
         arguments: [1, 2, 100], [[70, 80], [80, 70], [75, 80, 70]] as [[Double]])
     func feedOrder(pageSize: Int, values: [Double]) async throws {
         let bench = try makeBench(pageSize: pageSize)

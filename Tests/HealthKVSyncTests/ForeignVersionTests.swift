@@ -91,8 +91,7 @@ struct ForeignVersionTests {
         try bench.finish()
     }
 
-    @Test("C7: beneath an edit that was laid anew stands what the source says last") func overlayLaidAnew() async throws
-    {
+    @Test("C7: beneath an edit that was laid again is what the source says last") func overlayLaidAgain() async throws {
         let (bench, id) = try await makeBench()
         try bench.write { txn in
             _ = try txn.overlay(id: id) { $0.quantity.value = 70 }
@@ -150,7 +149,7 @@ struct ForeignVersionTests {
     }
 
     @Test(
-        "C22: what its source makes anew with a version above the deleted one comes back, however far it was raised here"
+        "C22: what its source makes again with a version above the deleted one comes back, however far it was raised here"
     )
     func madeAnew() async throws {
         let (bench, id) = try await makeBench()

@@ -59,7 +59,7 @@ struct GreetingTests {
         _ = try first.save(70, clock)
         #expect(try await first.sync().issue == nil)
         _ = try second.save(71, clock)
-        // It may be the first one, installed anew: it is told, and reads from the beginning.
+        // It may be the first one, installed again: it is told, and reads from the beginning.
         #expect(try await second.sync().issue == nil)
         #expect(try second.notices == [.nameTakenOver])
         #expect(try second.store.read { try $0.count(of: .bodyMass) } == 2)
@@ -111,7 +111,8 @@ struct GreetingTests {
         try second.store.close()
     }
 
-    @Test("A device that is installed anew gets its name, and its samples, as often as that happens") func reinstalled()
+    @Test("A device that is installed again gets its name, and its samples, as often as that happens")
+    func reinstalled()
         async throws
     {
         let clock = ManualClock()

@@ -66,7 +66,7 @@ struct MassDeletionTests {
         let clock = ManualClock()
         let there = try Bench.makeStore(clock)
         try await fill(there, clock)
-        var token = FeedPlace(token: try there.read { $0.currentToken }).bytes
+        var token = PeerPlace(token: try there.read { $0.currentToken }).bytes
         try await StorePeer(there, name: "there", as: "here").acknowledge(token, of: .every)
         let acknowledged = try there.read { try $0.peer("here") }?.acknowledged
         _ = try await there.write { try $0.deleteRange(of: .dietaryWater) }
@@ -81,7 +81,7 @@ struct MassDeletionTests {
             deleted += page.deletions.map(\.peerID)
             added += page.additions.map(\.peerID)
             token = try #require(page.token)
-            if FeedPlace(token)?.deleted != nil {
+            if PeerPlace(token)?.deleted != nil {
                 try await peer.acknowledge(token, of: .every)
                 #expect(try there.read { try $0.peer("here") }?.acknowledged == acknowledged)
             }
@@ -90,7 +90,7 @@ struct MassDeletionTests {
         #expect(deleted.count == MassDeletionTests.count)
         #expect(Set(deleted).count == MassDeletionTests.count)
         #expect(added == [last.id])
-        #expect(FeedPlace(token)?.deleted == nil)
+        #expect(PeerPlace(token)?.deleted == nil)
         try finish(there)
     }
 
@@ -118,7 +118,7 @@ struct MassDeletionTests {
         try finish(here, there)
     }
 
-    @Test("One that the other store has not carried out is carried out by whoever reads it") func unfinishedThere()
+    @Test("One that the other store has not carried out is carried out by its reader") func unfinishedThere()
         async throws
     {
         let clock = ManualClock()

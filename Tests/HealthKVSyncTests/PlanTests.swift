@@ -232,7 +232,7 @@ struct PlanTests {
         for store in [here, backup] { try store.close() }
     }
 
-    @Test("C22: a deletion of a type that is held back is not sent by whoever follows the feed for the first time")
+    @Test("C22: a deletion of a type that is held back is not sent by one that follows the feed for the first time")
     func heldDeletion()
         async throws
     {

@@ -37,6 +37,7 @@ struct ProtocolTests {
 
     @Test("All messages can be coded, and come back as they went") func messages() throws {
         let sample = sample
+        let place = try #require(ChangeToken("kv1:\(SampleID()):3:9:0:5"))
         try expectRoundTrip(
             PullRequest(type: .every), PullRequest(type: .bodyMass, token: [1, 255], from: sample.start, limit: 3))
         let own = PulledSample(sample, peerID: SampleID(), isOwn: true)
@@ -52,7 +53,7 @@ struct ProtocolTests {
         try expectRoundTrip(
             PushOperation(
                 sequence: .max, kind: .save(sample), peerID: SampleID(), replacesUnnamed: true, group: [sample]),
-            PushOperation(sequence: 1, kind: .delete(deleted)))
+            PushOperation(sequence: 1, kind: .delete(deleted), place: place))
         try expectRoundTrip(
             PushOutcome.done(), .done(peerID: SampleID()), .superseded, .refused(reason: "r"), .parked(.locked),
             .failed(reason: "f"), .unknown(reason: "u"), .busy(retryAfter: .milliseconds(1_500)))
@@ -67,7 +68,8 @@ struct ProtocolTests {
         try expectRoundTrip(AuthorizationRequest(read: [.bodyMass], write: [.stepCount]))
         try expectRoundTrip(TypeAuthorization.open)
         try expectRoundTrip(PeerTraits.store, .healthKit)
-        try expectRoundTrip(PeerLimits(), PeerLimits(operations: 1_000, page: 5))
+        try expectRoundTrip(PeerLimits(), PeerLimits(operations: 1_000, page: 5, deadline: .seconds(5)))
+        try expectRoundTrip(PeerMemory(), PeerMemory(place: place, read: place))
         try expectRoundTrip(PeerGreeting(store: SampleID(), replica: 7, epoch: 2))
         try expectRoundTrip(
             PeerError(.transient, "busy", retryAfter: .seconds(30)), PeerError(.nameTaken, "two phones"))

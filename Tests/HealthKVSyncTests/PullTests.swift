@@ -334,7 +334,7 @@ struct PullTests {
         try bench.finish()
     }
 
-    @Test("An anchor that the peer no longer knows begins the feed anew") func expiredAnchor() async throws {
+    @Test("An anchor that the peer no longer knows starts the feed over") func expiredAnchor() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)
         bench.health.save(bench.scale(72, hour: 1))

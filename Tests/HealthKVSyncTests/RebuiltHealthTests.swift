@@ -3,7 +3,7 @@ import Testing
 
 @testable import HealthKVSync
 
-@Suite("A health database that was made anew, and whose anchors are ahead of it")
+@Suite("A health database that is new, and whose anchors are ahead of it")
 struct RebuiltHealthTests {
     private func filled(_ plan: SyncPlan = .weightTracker) async throws -> Bench {
         let bench = try Bench(plan)

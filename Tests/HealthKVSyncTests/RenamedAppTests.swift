@@ -20,7 +20,7 @@ struct RenamedAppTests {
     }
 
     @Test(
-        "Edits and deletions of older entries are sent, whoever of the app makes them",
+        "Edits and deletions of older entries are sent, by whichever part of the app",
         arguments: [
             Source(bundle: "app", name: "Gewicht"), Source(bundle: "app", name: "app", version: "2"),
             Source(bundle: "app.widget", name: "Widget"), nil,

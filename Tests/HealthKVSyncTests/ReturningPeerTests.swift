@@ -54,9 +54,9 @@ struct ReturningPeerTests {
         let other = try Bench.makeStore(pair.clock)
         let (peer, sample) = (StorePeer(other, name: "hub", as: "phone"), pair.weight(70, days: 1))
         let token = try pair.hub.read { $0.currentToken }
-        #expect(try await peer.forgotten(among: [sample], since: FeedPlace(token: token).bytes) == nil)
+        #expect(try await peer.forgotten(among: [sample], since: PeerPlace(token: token).bytes) == nil)
         let own = try other.read { $0.currentToken }
-        #expect(try await peer.forgotten(among: [sample], since: FeedPlace(token: own).bytes) == [sample.id])
+        #expect(try await peer.forgotten(among: [sample], since: PeerPlace(token: own).bytes) == [sample.id])
         try other.close()
         try pair.finish()
     }

@@ -59,7 +59,7 @@ struct RunningTests {
         try bench.finish()
     }
 
-    @Test("Whoever is refused because another process syncs waits for the end of its lease") func busyElsewhere()
+    @Test("An engine that is refused because another process syncs waits for the end of its lease") func busyElsewhere()
         async throws
     {
         let bench = try Bench(.dietApp) { $0.holder = "app" }
@@ -260,7 +260,7 @@ struct RunningTests {
         _ = try await widget.sync()
         try await widget.session("health").holdLease()
         await #expect(throws: SyncIssue.self) { try await bench.engine.authorize(bench.peer) }
-        // Whoever holds it, switching off is done at once.
+        // Switching off is done at once, whichever engine holds it.
         try await bench.engine.disable(bench.peer)
         #expect(try !bench.status().isEnabled)
         withExtendedLifetime(widget) {}

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("An import that is skipped")
 struct SkippedImportTests {
-    @Test("C9: what comes after a skipped import is kept whatever its date, also when the feed is read anew")
+    @Test("C9: what comes after a skipped import is kept whatever its date, also when the feed is read again")
     func skipThenBackdated()
         async throws
     {
@@ -21,7 +21,7 @@ struct SkippedImportTests {
         bench.health.save(bench.scale(70, hour: 0, sync: "late", version: 1))
         try await bench.sync()
         #expect(try bench.weights.sorted() == [65, 70])
-        // What came behind the last sync is read before the feed is read anew.
+        // What came behind the last sync is read before the feed is read again.
         bench.clock.advance(seconds: 31 * 86_400)
         bench.health.save(bench.scale(71, hour: -50))
         bench.health.save(bench.scale(69, hour: 0, sync: "late", version: 2))

@@ -43,7 +43,7 @@ struct TurnTests {
         try bench.finish()
     }
 
-    @Test("Whoever stops to wait for his turn lets nobody overtake what is under way") func order() async throws {
+    @Test("A caller that waits for its turn lets nobody overtake what is under way") func order() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)
         let session = try bench.engine.session(bench.peer)
@@ -80,7 +80,7 @@ struct TurnTests {
         try bench.finish()
     }
 
-    @Test("What a peer does not do for whoever was cancelled is no failure, and no attempt", arguments: [false, true])
+    @Test("What a peer does not do for a cancelled caller is no failure, and no attempt", arguments: [false, true])
     func cancelled(isUnknown: Bool) async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)

@@ -49,7 +49,7 @@ import Testing
         #expect(await bench.peer.authorization(of: .bodyMass).writing == .notDetermined)
     }
 
-    @Test("Whoever only reads a type is told that nothing more is to be asked, though he never asked to share it")
+    @Test("An app that only reads a type is told that nothing more is to be asked, though it never asked to share it")
     func readOnlyAdvice() async throws {
         let bench = try await PeerBench(asking: false)
         #expect(await bench.peer.authorization(of: .stepCount).advice == .shouldRequest)

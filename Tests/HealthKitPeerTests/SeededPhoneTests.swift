@@ -114,7 +114,7 @@ struct TwoPhones {
         }
     }
 
-    /// The app is deleted with its store, and installed anew: what it had not sent is lost, and nothing else.
+    /// The app is deleted with its store, and installed again: what it had not sent is lost, and nothing else.
     private mutating func reinstall(_ phone: Phone) async throws {
         guard let index = phones.firstIndex(where: { $0.device === phone.device }) else { return }
         phones[index] = try await Phone(clock: phone.clock, device: phone.device)

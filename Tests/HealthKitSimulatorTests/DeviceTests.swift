@@ -136,7 +136,7 @@ import Testing
         #expect(bench.device.userDeletesAll(of: Bench.weight) == 1)
     }
 
-    @Test("An app that is installed anew keeps its samples and loses its grants")
+    @Test("An app that is installed again keeps its samples and loses its grants")
     func reinstall() async throws {
         let bench = try await Bench()
         try await bench.store.save([bench.sample(70)])

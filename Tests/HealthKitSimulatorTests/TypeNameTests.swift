@@ -2,7 +2,7 @@ import Foundation
 import HealthKitSimulator
 import Testing
 
-/// Whoever sets a scene names types as short as it records them.
+/// A scene names types as short as it records them.
 @Suite("Names of types")
 struct TypeNameTests {
     @Test("Access, contents, priorities, condensing and deleting take a type's short name as recording does")

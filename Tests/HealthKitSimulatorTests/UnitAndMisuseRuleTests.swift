@@ -112,7 +112,7 @@ import Testing
         try await bench.store.save([meal()])
         let saved = try await bench.changes(of: food).addedSamples
         #expect((saved.first as? HKCorrelation)?.objects.count == 2)
-        // Whoever observes a type hears of what goes with a correlation (A14).
+        // An observer of a type hears of what goes with a correlation (A14).
         let calls = types.map { _ in Calls() }
         for (call, type) in zip(calls, types) { bench.store.execute(call.query([type])) }
         let before = calls.map(\.count)

@@ -85,7 +85,7 @@ import TestSupport
         #expect(log.all == [1, -1, -1, -1])
     }
 
-    @Test("Whoever stops the thread does not wait for idle work")
+    @Test("Stopping the thread does not wait for idle work")
     func stoppingSkipsIdleWork() {
         let log = Log()
         let writer = WriterThread(idlePeriod: .milliseconds(1)) {

@@ -98,7 +98,7 @@ package final class MemoryHealth: Sendable {
     package var watchers: Int { state.withLock { $0.watchers.count } }
     /// Called when a push is done and before it is answered.
     package func set(afterPush: (@Sendable () -> Void)?) { state.withLock { $0.afterPush = afterPush } }
-    /// The system makes the database anew: it is empty, and counts its changes from the beginning. Anchors stay valid,
+    /// The system makes a new database: it is empty, and counts its changes from the beginning. Anchors stay valid,
     /// and are ahead.
     package func rebuild() { state.withLock { ($0.live, $0.events) = ([:], []) } }
 

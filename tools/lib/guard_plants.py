@@ -12,7 +12,7 @@ PLACE = ROOT / ".build" / "guard"
 Plant = namedtuple("Plant", "what path old new caught")
 
 PLANTS = [
-    Plant("each read verifies its blocks anew", "Sources/ColumnFormat/Records/StoredValue.swift",
+    Plant("each read verifies its blocks again", "Sources/ColumnFormat/Records/StoredValue.swift",
           "            if verified?.contains(address + UInt(from)) == true { continue }\n", "",
           # A whole history or a day meets each block once, and verifies it then in any case.
           ["lookup_uuid", "lookup_sync_id"]),

@@ -85,7 +85,7 @@ extension HotPath {
         try expect(found, atLeast: rounds / 2)
     }
 
-    /// Steps by day in New York, and whoever asked looks at each day.
+    /// Steps by day in New York, and the caller looks at each day.
     func sumDays(_ store: SampleStore, _ rounds: Int) throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(identifier: "America/New_York")!

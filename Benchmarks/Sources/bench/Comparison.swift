@@ -2,8 +2,8 @@ import Foundation
 
 /// A run of all contestants over one history, each in a process of its own, one after the other.
 ///
-/// A figure counts as soon as its contestant's answer is that of all before; whoever answers otherwise takes the work's
-/// figures back, also those that others have already.
+/// A figure counts as soon as its contestant's answer is that of all before; one that answers otherwise takes the
+/// work's figures back, also those that others have already.
 final class Comparison {
     private let settings: Settings
     private let interruption: Interruption

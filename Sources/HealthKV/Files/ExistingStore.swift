@@ -20,8 +20,8 @@ struct ExistingStore {
             if let last, last.number == found.number, last.header == found.header {
                 throw StoreError(
                     .damaged, path: path,
-                    "The store's header belongs to another transaction than the file's meta page, as in a file that mdb_load "
-                        + "made: load a dump instead")
+                    "The store's header belongs to another transaction than the file's meta page, as in a file that "
+                        + "mdb_load made: load a dump instead")
             }
             last = found
         }

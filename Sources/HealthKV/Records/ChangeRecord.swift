@@ -73,16 +73,7 @@ struct ChangeRecord: Sendable {
         record.append(UInt32(removals.count))
         for removal in removals {
             record.append(removal.ordinal)
-            switch removal.scope {
-            case .range(let type, let from, let to):
-                record.append(1 as UInt8)
-                record.append(type)
-                record.append(from)
-                record.append(to)
-            case .source(let number):
-                record.append(2 as UInt8)
-                record.append(number)
-            }
+            removal.scope.append(to: &record)
         }
         record.append(mark)
         record.append(since)
@@ -123,17 +114,7 @@ struct ChangeRecord: Sendable {
         }
         for _ in 0..<(try record.read(UInt32.self)) {
             let ordinal = try record.read(UInt32.self)
-            let kind = try record.read(UInt8.self)
-            let number = try record.read(UInt32.self)
-            if kind == 1 {
-                let from = try record.read(Int64.self)
-                let to = try record.read(Int64.self)
-                removals.append(Removal(ordinal: ordinal, scope: .range(type: number, from: from, to: to)))
-            } else if kind == 2 {
-                removals.append(Removal(ordinal: ordinal, scope: .source(number)))
-            } else {
-                throw FormatError(.unknown, "removal")
-            }
+            removals.append(Removal(ordinal: ordinal, scope: try Intent.Scope(&record)))
         }
         // A record written before marks existed ends here.
         if record.isAtEnd { return }

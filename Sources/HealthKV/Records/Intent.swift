@@ -42,16 +42,7 @@ struct Intent: Sendable, Hashable {
         record.append(time)
         record.append(leavesTombstones ? 1 : 0 as UInt8)
         record.append(position.bytes)
-        switch scope {
-        case .range(let type, let from, let to):
-            record.append(1 as UInt8)
-            record.append(type)
-            record.append(from)
-            record.append(to)
-        case .source(let number):
-            record.append(2 as UInt8)
-            record.append(number)
-        }
+        scope.append(to: &record)
         return record.value(table: .upkeep, key: key, commit: writing)
     }
 
@@ -78,16 +69,7 @@ struct Intent: Sendable, Hashable {
         leavesTombstones = try record.read(UInt8.self) != 0
         let positionBytes = try record.readBytes()
         position = try ChunkKey(positionBytes.rawBytes)
-        let kind = try record.read(UInt8.self)
-        let number = try record.read(UInt32.self)
-        switch kind {
-        case 1:
-            let from = try record.read(Int64.self)
-            let to = try record.read(Int64.self)
-            scope = .range(type: number, from: from, to: to)
-        case 2: scope = .source(number)
-        default: throw FormatError(.unknown, "mass operation")
-        }
+        scope = try Scope(&record)
         // A finished operation is removed under the key that its fields give.
         guard key == self.key else { throw FormatError(.misplaced, "mass operation") }
     }
@@ -107,6 +89,32 @@ struct Intent: Sendable, Hashable {
         switch scope {
         case .range(let wanted, let from, let to): return type == wanted && row.start >= from && row.start < to
         case .source(let wanted): return source == wanted
+        }
+    }
+}
+
+/// The form in which a scope is stored, in intents and in change records.
+extension Intent.Scope {
+    init(_ record: inout RecordReader) throws(FormatError) {
+        let kind = try record.read(UInt8.self)
+        let number = try record.read(UInt32.self)
+        switch kind {
+        case 1: self = .range(type: number, from: try record.read(Int64.self), to: try record.read(Int64.self))
+        case 2: self = .source(number)
+        default: throw FormatError(.unknown, "scope of a mass operation")
+        }
+    }
+
+    func append(to record: inout RecordWriter) {
+        switch self {
+        case .range(let type, let from, let to):
+            record.append(1 as UInt8)
+            record.append(type)
+            record.append(from)
+            record.append(to)
+        case .source(let number):
+            record.append(2 as UInt8)
+            record.append(number)
         }
     }
 }

@@ -59,6 +59,14 @@ package enum PeerNumber {
     /// Returns `true` if a number has the mark of this engine.
     package static func isOurs(_ number: Int64) -> Bool { number >= mark && number < mark << 1 }
 
+    /// Returns `true` if the deletion of what had one number is also that of what has the other: of the same, and of
+    /// lesser versions. Two devices made different numbers of one slot at once, and the end of one is not that of the
+    /// other.
+    package static func covers(_ deleted: Int64, _ number: Int64) -> Bool {
+        if number == deleted || !isOurs(deleted) { return number <= deleted }
+        return number < deleted && slot(of: number) < slot(of: deleted)
+    }
+
     /// Versions that an app assigns may be too large for a slot; these are used as numbers directly.
     private static func number(slot: Int64, _ clock: ChangeClock) -> Int64 {
         slot < slotLimit ? base(slot) | hash(slot, clock) : slot

@@ -79,7 +79,7 @@ public struct StoreError: Error, Sendable {
         public static let readerExpired = Code(rawValue: "readerExpired")
         /// An operation of a transaction failed half way, and the closure went on as if nothing were.
         public static let unfinished = Code(rawValue: "unfinished")
-        /// The work was stopped by whoever had asked for it.
+        /// The work was stopped by its caller.
         public static let cancelled = Code(rawValue: "cancelled")
     }
 

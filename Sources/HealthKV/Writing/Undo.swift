@@ -85,6 +85,9 @@ extension WriteTransaction {
             place = page.next
         }
         var report = UndoReport()
+        // The feed tells of a deletion at its last place, which may be a later one by now.
+        let told = Set(changes.compactMap { if case .deleted(let deleted) = $0.kind { deleted.id } else { nil } })
+        report.left = try deletions(in: commit, ordinals).subtracting(told).count { try snapshot.tombstone($0) != nil }
         for change in changes {
             switch change.kind {
             case .deleted(let deleted):
@@ -97,5 +100,13 @@ extension WriteTransaction {
             }
         }
         return report
+    }
+
+    /// Returns the ids of what a commit deleted, at the places of a call.
+    private func deletions(in commit: UInt64, _ ordinals: Range<UInt32>) throws -> Set<SampleID> {
+        var cursor = try snapshot.view.cursor(context.tables[.changes])
+        guard try cursor.seek(ChangeRecord.key(commit)) else { return [] }
+        let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
+        return Set(record.deletions.filter { $0.commit == commit && ordinals.contains($0.ordinal) }.map(\.id))
     }
 }

@@ -31,8 +31,8 @@ extension PeerConformance {
         let again = try await trial.pullAll(since: start, limit: 2).additions.map(\.peerID)
         try demand(first.count == 5, "\(first.count) of 5 samples come behind a token")
         try demand(first == again, "the second time \(again.count) come")
-        let anew = try await trial.pullAll().additions.count
-        try demand(anew == 8, "who begins anew is given \(anew) of 8 samples")
+        let fromStart = try await trial.pullAll().additions.count
+        try demand(fromStart == 8, "who starts over is given \(fromStart) of 8 samples")
     }
 
     private static func acknowledged(_ trial: PeerTrial) async throws {
@@ -45,8 +45,8 @@ extension PeerConformance {
         let second = try await trial.pullAll(since: first.token)
         try demand(second.additions.count == 2, "\(second.additions.count) of 2 additions are left")
         try demand(second.deletions.count == 1, "the deletion is forgotten")
-        let anew = try await trial.pullAll().additions.count
-        try demand(anew == 3, "who begins anew is given \(anew) of 3 samples")
+        let fromStart = try await trial.pullAll().additions.count
+        try demand(fromStart == 3, "who starts over is given \(fromStart) of 3 samples")
     }
 
     private static func olderToken(_ trial: PeerTrial) async throws {

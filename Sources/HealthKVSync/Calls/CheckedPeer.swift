@@ -17,7 +17,8 @@ final class CheckedPeer: Sendable {
         inner = peer
         (name, traits, limits) = (peer.name, peer.traits, peer.limits)
         deadline = CallDeadline(options)
-        (limit, authorizationLimit) = (options.callDeadline, options.authorizationDeadline)
+        limit = max(.seconds(1), limits.deadline ?? options.callDeadline)
+        authorizationLimit = options.authorizationDeadline
     }
 
     /// The result of a push.

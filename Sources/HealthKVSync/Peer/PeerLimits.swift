@@ -6,11 +6,15 @@ public struct PeerLimits: Sendable, Hashable, Codable {
     public var operations: Int?
     /// The maximum number of samples to request in one page; `nil` for any number.
     public var page: Int?
+    /// How long a call of this peer may take; `nil` for the engine's own deadline, ``SyncOptions/callDeadline``. A peer
+    /// behind a slow line may need more, a peer on this device less. The question for access has a deadline of its own.
+    public var deadline: Duration?
 
     /// Creates limits; there are none by default.
-    public init(operations: Int? = nil, page: Int? = nil) {
+    public init(operations: Int? = nil, page: Int? = nil, deadline: Duration? = nil) {
         self.operations = operations
         self.page = page
+        self.deadline = deadline
     }
 }
 

@@ -119,11 +119,9 @@ extension PageApplier {
             // version that was sent last is alive once it was pulled back: if it was sent twice, it may have replaced
             // itself.
             guard let link = try txn.link(peer: peer, sample: sample.id) else { return true }
-            // The same version of another device is not ours. The database showed ours after the other one was deleted,
-            // or it will tell of the end of ours too.
-            let isSameSlot = PeerNumber.slot(of: number) == PeerNumber.slot(of: link.version)
-            if isSameSlot, number != link.version, PeerNumber.isOurs(number), !link.isProvisional { return false }
-            return number > link.version || number == link.version && link.isProvisional
+            // What was sent and not pulled back may have given way to a greater number.
+            if link.isProvisional { return number >= link.version }
+            return number != link.version && PeerNumber.covers(number, link.version)
         }
     }
 

@@ -49,7 +49,7 @@ extension PageApplier {
         _ record: OwnRecord, _ text: String, in txn: inout WriteTransaction
     ) throws -> DeletedSample? {
         guard let id = SampleID(text), let number = try txn.link(peer: peer, sample: id)?.deletedNumber,
-            record.number <= number
+            PeerNumber.covers(number, record.number)
         else { return nil }
         let unseen = DeletedSample(
             id: id, type: record.sample.type, source: ownSource, syncIdentifier: text, version: 0,

@@ -169,7 +169,7 @@ extension WriteTransaction {
         }
         let number = PeerNumber.next(version: sample.version, sample.clock, above: 0)
         return try databases.contains {
-            try link(peer: $0, sample: sample.id)?.deletedNumber.map { number <= $0 } ?? false
+            try link(peer: $0, sample: sample.id)?.deletedNumber.map { PeerNumber.covers($0, number) } ?? false
         }
     }
 

@@ -42,7 +42,7 @@ extension PeerSession {
             let hasArrived = delivery.error == nil
             try await settle(
                 delivery.refused, delivery.settled, hasArrived && place == nil ? end : nil,
-                removal: hasArrived ? place.map { FeedPlace(token: token, deleted: $0) } : nil)
+                removal: hasArrived ? place.map { PeerPlace(token: token, deleted: $0) } : nil)
             try options.atStep(.outcomesCommitted)
             report += delivery.report
             if let error = delivery.error { throw error }

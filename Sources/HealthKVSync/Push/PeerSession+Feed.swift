@@ -127,7 +127,7 @@ extension PeerSession {
     /// the deletions of a mass operation.
     func settle(
         _ refused: [(PushOperation, String)], _ settled: [SampleID] = [], _ seen: ChangeToken? = nil,
-        removal: FeedPlace? = nil
+        removal: PeerPlace? = nil
     ) async throws {
         let (name, now, told) = (name, now, told)
         guard !refused.isEmpty || !settled.isEmpty || seen != nil || removal != nil else { return }

@@ -38,7 +38,7 @@ struct PeerState: Codable, Sendable, Equatable {
     /// How many samples an unfinished purge has removed.
     var purged = 0
     /// How much of a mass deletion was sent to a peer that follows the feed; `nil` unless one is partly sent.
-    var removal: FeedPlace?
+    var removal: PeerPlace?
     /// Whether the store is a copy or was restored, and nothing has shown yet that the peer is the database that its
     /// links refer to; `nil` if there is no doubt.
     var isDoubted: Bool?

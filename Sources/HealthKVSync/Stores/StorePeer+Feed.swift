@@ -8,7 +8,7 @@ extension StorePeer {
             await beginAnew()
             return try await page(behind: nil, limit: request.limit)
         }
-        guard let place = FeedPlace(bytes) else { throw PeerError(.tokenExpired, "the token is not one of a store") }
+        guard let place = PeerPlace(bytes) else { throw PeerError(.tokenExpired, "the token is not one of a store") }
         try await checkHistory(place.token)
         let page = try await page(behind: place, limit: request.limit)
         await noteReader()
@@ -17,11 +17,11 @@ extension StorePeer {
 
     /// Returns a page that has content, or the last page. Skips samples that only left that store, for as long as one
     /// call may take.
-    private func page(behind start: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
+    private func page(behind start: PeerPlace?, limit: Int) async throws(PeerError) -> PullPage {
         let end = ContinuousClock.now + StorePeer.upkeepBudget
         var page = try await onePage(behind: start, limit: limit)
         while page.additions.isEmpty, page.deletions.isEmpty, !page.isDrained, let token = page.token,
-            let place = FeedPlace(token), place != start, ContinuousClock.now < end, !Task.isCancelled
+            let place = PeerPlace(token), place != start, ContinuousClock.now < end, !Task.isCancelled
         {
             do throws(PeerError) { page = try await onePage(behind: place, limit: limit) } catch {
                 // Return the current page, so that the skipped changes need not be read again.
@@ -35,7 +35,7 @@ extension StorePeer {
     /// How long a call may work for the other store.
     private static let upkeepBudget: Duration = .seconds(2)
 
-    private func onePage(behind place: FeedPlace?, limit: Int) async throws(PeerError) -> PullPage {
+    private func onePage(behind place: PeerPlace?, limit: Int) async throws(PeerError) -> PullPage {
         if let place, let id = place.deleted {
             try StorePeer.wrapped { _ = try changes(since: place.token, limit: 1) }
             return try await deletions(at: place.token, after: id, limit: limit)
@@ -52,13 +52,13 @@ extension StorePeer {
                 guard index > 0 else {
                     return try await self.deletions(at: change.token, after: nil, limit: limit)
                 }
-                let before = FeedPlace(token: page.changes[index - 1].token)
+                let before = PeerPlace(token: page.changes[index - 1].token)
                 return PullPage(additions: additions, deletions: deletions, token: before.bytes, isDrained: false)
             case .interrupted: break
             }
         }
         return PullPage(
-            additions: additions, deletions: deletions, token: FeedPlace(token: page.next).bytes,
+            additions: additions, deletions: deletions, token: PeerPlace(token: page.next).bytes,
             isDrained: !page.hasMore)
     }
 
@@ -70,7 +70,7 @@ extension StorePeer {
         let page = try StorePeer.wrapped { try other.read { try $0.deletions(at: token, after: id, limit: limit) } }
         return PullPage(
             additions: [], deletions: page.deletions.map { PulledDeletion($0) },
-            token: FeedPlace(token: token, deleted: page.next).bytes, isDrained: false)
+            token: PeerPlace(token: token, deleted: page.next).bytes, isDrained: false)
     }
 
     /// Carries out a mass operation of the other store. Throws if that takes longer than a call may.
@@ -113,7 +113,7 @@ extension StorePeer {
     /// Tells the other store how far we have read; it keeps tombstones until then.
     public func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
         // A place midway in a mass deletion acknowledges nothing.
-        guard let place = FeedPlace(token), place.deleted == nil else { return }
+        guard let place = PeerPlace(token), place.deleted == nil else { return }
         let (ourName, token) = (try ourName(), place.token)
         let isKnown = try? other.read { txn in
             guard let known = try txn.peer(ourName), !known.isRetired, let seen = known.acknowledged else {
@@ -161,7 +161,7 @@ extension StorePeer {
     /// Returns those of some samples that the other store has deleted and forgotten, or `nil` if that store was
     /// restored or is another one.
     public func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
-        guard let token = FeedPlace(token)?.token else { return nil }
+        guard let token = PeerPlace(token)?.token else { return nil }
         return try StorePeer.wrapped {
             try other.read { txn in
                 guard try txn.fit(of: token) == .fits else { return nil }

@@ -62,7 +62,7 @@ extension StorePeer {
     /// Returns how far the other store has read our feed, from this replica, under any name.
     private func placeRead(_ txn: borrowing ReadTransaction) throws -> ChangeToken? {
         guard let greeting = reader.greeting else { return nil }
-        return try txn.anchors().compactMap { FeedPlace($0.token)?.token }.filter {
+        return try txn.anchors().compactMap { PeerPlace($0.token)?.token }.filter {
             $0.store == greeting.store && $0.epoch == greeting.epoch
         }.max()
     }

@@ -101,7 +101,7 @@ final class Faults: Sendable {
     }
 
     /// Does something; when it fails looks whether the error is right and nothing is half done, and does it again.
-    /// Answers what the store should hold then.
+    /// Returns what the store should hold then.
     private func attempt(
         _ store: inout SampleStore, _ mode: Mode, _ model: Model, _ work: (SampleStore, Model) throws -> Model
     ) throws -> Model {

@@ -8,7 +8,8 @@ struct ImportHistory {
 
     let batches: [SampleBatch]
 
-    /// Batches with and without ids; rows of earlier batches come again, and some samples come anew with other content.
+    /// Batches with and without ids; rows of earlier batches come again, and some samples come again with other
+    /// content.
     init(seed: UInt64, count: Int) {
         var generator = SeededGenerator(seed: seed, part: -1)
         var batches: [SampleBatch] = []

@@ -140,7 +140,7 @@ struct Victim {
         for run in 0...times where !isFinished {
             let (wasKilled, history) = try kill(words, run, within: run == times ? nil : 40_000)
             try judgeImport(history, contents, &reached)
-            // Once all is there another call would begin anew.
+            // Once all is there another call would start over.
             isFinished = !wasKilled || reached == contents.count - 1
             tally.withLock {
                 $0.kills += wasKilled ? 1 : 0

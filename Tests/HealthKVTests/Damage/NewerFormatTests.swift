@@ -54,7 +54,7 @@ struct NewerFormatTests {
     }
 
     @Test(
-        "A chunk, details or a record with a newer version byte says so to whoever reads it, and is no damage",
+        "A chunk, details or a record with a newer version byte says so to its reader, and is no damage",
         arguments: [TableCode.chunks, .details, .changes])
     func values(table: TableCode) throws {
         let store = try SampleStore.temporary(options: GoodStore.options)

@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test("Whoever is told of a notice may open the store himself")
+    @Test("A receiver of a notice may open the store itself")
     func openingWithinNotice() throws {
         let folder = TemporaryFolder()
         let (path, copied) = (folder.path + "/store", folder.path + "/copied")

@@ -13,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-/// Opening a pipe waits for whoever writes to it, so a store opens nothing but regular files.
+/// Opening a pipe waits for a writer, so a store opens nothing but regular files.
 @Suite("Pipes in place of files", .timeLimit(.minutes(1)))
 struct PipeTests {
     private func makeStore(_ folder: String) throws {

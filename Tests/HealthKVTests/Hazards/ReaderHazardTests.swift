@@ -112,7 +112,7 @@ import TestSupport
         try again.close()
     }
 
-    @Test("A forked child is told that the store is its parent's, and may open it anew")
+    @Test("A forked child is told that the store is its parent's, and may open it again")
     func fork() async throws {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()

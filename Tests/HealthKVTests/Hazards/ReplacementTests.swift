@@ -206,7 +206,7 @@ import TestSupport
     }
 
     @Test(
-        "Whoever opens a store whose replacement was cut short finishes it", arguments: ReplacementStep.allCases,
+        "Opening a store whose replacement was cut short finishes it", arguments: ReplacementStep.allCases,
         [true, false])
     func openedWhileReplacing(step: ReplacementStep, readOnly: Bool) async throws {
         let folder = TemporaryFolder()
@@ -319,7 +319,7 @@ import TestSupport
                 try store.close()
             }
         }
-        // Whoever is told nothing fails, and does not wait for ever.
+        // An opener that is told nothing fails, and does not wait for ever.
         let patience = Task {
             try await Task.sleep(for: .seconds(60))
             observer.cancel()

@@ -76,7 +76,7 @@ extension ModelRun {
         return isPlanted
     }
 
-    /// Writes the chunk of a row anew, changed, without a word to anyone.
+    /// Writes the chunk of a row again, changed, without a word to anyone.
     private func rewrite(
         _ txn: inout WriteTransaction, _ found: FoundRow, _ change: (inout [StoredRow], Int) -> Void
     ) throws {

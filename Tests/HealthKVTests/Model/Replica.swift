@@ -6,7 +6,7 @@ struct Replica {
     let types: Set<SampleType>?
     var token: ChangeToken?
     var samples: [SampleID: Sample] = [:]
-    /// How much it has read since it began anew.
+    /// How much it has read since it started over.
     var pages = 0
 
     mutating func apply(_ page: ChangePage) throws {
@@ -59,7 +59,7 @@ extension ModelRun {
         } catch let error as StoreError where error.code == .tokenExpired {
             try expect(isExpired, "the token \(token?.description ?? "-") has expired: \(error)")
             replicas[index] = Replica(types: types)
-            note("replica \(index) begins anew")
+            note("replica \(index) starts over")
             return true
         }
     }

@@ -15,7 +15,7 @@ import Testing
         return sample
     }()
 
-    /// The sample as another store imported it anew, a day later for each version.
+    /// The sample as another store imported it again, a day later for each version.
     private func imported(_ version: Int64, _ value: Double) -> Sample {
         var sample = pulled
         (sample.version, sample.quantity.value) = (version, value)

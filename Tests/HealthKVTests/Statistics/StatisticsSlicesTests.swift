@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import HealthKV
 
-/// Answers in slices are the whole answer.
+/// All slices together are the whole answer.
 @Suite struct StatisticsSlicesTests {
     @Test("Buckets come one by one as in the whole answer, whatever the length of a slice") func equality() throws {
         var random = SeededGenerator()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HealthKV
 
-/// The watch that tells of other processes' commits ends when it is told to, and serves whoever still waits.
+/// The watch that tells of other processes' commits ends when it is told to, and serves those that still wait.
 @Suite struct CommitWatcherTests {
     private func ends(within seconds: Int, _ body: @escaping @Sendable () -> Void) -> Bool {
         let isDone = DispatchSemaphore(value: 0)

@@ -9,7 +9,7 @@ import TestSupport
         try store.read { try $0.samples(of: type, includeShadowed: true).count(where: \.isShadowed) }
     }
 
-    @Test("Setting the policy marks all samples anew, either way, and it stays set") func setting() throws {
+    @Test("Setting the policy marks all samples again, either way, and it stays set") func setting() throws {
         let folder = TemporaryFolder()
         let store = try SampleStore.open(at: folder.path, options: tightOptions())
         let samples = (0..<90).map { Sample(.stepCount, Double($0), .count, at: .day(0, $0 / 3 * 60)) }

@@ -243,4 +243,17 @@ struct UndeleteTests {
         try other.close()
         try store.close()
     }
+
+    @Test("A deletion that was told again since is left, and counted") func toldAgain() throws {
+        let sample = entry()
+        _ = try store.write { try $0.save(sample) }
+        let token = try store.write { txn in try txn.recordingUndo { _ = try $0.delete(id: sample.id) } }
+        _ = try store.write { _ = try $0.save(entry(73)) }
+        try store.write { try $0.tellDeletionsAgain(of: [sample], before: $0.currentToken) }
+        let report = try store.write { try $0.undo(token) }
+        #expect((report.undeleted, report.deleted, report.left) == (0, 0, 1))
+        #expect(try store.write { try $0.undelete(id: sample.id) } != nil)
+        try store.expectClean()
+        try store.close()
+    }
 }

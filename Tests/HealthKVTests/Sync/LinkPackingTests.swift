@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("However many times links are packed, levels stay few and each link is written anew a few times")
+    @Test("However many times links are packed, levels stay few and each link is written again a few times")
     func growth() throws {
         var options = LinkTests.options()
         options.limits.linkLevelRatio = 8

@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test("Rebuilding makes links under the peer's ids anew from those under samples") func rebuilding() throws {
+    @Test("Rebuilding makes links under the peer's ids from those under samples") func rebuilding() throws {
         try withStore(options: Self.options()) { store throws in
             let links = (0..<80).map { _ in PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 5) }
             let late = PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 6)

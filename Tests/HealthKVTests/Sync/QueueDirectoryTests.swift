@@ -18,7 +18,7 @@ struct QueueDirectoryTests {
     }
 
     @Test(
-        "Counts by type, state and reason are those of the operations, whatever happens to them, is undone or made anew"
+        "Counts by type, state and reason are those of the operations, whatever happens to them, is undone or rebuilt"
     )
     func counts() throws {
         for seed in 1...12 as ClosedRange<UInt64> {
@@ -88,7 +88,7 @@ struct QueueDirectoryTests {
                 for state in PendingOperation.State.allCases {
                     #expect(counts[state] == expected.count { $0.operation.state == state }, "seed \(seed)")
                 }
-                // What is about no sample has lost its type when queues are made anew.
+                // What is about no sample has lost its type when queues are rebuilt.
                 if !rebuilt {
                     for type in Set(expected.map(\.type)) {
                         let parked = expected.count { $0.type == type && $0.operation.state == .parked }

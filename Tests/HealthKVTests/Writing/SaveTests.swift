@@ -97,7 +97,7 @@ import Testing
             var taken = second
             taken.syncIdentifier = "a"
             try refused(taken)
-            // The text of an id is the sync identifier of whoever was given none.
+            // The text of an id is the sync identifier of a sample that was given none.
             taken.syncIdentifier = third.id.description
             try refused(taken)
             // By another type or source a sample comes to one who has the same there.

@@ -161,7 +161,7 @@ struct DumpTests {
         #expect(
             again.split(separator: "\n").filter { $0.hasPrefix(" ") }
                 == raw.output.split(separator: "\n").filter { $0.hasPrefix(" ") })
-        // LMDB numbers its transactions anew, so this is nothing to work with, and the tool says what is.
+        // LMDB numbers its transactions from the beginning, so this is nothing to work with, and the tool says what is.
         let refused = try bench.run("info", "R")
         #expect(refused.code == 2 && refused.errors.contains("mdb_load made: load a dump instead"), "\(refused.errors)")
         let help = try bench.run("help", "dump").output.split(whereSeparator: \.isWhitespace).joined(separator: " ")

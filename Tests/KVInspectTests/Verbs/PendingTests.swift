@@ -26,7 +26,7 @@ struct PendingTests {
         #expect(try bench.run("pending", "S", "--format", "table").output.contains("locked"))
     }
 
-    @Test("A retry lets a refused operation begin anew at its place")
+    @Test("A retry lets a refused operation start over at its place")
     func retry() throws {
         let id = fixture.operations[2].id
         let run = try bench.run("pending", "S", "retry", id)

@@ -74,7 +74,7 @@ final class AppBench {
 
     func samples(_ type: SampleType) throws -> [Sample] { try store.read { try $0.samples(of: type) } }
 
-    /// What Apple Health holds of a type, whoever wrote it.
+    /// What Apple Health holds of a type, of any writer.
     func inHealth(_ type: SampleType) -> [SimulatedSample] {
         device.contents(of: type.identifier).sorted { $0.start < $1.start }
     }

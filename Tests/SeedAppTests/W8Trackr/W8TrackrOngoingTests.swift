@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("A feed that begins anew, as after `kvinspect anchors reset`, brings nothing twice")
+    @Test("A feed that starts over, as after `kvinspect anchors reset`, brings nothing twice")
     func anchorReset() async throws {
         try await withApp(.weightTracker) { bench in
             for day in 1...10 { try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-day * 86_400)) }

@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("C11: what shows again ends the suspicion, and a restart between two looks does not begin it anew")
+    @Test("C11: what shows again ends the suspicion, and a restart between two looks does not start it over")
     func shownAgain() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, days: 5)

@@ -21,13 +21,13 @@ final class Site {
 
     private(set) var app: SimulatedApp?
     private(set) var store: SampleStore
-    /// Stands until the process ends or a neighbour's store is opened anew.
+    /// Lasts until the process ends or a neighbour's store is opened again.
     var engine: SyncEngine?
     /// Which neighbours this one's engine syncs with.
     var links: [Int] = []
     /// Under which name the store is opened.
     var source = Source(bundle: "app.weights", name: "Weights")
-    /// Whether reading was denied: what came meanwhile is read again once the user is asked anew.
+    /// Whether reading was denied: what came meanwhile is read again once the user is asked again.
     var wasBlind = false
 
     /// Whether engines run by themselves, and listen to HealthKit.
@@ -119,7 +119,7 @@ final class Site {
         return engine
     }
 
-    /// The app is put on the device, in place of an older one; it has to ask for access anew.
+    /// The app is put on the device, in place of an older one; it has to ask for access again.
     private func install() {
         guard let health else { return }
         app = health.install(bundle: "app.weights", name: "Weights")
@@ -176,7 +176,7 @@ final class Site {
         app?.launch()
     }
 
-    /// The app is removed with its store, and installed anew; or its store is put back from a folder, as it was once.
+    /// The app is removed with its store, and installed again; or its store is put back from a folder, as it was once.
     func replaceStore(by copy: String?, reinstalls: Bool) throws {
         engine = nil
         _ = calls.take()
@@ -277,7 +277,7 @@ final class ObserverCalls: Sendable {
 
     var isEmpty: Bool { waiting.withLock { $0.isEmpty } }
 
-    /// Answers all that wait.
+    /// Completes all that wait.
     func answer() { for completion in take() { completion() } }
 
     /// Takes all that wait away from their callers.

@@ -141,7 +141,7 @@ extension World {
         count("foreign write")
     }
 
-    /// In the Health app, whoever wrote it. What shows comparisons their reach stays.
+    /// In the Health app, a sample of any writer. What shows comparisons their reach stays.
     func userDeletes() {
         let devices = sites.compactMap(\.health)
         guard !devices.isEmpty else { return }
@@ -335,7 +335,7 @@ extension World {
         try site.replaceStore(by: nil, reinstalls: true)
         forgetEngines()
         try await begin(site)
-        note("store\(site.number) is installed anew")
+        note("store\(site.number) is installed again")
         count("reinstall")
     }
 

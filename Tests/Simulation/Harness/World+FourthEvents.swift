@@ -64,7 +64,7 @@ extension World {
     /// A device stays in a drawer for longer than peers wait, while all others go on.
     private func staySilent(_ site: Site) async throws {
         syncCloud()
-        // Whoever returns after that does not hear of what was deleted before: that was purged meanwhile.
+        // One that returns after that does not hear of what was deleted before: that was purged meanwhile.
         forgetUnheardDeletions()
         needsComparing = true
         for _ in 0..<7 {

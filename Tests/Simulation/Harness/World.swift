@@ -189,8 +189,12 @@ final class World {
             cloud.sync(percent: percent, using: &later)
         } else {
             cloud.sync()
-            // Otherwise it tells nobody of deletions of what it had not brought.
-            if tellsUnseenDeletions { untold = [] }
+            // Otherwise it tells nobody of deletions of what it had not brought. Where it does, the store beside the
+            // HealthKit that was told has yet to read of it.
+            if tellsUnseenDeletions {
+                let held = sites.map { (try? $0.values()) ?? [:] }
+                untold.removeAll { held[$0.site][$0.id] == nil }
+            }
         }
     }
 
@@ -213,7 +217,7 @@ final class World {
         }
     }
 
-    /// Where one sample stands everywhere, for whoever looks into a finding.
+    /// Where one sample stands everywhere, to look into a finding.
     func watch(_ id: SampleID) {
         let now = sites.map { site in
             let text = try? site.store.read { txn -> String in

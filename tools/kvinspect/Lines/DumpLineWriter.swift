@@ -4,7 +4,7 @@ import HealthKV
 /// wrote a sample and in which unit, its clock, its device, its metadata. What comes out is what ``SampleRecord``
 /// writes.
 struct DumpLineWriter {
-    /// Bytes kept by what they stand for; far more than histories have, and beyond they begin anew.
+    /// Bytes kept by what they stand for; far more than histories have, and beyond they start over.
     private static let pieceLimit = 4096
     /// Origins that are kept: as many as alternate.
     private static let originLimit = 12

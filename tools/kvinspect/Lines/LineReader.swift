@@ -4,7 +4,7 @@ import HealthKV
 struct LineReader {
     /// A source for lines that name none.
     private static let defaultSource = Source(name: "kvinspect")
-    /// Far more texts than real histories have. Beyond, caches and kinds begin anew.
+    /// Far more texts than real histories have. Beyond, caches and kinds start over.
     private static let cacheLimit = 4096
     /// Lines whose shape is learned before any was met again.
     private static let unknownLines = 512

@@ -51,7 +51,7 @@ struct LineShapes {
         let sibling: Int
     }
 
-    /// Far more than the shapes of real histories take. Beyond, they are learned anew.
+    /// Far more than the shapes of real histories take. Beyond, they are learned again.
     private static let nodeLimit = 1024
     private static let textLimit = 1 << 18
 

@@ -24,7 +24,7 @@ struct OutputStream {
     }
 }
 
-/// Whoever reads our output has seen enough.
+/// The reader of our output has seen enough.
 struct OutputClosed: Error {
     /// Runs `body` until nobody reads its output any more. What is known of the store by then is still told.
     static func end(_ body: () throws -> Void) throws {

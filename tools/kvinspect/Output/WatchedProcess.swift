@@ -9,7 +9,7 @@
 #endif
 
 /// Work in a second process of the tool, which this one watches: where a file is cut while it is mapped, the system
-/// ends whoever reads it, and then somebody is left to say so.
+/// ends its reader, and then somebody is left to say so.
 enum WatchedProcess {
     enum Outcome: Equatable {
         case ended(ExitCode)

@@ -23,7 +23,7 @@ enum DumpVerb: Verb {
                 name: "raw",
                 help:
                     "Print every table in the text format of mdb_dump instead, for LMDB's own tools to look at. What mdb_load "
-                    + "makes of it is no store: it numbers transactions anew. Use a dump or a backup for that. Damaged "
+                    + "makes of it is no store: it numbers transactions from the beginning. Use a dump or a backup for that. Damaged "
                     + "values are printed as they are, and nothing is said of it."),
             .skipDamaged, .exactDamage, .progress,
         ])

@@ -56,7 +56,7 @@ final class Box<Value: ~Copyable & Sendable>: Sendable {
 
 /// A contestant that several threads use at once, in ways that it allows.
 ///
-/// Unchecked: whoever wraps something says that the calls made through it are safe from any thread.
+/// Unchecked: the code that wraps something says that the calls made through it are safe from any thread.
 struct Shared<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

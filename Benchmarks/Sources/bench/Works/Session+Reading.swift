@@ -4,7 +4,7 @@ import Histories
 extension Session {
     /// Reads each type's whole history into fresh arrays.
     ///
-    /// What malloc keeps by chance would decide about the figure, so it is told: every array anew from the system, or
+    /// What malloc keeps by chance would decide about the figure, so it is told: every array fresh from the system, or
     /// all of them from memory that was used before.
     func measureReadAll(_ work: Work, _ read: (SampleType) throws -> Columns) throws {
         note(work.rawValue)

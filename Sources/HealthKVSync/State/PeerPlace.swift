@@ -2,7 +2,7 @@ import HealthKV
 
 /// A place in a store's feed: after a change, or midway in the deletions of a mass operation, which may be more than a
 /// page holds.
-struct FeedPlace: Sendable, Hashable, Codable {
+struct PeerPlace: Sendable, Hashable, Codable {
     /// The change that the place is after.
     var token: ChangeToken
     /// If the change is a mass operation, the last id up to which its deletions were reported; `nil` if all were.
@@ -10,12 +10,12 @@ struct FeedPlace: Sendable, Hashable, Codable {
 }
 
 // The form in which a peer's place is stored.
-extension FeedPlace {
+extension PeerPlace {
     private static let mark: Character = "+"
 
     init?(_ bytes: [UInt8]) {
         let parts = String(decoding: bytes, as: UTF8.self).split(
-            separator: FeedPlace.mark, omittingEmptySubsequences: false)
+            separator: PeerPlace.mark, omittingEmptySubsequences: false)
         guard parts.count <= 2, let token = ChangeToken(String(parts[0])) else { return nil }
         self.init(token: token)
         guard parts.count == 2 else { return }
@@ -25,6 +25,6 @@ extension FeedPlace {
 
     var bytes: [UInt8] {
         let text = token.description
-        return Array((deleted.map { "\(text)\(FeedPlace.mark)\($0)" } ?? text).utf8)
+        return Array((deleted.map { "\(text)\(PeerPlace.mark)\($0)" } ?? text).utf8)
     }
 }
