@@ -27,9 +27,9 @@ struct ForgingBase {
         options.limits.draw = { draws.next() }
         options.limits.skipsSync = true
         options.limits.thinSamples = 4
-        options.limits.coarseSamples = 20
-        options.limits.recentLinks = 20
-        options.limits.identityBlockBytes = 600
+        options.limits.coarseSamples = 12
+        options.limits.recentLinks = 10
+        options.limits.identityBlockBytes = 300
         options.limits.changeRecords = 8
         options.limits.changeRecordsPerStep = 5
         options.idlePeriod = .zero
@@ -111,17 +111,17 @@ private struct Filling {
     }
 
     private mutating func addSamples(_ store: SampleStore, _ part: Int) throws {
-        var samples = (0..<40).map { _ in Vocabulary.sample(&generator, model: Model()) }
+        var samples = (0..<16).map { _ in Vocabulary.sample(&generator, model: Model()) }
         for index in samples.indices { decorate(&samples[index]) }
         let new = samples + [workout(), workout()]
         try store.write { txn in _ = try txn.save(new) }
         saved += new
         names.ids = saved.map(\.id)
-        let derived = Vocabulary.derivedBatch(&generator, rows: 60, source: Vocabulary.bulkSource)
+        let derived = Vocabulary.derivedBatch(&generator, rows: 24, source: Vocabulary.bulkSource)
         try store.importBatch(derived, job: "history \(part)")
         var dense = SampleBatch()
         let kind = dense.kind(.bodyMass, .kilogram, source: Vocabulary.sources[3])
-        for row in 0..<60 {
+        for row in 0..<24 {
             let time = Instant(
                 nanoseconds: Vocabulary.middle.nanoseconds + Int64(part * 7_200 + row * 97) * 1_000_000_000)
             dense.append(
@@ -155,7 +155,7 @@ private struct Filling {
     }
 
     private mutating func addSyncState(_ store: SampleStore) throws {
-        let ids = (0..<30).map { _ in saved.randomElement(using: &generator)!.id }
+        let ids = (0..<14).map { _ in saved.randomElement(using: &generator)!.id }
         let peerIDs = ids.map { generator.chance(percent: 30) ? $0 : SampleID(using: &generator) }
         let time = ForgingBase.now
         try store.write { txn in
