@@ -1,8 +1,9 @@
 import ColumnFormat
 import HealthModel
 
-/// What libFuzzer calls: the bytes are a value of a store, or after a byte of 255 and a length in four bytes a chunk
-/// and its details. Checksums are made right first, since no random change would pass them: the bounds alone must hold.
+/// Called by libFuzzer. The bytes are a value of a store or, after a byte of 255 and a length in four bytes, a chunk
+/// and its details. The target corrects the checksums first, because no random change would pass them: this tests the
+/// bounds checks alone.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = [UInt8](UnsafeBufferPointer(start: data, count: count))
@@ -64,7 +65,7 @@ private func decodeSummary(_ bytes: [UInt8]) throws {
             for row in 0..<cells.rows { precondition(cells.row(cells.cell(row)) == row) }
         }
     } catch {
-        // Reached only by bytes that passed for a block, so the fuzzer that meets it has come to the decoders.
+        // Only bytes that are a valid block get here, so meeting the fault proves that the fuzzer reaches the decoders.
         if PlantedFault.isPlanted { fatalError("the planted fault was met") }
         throw error
     }
@@ -96,7 +97,7 @@ private func decode(_ bytes: [UInt8]) throws {
     }
 }
 
-/// A chunk of links or a block of hints, whichever it is.
+/// Decodes a chunk of links or a block of hints.
 private func decodeLinks(_ bytes: [UInt8]) throws {
     let key = key(bytes)
     if let chunk = try? LinkChunk(bytes.rawBytes, key: key.rawBytes) {

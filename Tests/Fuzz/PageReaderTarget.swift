@@ -1,6 +1,6 @@
 import PageReader
 
-/// What libFuzzer calls: the bytes are a data file. Every snapshot is walked and every value read.
+/// Called by libFuzzer. The bytes are a data file: walks every snapshot and reads every value.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = [UInt8](UnsafeBufferPointer(start: data, count: count))

@@ -8,6 +8,6 @@ enum PlantedFault {
         #endif
     }
 
-    /// A length that the inputs it begins with do not have.
+    /// A length that no input of the initial corpus has.
     static func isMet(_ bytes: [UInt8]) -> Bool { isPlanted && bytes.count % 512 == 77 }
 }

@@ -8,8 +8,8 @@ import Testing
     import Darwin
 #endif
 
-/// What the types promise: programs that would break a rule of LMDB do not compile. Each file of `CompileFailures` is
-/// such a program, with the expected diagnostic in its first line; `Control` is a correct one.
+/// The type system enforces LMDB's rules: programs that break one do not compile. Each file of `CompileFailures` is
+/// such a program, with the expected diagnostic in its first line; `Control` is a correct program.
 @Suite(.enabled(if: Compiler.isAvailable, "no compiler, or no modules beside the tests"))
 struct CompileFailureTests {
     @Test("A correct program compiles")
@@ -39,8 +39,8 @@ private enum Compiler {
     private static let package = ancestor(#filePath, 3)
     private static let modules = ancestor(CommandLine.arguments[0], 1) + "/Modules"
 
-    /// Of the C module that LMDB is built on: the system's, unless the variable names another, as with the trait
-    /// BundledLMDB.
+    /// The module map of the C module below LMDB: the system's, or the one that the environment variable names, as with
+    /// the trait BundledLMDB.
     private static var moduleMap: String {
         guard let other = unsafe getenv("HEALTHKV_LMDB_MODULE") else {
             return package + "/Sources/CSystemLMDB/module.modulemap"
@@ -57,7 +57,7 @@ private enum Compiler {
         package + "/Tests/LMDBTests/CompileFailures/" + name + ".swift.txt"
     }
 
-    /// The first line of a file: `// error: what the compiler says`.
+    /// Reads the expected diagnostic from the first line of a file: `// error: …`.
     static func expectation(of name: String) -> String? {
         let line = run("head -n 1 '\(source(name))'").output.split(separator: "\n").first
         let mark = "// error: "
@@ -65,7 +65,7 @@ private enum Compiler {
         return String(line.dropFirst(mark.count))
     }
 
-    /// Lifetimes and ownership are checked on the intermediate language, so types alone would not do.
+    /// Lifetimes and ownership are checked on SIL, so type checking alone does not suffice.
     static func check(_ name: String) throws -> (status: Int32, output: String) {
         run(
             "swiftc -emit-sil -o /dev/null -parse-as-library -swift-version 6 -enable-experimental-feature Lifetimes"

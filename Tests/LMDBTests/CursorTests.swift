@@ -12,7 +12,7 @@ import TestSupport
         return (environment, table)
     }
 
-    @Test("A cursor walks both ways and turns at the ends")
+    @Test("A cursor moves in both directions and stops at the ends")
     func walking() throws {
         let folder = TemporaryFolder()
         let (environment, table) = try filled(folder)
@@ -31,7 +31,7 @@ import TestSupport
         #expect(try fresh.previous() && fresh.key.array == [30])
     }
 
-    @Test("Seeking finds the key, the next or the one before")
+    @Test("Seeking finds the key, the next key or the previous one")
     func seeking() throws {
         let folder = TemporaryFolder()
         let (environment, table) = try filled(folder)
@@ -49,7 +49,7 @@ import TestSupport
         }
     }
 
-    @Test("The empty key comes before all keys, and a key too long is refused")
+    @Test("The empty key precedes all keys, and a key that is too long is refused")
     func boundaryKeys() throws {
         let folder = TemporaryFolder()
         let (environment, table) = try filled(folder)
@@ -66,7 +66,7 @@ import TestSupport
         #expect(try cursor.seekAtOrBefore([UInt8](repeating: 255, count: 511)) && cursor.key.array == [30])
     }
 
-    @Test("An empty table has no place to stand")
+    @Test("A cursor in an empty table has no position")
     func emptyTable() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -77,7 +77,7 @@ import TestSupport
         #expect(try !cursor.seek([1]) && !cursor.seekExact([1]) && !cursor.seekAtOrBefore([1]))
     }
 
-    @Test("Asking for a record where there is none stops the program")
+    @Test("Reading a record at no position stops the program")
     func noRecord() async {
         let folder = TemporaryFolder()
         await #expect(processExitsWith: .failure) { [path = folder.path as String] in

@@ -22,11 +22,11 @@ import TestSupport
         }
     }
 
-    @Test("A compacted copy holds nothing of what was deleted, in pages that others use neither") func unused() throws {
+    @Test("A compacted copy holds no deleted bytes, not even in pages that other records use") func unused() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
         let table = try environment.makeTable()
-        // Short entries among those that stay, and long ones whose pages shorter ones take over.
+        // Short deleted entries lie between entries that stay; shorter values reuse the pages of long deleted ones.
         try environment.write { transaction in
             for number in UInt8.min...UInt8.max {
                 try transaction.put(table, [number], [UInt8](repeating: number % 3 == 0 ? 0xC5 : 0, count: 200))
@@ -45,7 +45,7 @@ import TestSupport
         let target = folder.inner("copy")
         try environment.copy(toFolder: target, compacting: true)
         let bytes = try #require(fileBytes(target + "/data.mdb"))
-        // Single bytes of that value are keys, lengths and page numbers.
+        // A single byte of that value may be part of a key, a length or a page number.
         let leftovers = bytes.split { $0 != 0xC5 }.count { $0.count >= 8 }
         #expect(leftovers == 0)
         let copy = try Environment(folder: target, options: .init(mapSize: 64 << 20))
@@ -97,7 +97,7 @@ import TestSupport
         #expect(fileStatus(folder.path + "/none/data.mdb") == nil)
     }
 
-    @Test("A copy that is stopped before it began or while it waits leaves nothing, and the store goes on")
+    @Test("A copy that is stopped before it begins or while it waits leaves nothing, and the store keeps working")
     func stoppedCopy() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -108,7 +108,7 @@ import TestSupport
             let stopped = code { try environment.copy(toFolder: target, compacting: compacting) { _ in false } }
             #expect(stopped == .cancelled && fileStatus(target + "/data.mdb") == nil)
         }
-        // A plain copy waits for the writer: meanwhile it is asked whether to go on.
+        // A plain copy waits for the writer; meanwhile it asks whether to continue.
         let isAsked = Monitor(false)
         let outcome = Monitor<LMDBError.Code?>(nil)
         let copier = WriterThread(name: "copier")
@@ -183,7 +183,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    @Test("A size that cannot be had leaves the map as it was")
+    @Test("A map size that cannot be allocated leaves the map unchanged")
     func refusedSize() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -194,10 +194,10 @@ import TestSupport
         #expect(code { try environment.resize(to: 0) } == .invalidArgument)
         #expect(try environment.value(table, [1]) == [2])
         try environment.resize(to: 1)
-        #expect(try environment.value(table, [1]) == [2], "a map is never less than its data")
+        #expect(try environment.value(table, [1]) == [2], "a map is never smaller than its data")
     }
 
-    @Test("When another process has let the file grow, the size is adopted")
+    @Test("The environment adopts the size when another process has grown the file")
     func adoptingSize() async throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder, mapSize: 1 << 20)

@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 
 @Suite struct EnvironmentTableTests {
-    @Test("A missing table is nil for a reader and made by a writer")
+    @Test("A missing table is nil for a reader, and a writer creates it")
     func missingTable() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -14,7 +14,7 @@ import TestSupport
         #expect(try environment.read { try $0.view.tableNames() } == ["a"])
     }
 
-    @Test("A reader opens tables that another environment made, and they stay open")
+    @Test("A reader opens tables that another environment created, and they stay open")
     func openingByReader() throws {
         let folder = TemporaryFolder()
         do {
@@ -36,7 +36,7 @@ import TestSupport
         #expect(try environment.makeTable("b") == tables[1])
     }
 
-    @Test("A table of a transaction that is given up is gone, and its handle is never another table")
+    @Test("A table of an aborted transaction does not exist, and its handle never refers to another table")
     func abandonedTable() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -83,12 +83,12 @@ import TestSupport
             #expect(code { _ = try environment.openTable(named: "old", in: reader) } == .busy)
             _ = try environment.openTable(named: "old", in: &transaction)
         }
-        // The reader began before the tables were known.
+        // The reader began before the environment opened the tables.
         #expect(code { _ = try environment.openTable(named: "old", in: reader) } == .busy)
         #expect(try environment.read { try environment.openTable(named: "old", in: $0) }?.name == "old")
     }
 
-    @Test("A writer that began before a reader opened a table cannot take its number")
+    @Test("A writer that began before a reader opened a table cannot reuse that table's handle")
     func overtakenWriter() throws {
         let folder = TemporaryFolder()
         #expect(try Environment.small(folder).makeTable("old").name == "old")
@@ -106,7 +106,7 @@ import TestSupport
         #expect(try environment.value(new, [1]) == [2])
     }
 
-    @Test("More tables than asked for are an error")
+    @Test("Opening more tables than the limit is an error")
     func tooManyTables() throws {
         let folder = TemporaryFolder()
         let environment = try Environment(folder: folder.path, options: .init(mapSize: 1 << 26, maxTables: 2))

@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 
 @Suite struct EnvironmentTests {
-    @Test("A new environment makes two files that only the owner can read")
+    @Test("A new environment creates two files that only the owner can read")
     func filesArePrivate() throws {
         let folder = TemporaryFolder()
         let environment = try Environment(folder: folder.path)
@@ -15,7 +15,7 @@ import TestSupport
         #expect(environment.pageSize >= 4096)
     }
 
-    @Test("A map of 32 GiB takes no more of the disk than its data")
+    @Test("A map of 32 GiB takes no more disk space than its data")
     func mapIsSparse() throws {
         let folder = TemporaryFolder()
         let environment = try Environment(folder: folder.path)
@@ -44,7 +44,7 @@ import TestSupport
         }
     }
 
-    @Test("Data outlives closing and opening")
+    @Test("Data survives closing and reopening")
     func reopening() throws {
         let folder = TemporaryFolder()
         let first = try Environment.small(folder, scratch: false)
@@ -57,7 +57,7 @@ import TestSupport
         try second.expectIntact()
     }
 
-    @Test("Closing twice is no error, and a closed environment says that it is closed")
+    @Test("Closing twice is no error, and a closed environment reports that it is closed")
     func closing() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)

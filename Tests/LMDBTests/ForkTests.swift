@@ -11,9 +11,9 @@ import TestSupport
 #endif
 
 @Suite struct ForkTests {
-    @Test("A forked child is refused, and does not disturb what its parent reads")
+    @Test("A forked child is refused, and does not disturb the reads of its parent")
     func fork() async throws {
-        // A process of its own, so that no other test forks along.
+        // Runs in a separate process, so that no other test is forked too.
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
             let environment = try Environment(folder: folder.path)
@@ -36,7 +36,7 @@ import TestSupport
             #expect(unsafe waitpid(child, &status, 0) == child)
             #expect(status == 0)
             let snapshots = try environment.readers().compactMap(\.transaction)
-            #expect(snapshots == [snapshot, snapshot], "the child must not have given up the parent's snapshot")
+            #expect(snapshots == [snapshot, snapshot], "the child must not release the parent's snapshot")
             let value = try transaction.view.get(table, [1])?.array
             #expect(value == [2])
             try environment.write { try $0.put(table, [1], [3]) }
@@ -44,7 +44,7 @@ import TestSupport
         }
     }
 
-    @Test("A lock on a folder that is given back is free, also while a child that was forked meanwhile lives")
+    @Test("A released lock on a folder is free even while a child that was forked meanwhile is alive")
     func folderLocks() async throws {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
@@ -55,13 +55,13 @@ import TestSupport
             if child == 0 {
                 close(ends[1])
                 var byte: UInt8 = 0
-                // Until the parent has looked, or has ended.
+                // Blocks until the parent has checked the lock or has ended.
                 _ = unsafe read(ends[0], &byte, 1)
                 _exit(0)
             }
             claim.release()
             let again = FolderClaim(folder.path)
-            #expect(again != nil, "the child has the descriptor, and no right to the lock")
+            #expect(again != nil, "the child has the descriptor, but does not hold the lock")
             again?.release()
             close(ends[1])
             var status: Int32 = -1
@@ -71,7 +71,7 @@ import TestSupport
     }
 }
 
-/// Swift hides `fork`, since little works in the child; that little is what is tested here.
+/// Swift hides `fork`, because little works in the child. These tests use only what does.
 private func forkProcess() -> pid_t {
     typealias Fork = @convention(c) () -> pid_t
     guard let symbol = unsafe dlsym(nil, "fork") else { fatalError("no fork") }

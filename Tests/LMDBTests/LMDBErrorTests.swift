@@ -11,7 +11,7 @@ import TestSupport
 #endif
 
 @Suite struct LMDBErrorTests {
-    @Test("An error says what happened, to which file, and what to do")
+    @Test("An error names the failure, the file and the remedy")
     func description() {
         let error = LMDBError(.mapFull, operation: "mdb_put", path: "/data/store")
         #expect(
@@ -19,7 +19,7 @@ import TestSupport
                 + "reached. Delete data, or open the environment with a larger map.")
     }
 
-    @Test("Codes of this layer and of the operating system have words too")
+    @Test("Codes of this layer and of the operating system have descriptions too")
     func words() {
         let own: [LMDBError.Code] = [.keyTooLong, .forked, .closed, .badTable]
         #expect(own.allSatisfy { !$0.description.contains("Unknown") && !$0.description.contains("No such") })
@@ -28,7 +28,7 @@ import TestSupport
         #expect(LMDBError.Code(rawValue: EPERM).advice.isEmpty == false)
     }
 
-    @Test("A file that is not LMDB's is an error")
+    @Test("Opening a file that LMDB did not write is an error")
     func foreignFile() throws {
         let folder = TemporaryFolder()
         let file = unsafe fopen(folder.path + "/data.mdb", "w")

@@ -10,9 +10,9 @@ import TestSupport
     import Darwin
 #endif
 
-/// Values with pages of their own, whose first page says how many they are.
+/// Long values have pages of their own; the first of these pages records their number.
 @Suite struct LongValueTests {
-    /// A field of the first page of a long value, and what damage makes of it.
+    /// A field of the first page of a long value, and the damage to it.
     enum Field: CaseIterable {
         case number, kind, tooMany, tooFew, none
 
@@ -29,7 +29,7 @@ import TestSupport
 
     private static let length = 10_000
 
-    /// A table of long values; the first page of each is damaged.
+    /// Creates a table of long values and damages the first page of each.
     private func damaged(_ field: Field, _ folder: TemporaryFolder) throws -> Environment {
         let sound = try Environment.small(folder)
         let table = try sound.makeTable()
@@ -57,7 +57,7 @@ import TestSupport
     }
 
     @Test(
-        "A long value whose first page lies about its pages is neither replaced nor removed, and costs no other value",
+        "A long value whose first page states wrong pages is neither replaced nor removed, and costs no other value",
         arguments: Field.allCases)
     func damagedHeader(field: Field) throws {
         let folder = TemporaryFolder()
@@ -84,7 +84,7 @@ import TestSupport
         }
     }
 
-    @Test("A value that is replaced by a shorter one in the same transaction keeps no page that it does not need")
+    @Test("A value that is replaced by a shorter one in the same transaction frees the pages that it no longer needs")
     func shortened() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)

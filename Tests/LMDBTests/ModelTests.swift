@@ -2,13 +2,13 @@ import LMDB
 import Testing
 import TestSupport
 
-/// Random transactions against a dictionary, which is the judge.
+/// Compares random transactions with a dictionary as the reference model.
 @Suite struct ModelTests {
     private typealias Model = [[UInt8]: [UInt8]]
 
     private struct Refusal: Error {}
 
-    @Test("Random transactions leave the table as a dictionary has it", arguments: 0..<8)
+    @Test("Random transactions leave the same records as a dictionary", arguments: 0..<8)
     func transactions(run: Int) throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
@@ -28,7 +28,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    /// Up to 40 operations and nested transactions; every sixth transaction ends in a refusal.
+    /// Runs up to 40 operations and nested transactions; every sixth transaction throws at its end.
     private func change(
         _ transaction: inout WriteTransaction, _ table: Table, _ model: inout Model, depth: Int,
         _ random: inout SeededGenerator
@@ -81,7 +81,7 @@ import TestSupport
         }
     }
 
-    /// Some steps to and fro; -1 is before the first record, `keys.count` behind the last.
+    /// Takes some steps in both directions; -1 is before the first record, `keys.count` after the last.
     private func walk(
         _ cursor: inout Cursor, from start: Int, _ keys: [[UInt8]], _ random: inout SeededGenerator
     ) throws {

@@ -55,7 +55,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    @Test("A full map inside a member leaves the outer transaction usable")
+    @Test("A full map inside a nested transaction leaves the outer one usable")
     func fullMap() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder, mapSize: 1 << 20)
@@ -72,7 +72,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    @Test("A member that swallows an error inside LMDB is undone, and does not take the outer transaction along")
+    @Test("A nested transaction that swallows an error of LMDB is undone, and the outer one continues")
     func swallowedError() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder, mapSize: 1 << 20)
@@ -89,7 +89,7 @@ import TestSupport
         #expect(try environment.value(table, [1]) == [1])
     }
 
-    @Test("Tables opened by a member join or go with it")
+    @Test("Tables that a nested transaction opened are kept or dropped with it")
     func tables() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)

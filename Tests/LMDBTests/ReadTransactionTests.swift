@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 
 @Suite struct ReadTransactionTests {
-    @Test("Each transaction sees one snapshot, and a later one sees what was committed since")
+    @Test("Each transaction sees one snapshot, and a later one sees the commits since")
     func snapshots() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -26,7 +26,7 @@ import TestSupport
         #expect(third.view.transactionID == third.id)
     }
 
-    @Test("A reader that is used again sees fresh data and takes no further slot")
+    @Test("A reused reader sees fresh data and takes no further slot")
     func pooling() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -39,7 +39,7 @@ import TestSupport
         #expect(try environment.readers().map(\.transaction) == [nil])
     }
 
-    @Test("A reader that is used again knows tables opened in between")
+    @Test("A reused reader knows tables that were opened in between")
     func poolingAndTables() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -50,7 +50,7 @@ import TestSupport
         #expect(try environment.value(second, [1]) == [1])
     }
 
-    @Test("An idle reader keeps no page from being reused")
+    @Test("An idle reader does not prevent the reuse of pages")
     func idleReadersHoldNothing() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -64,7 +64,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    @Test("More readers than slots are an error that ends with the readers")
+    @Test("More readers than slots are an error until readers end")
     func tooManyReaders() throws {
         let folder = TemporaryFolder()
         let environment = try Environment(folder: folder.path, options: .init(mapSize: 1 << 26, maxReaders: 2))

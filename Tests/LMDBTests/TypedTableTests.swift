@@ -36,7 +36,7 @@ import TestSupport
 
     private struct Malformed: Error {}
 
-    @Test("Typed records go in and come out in the order of their keys")
+    @Test("Typed records are read back in the order of their keys")
     func records() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -63,7 +63,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    @Test("A record that does not decode is an error of its codec")
+    @Test("A record that does not decode throws the error of its codec")
     func malformedRecord() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)

@@ -22,7 +22,7 @@ import TestSupport
         #expect(filled.overflowPages == 4)
     }
 
-    @Test("Deleted records leave free pages, which only a reading transaction counts")
+    @Test("Deleted records leave free pages, which only a read transaction counts")
     func freePages() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -38,7 +38,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    @Test("Views of both kinds of transaction serve the same generic code")
+    @Test("The same generic code reads through the views of read and write transactions")
     func genericReading() throws {
         func sum(_ table: Table, _ transaction: borrowing some Transaction & ~Copyable) throws -> Int {
             try transaction.view.records(of: table).reduce(0) { $0 + Int($1.1[0]) }

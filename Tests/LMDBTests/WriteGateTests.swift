@@ -10,14 +10,15 @@
         import Musl
     #endif
 
-    /// Writers of several processes that wait for each other, and one of them killed at the worst moment.
+    /// Writers of several processes wait for each other, and one is killed at the worst moment.
     @Suite struct WriteGateTests {
-        @Test("A writer that is killed when it is woken does not leave the one behind it waiting for ever")
+        @Test("A waiting writer that is killed as it wakes up does not leave the next one waiting forever")
         func killedWaiter() async throws {
             let folder = TemporaryFolder()
             let path = folder.path
             let environment = try Environment(folder: path)
-            // Waiting for an exit test keeps a thread of the pool, so nothing else of this test runs there.
+            // Awaiting an exit test blocks a thread of the cooperative pool, so the rest of this test runs on other
+            // threads.
             let (holder, remover) = (WriterThread(name: "holder"), WriterThread(name: "remover"))
             let begun = Gate()
             holder.perform {
@@ -27,7 +28,8 @@
                 let victim = Self.pid(path + "/victim.pid")
                 _ = Self.pid(path + "/waiter.pid")
                 usleep(300_000)
-                // The victim is woken, and has no chance to run before it is killed: this thread has its processor.
+                // Releasing the lock wakes the victim, but this thread occupies its processor, so it cannot run before
+                // the kill.
                 _ = consume first
                 guard let second = try? environment.beginWrite() else { return }
                 Processor.end(victim)
@@ -37,7 +39,7 @@
                 let victim = Self.pid(path + "/victim.pid")
                 _ = Self.pid(path + "/waiter.pid")
                 usleep(900_000)
-                // The lock may have been the victim's after all, which keeps it.
+                // The victim may have acquired the lock nevertheless, and then it holds the lock until it is killed.
                 Processor.end(victim)
             }
             begun.wait()
@@ -60,7 +62,7 @@
 
         private func expectWritten(_ path: String) async {
             await #expect(processExitsWith: .success) { [path = path as String] in
-                // Instead of waiting for ever.
+                // Kills this process if it waits too long.
                 alarm(30)
                 let environment = try Environment(folder: path)
                 try "\(getpid())".write(toFile: path + "/waiter.pid", atomically: true, encoding: .utf8)
@@ -86,20 +88,21 @@
         }
     }
 
-    /// Where a thread runs.
+    /// Controls which processor a thread runs on.
     private enum Processor {
-        /// Binds the calling thread to the first processor; an idle one runs there only when nobody else does.
+        /// Binds the calling thread to the first processor. With `idle`, it runs only while no other thread needs the
+        /// processor.
         static func stay(idle: Bool = false) {
             typealias SetAffinity = @convention(c) (pid_t, Int, UnsafeRawPointer) -> Int32
             guard let symbol = unsafe dlsym(nil, "sched_setaffinity") else { return }
-            // unsafe: the function has this signature, and reads as many bytes as it is told.
+            // unsafe: the function has this signature, and reads as many bytes as the second argument says.
             let setAffinity = unsafe unsafeBitCast(symbol, to: SetAffinity.self)
             var first: UInt64 = 1
             _ = unsafe setAffinity(0, 8, &first)
             if idle { setPolicy(0, 5) }
         }
 
-        /// Kills a process, and lets it run to its end even if it was idle.
+        /// Kills a process and lets it run until it has ended, even if its policy was idle.
         static func end(_ process: pid_t) {
             kill(process, SIGKILL)
             setPolicy(process, 0)

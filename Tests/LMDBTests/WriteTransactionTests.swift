@@ -24,7 +24,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    @Test("Nothing of a transaction that does not commit is stored")
+    @Test("A transaction that does not commit stores nothing")
     func givingUp() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -61,7 +61,7 @@ import TestSupport
     }
 
     @Test(
-        "Values around the size of a page come back as they were",
+        "Values around the size of a page are read back unchanged",
         arguments: [0, 1, 2038, 2039, 4080, 4081, 4096, 9000])
     func valueSizes(count: Int) throws {
         let folder = TemporaryFolder()
@@ -79,7 +79,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    @Test("A value that is filled in part stops the program")
+    @Test("A value that is only partly filled stops the program")
     func partialFill() async {
         let folder = TemporaryFolder()
         await #expect(processExitsWith: .failure) { [path = folder.path as String] in
@@ -103,7 +103,7 @@ import TestSupport
             #expect(code { try transaction.delete(table, key) } == expected)
             #expect(code { _ = try transaction.view.get(table, key) } == expected)
             #expect(code { _ = try transaction.view.contains(table, key) } == expected)
-            // The refusal came before the call, so the transaction is as good as before.
+            // The check precedes the call of LMDB, so the transaction stays usable.
             try transaction.put(table, [1], [1])
         }
         #expect(try environment.value(table, [1]) == [1])
@@ -124,7 +124,7 @@ import TestSupport
         try environment.expectIntact()
     }
 
-    @Test("A cleared table is empty and stays")
+    @Test("A cleared table is empty and still exists")
     func clearing() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder)
@@ -166,7 +166,7 @@ import TestSupport
         }
     }
 
-    @Test("After a call has failed inside LMDB the transaction can only be given up")
+    @Test("After a failure inside LMDB, the transaction can only be aborted")
     func failedTransaction() throws {
         let folder = TemporaryFolder()
         let environment = try Environment.small(folder, mapSize: 1 << 20)
@@ -186,7 +186,7 @@ import TestSupport
     }
 }
 
-/// unchecked: it breaks the rule on purpose.
+/// unchecked: breaks the rule on purpose.
 private final class Carrier: @unchecked Sendable {
     private var transaction: WriteTransaction?
 
@@ -199,7 +199,7 @@ private final class Carrier: @unchecked Sendable {
     }
 }
 
-/// The types keep most transactions on their thread; the environment checks the rest.
+/// The types keep most transactions on their thread; the environment checks the others at run time.
 private func sendAway(_ environment: Environment, _ table: Table, to writer: WriterThread) throws {
     let carrier = Carrier()
     var transaction = try environment.beginWrite()

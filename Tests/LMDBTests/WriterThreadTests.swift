@@ -12,7 +12,7 @@ import TestSupport
 #endif
 
 @Suite struct WriterThreadTests {
-    /// What jobs note down, in order.
+    /// Records the order in which jobs ran.
     private final class Log: Sendable {
         private let lines = Mutex<[Int]>([])
         var all: [Int] { lines.withLock { $0 } }
@@ -31,7 +31,7 @@ import TestSupport
         #expect(log.all == Array(0..<1000))
     }
 
-    @Test("After stop no job is taken")
+    @Test("After stop, no job is accepted")
     func stopped() {
         let writer = WriterThread()
         writer.stop()
@@ -39,7 +39,7 @@ import TestSupport
         writer.stop()
     }
 
-    @Test("A job may stop the writer: the queue is finished, the job does not wait for itself")
+    @Test("A job may stop the writer: the queue is finished, and the job does not wait for itself")
     func stoppingFromInside() {
         let writer = WriterThread()
         let log = Log()
@@ -53,7 +53,7 @@ import TestSupport
         #expect(log.all == [0, 1])
     }
 
-    @Test("A running job takes the queued ones along, in order and up to a limit")
+    @Test("A running job takes the queued jobs with it, in order and up to a limit")
     func takingQueued() {
         let writer = WriterThread()
         let log = Log()
@@ -72,7 +72,7 @@ import TestSupport
         #expect(log.all == [3, 10, 11, 12, -1, 13, 14, 15])
     }
 
-    @Test("Idle work runs when the queue is empty, as long as there is some, and jobs go first")
+    @Test("Idle work runs while the queue is empty, and jobs go first")
     func idleWork() {
         let log = Log()
         let writer = WriterThread(idlePeriod: .milliseconds(1)) {
@@ -97,7 +97,7 @@ import TestSupport
         #expect(log.all.first == 1)
     }
 
-    @Test("The thread ends when idle, lets go of the writer, and starts again on demand")
+    @Test("The thread ends when idle, releases the writer, and starts again on demand")
     func endingWhenIdle() async throws {
         let log = Log()
         weak var ended: WriterThread?
@@ -115,7 +115,7 @@ import TestSupport
         #expect(log.all == [0, 1, 2])
     }
 
-    @Test("A thread that gets the identity of an ended one is not taken for it")
+    @Test("A new thread with the reused identity of an ended one is not mistaken for it")
     func reusedIdentity() async throws {
         let ended = WriterThread(idlePeriod: .milliseconds(1))
         ended.perform {}
@@ -142,7 +142,7 @@ import TestSupport
         #expect(log.all.sorted() == Array(0..<1600))
     }
 
-    @Test("A stop that is not waited for to its end is taken back, and the thread takes jobs again")
+    @Test("A stop whose wait times out is cancelled, and the thread accepts jobs again")
     func boundedStop() {
         let writer = WriterThread(idlePeriod: .seconds(60))
         let (begun, end, log) = (Gate(), Gate(), Log())

@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Meta pages")
 struct MetaPagesTests {
-    /// The place of the newest meta page.
+    /// The offset of the newest meta page.
     private func newest(_ sample: SampleFile) -> Int { sample.transaction % 2 * SampleFile.pageSize }
 
-    @Test("One ruined meta page is told from the other, which still leads to a sound snapshot", arguments: [0, 1])
+    @Test("A ruined meta page is reported, and the other one still leads to a sound snapshot", arguments: [0, 1])
     func oneRuined(index: Int) throws {
         let sample = try SampleFile(removing: false)
         var bytes = sample.bytes
@@ -19,7 +19,7 @@ struct MetaPagesTests {
     }
 
     @Test(
-        "Fields out of bounds are found",
+        "Meta fields that are out of bounds are found",
         arguments: [
             (40, PageFinding.Kind.metaInvalid), (44, .metaInvalid), (92, .metaInvalid), (143, .metaInvalid),
             (135, .metaInvalid), (151, .metaInvalid), (144, .metaInvalid), (145, .metaOrder), (20, .metaVersion),
@@ -33,7 +33,7 @@ struct MetaPagesTests {
     }
 
     @Test(
-        "The older page may have roots behind its last page, as LMDB leaves them when writing it failed; no newer may")
+        "Roots behind the last page are allowed in the older meta page, where a failed write leaves them")
     func takenBack() throws {
         let sample = try SampleFile(rounds: 6)
         for index in 0..<2 {
@@ -46,7 +46,7 @@ struct MetaPagesTests {
         }
     }
 
-    @Test("Noise, zeros and nothing at all are no meta pages")
+    @Test("Noise, zeros and empty files are not accepted as meta pages")
     func noise() {
         for bytes in [[], [UInt8](repeating: 0, count: 20_000), [UInt8](repeating: 0x5A, count: 20_000)] {
             let metas = MetaPages(PageFile(bytes: bytes))
@@ -55,7 +55,7 @@ struct MetaPagesTests {
     }
 
     #if os(Linux)
-        @Test("Where the system cannot read there is a failure, which says nothing of the file")
+        @Test("A failed read is a failure of the system, not a finding about the file")
         func unreadable() throws {
             // The first page of a process's own memory is not mapped: reading it fails as on a failing disk.
             let metas = MetaPages(try PageFile(path: "/proc/self/mem"))
@@ -65,7 +65,7 @@ struct MetaPagesTests {
         }
     #endif
 
-    @Test("A folder, a pipe or a device is no file, and opening it waits for nobody")
+    @Test("A folder, a pipe or a device is refused as a file, and opening it does not block")
     func noFile() throws {
         let folder = TemporaryFolder()
         let pipe = folder.path + "/pipe"

@@ -4,7 +4,7 @@ import TestSupport
 
 @Suite("Random damage to pages")
 struct RandomDamageTests {
-    @Test("Whatever is done to a file, the walk ends, and every value it gives can be read or refused")
+    @Test("The walk over a damaged file ends, and each value that it yields can be read or is refused")
     func everyWalkEnds() throws {
         let sample = try SampleFile(rounds: 12)
         let seed = UInt64.random(in: 0 ... .max)

@@ -6,11 +6,11 @@
 import LMDB
 import PageReader
 
-/// A file as LMDB writes it: three tables with short and long values, some of them deleted again, so that there are
-/// branch pages, long values and free pages.
+/// A file that LMDB wrote: three tables with short and long values, some deleted again, so that it has branch pages,
+/// long values and free pages.
 struct SampleFile {
     let bytes: [UInt8]
-    /// What LMDB itself says of its tables.
+    /// The statistics that LMDB itself reports for the tables.
     let statistics: [String: TableStatistics]
     let freePages: Int
     let lastPage: Int
@@ -69,14 +69,14 @@ extension SampleFile {
 
     func number16(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
 
-    /// The numbers of pages of a kind: 1 branch, 2 leaf, 4 the first of a long value.
+    /// The numbers of the pages of a kind: 1 is a branch, 2 a leaf, 4 the first page of a long value.
     func pages(kind: Int) -> [Int] {
         stride(from: 2 * SampleFile.pageSize, to: bytes.count, by: SampleFile.pageSize)
             .filter { number16($0 + 10) == kind && bytes[$0] == UInt8(truncatingIfNeeded: $0 / SampleFile.pageSize) }
             .map { $0 / SampleFile.pageSize }
     }
 
-    /// The kinds of findings of a walk over changed bytes, and of their metas.
+    /// The kinds of findings that the meta pages and a walk report for damaged bytes.
     static func kinds(_ bytes: [UInt8], readsHeaders: Bool = true) -> Set<PageFinding.Kind> {
         let file = PageFile(bytes: bytes)
         let metas = MetaPages(file)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Walking a snapshot")
 struct SnapshotWalkTests {
-    @Test("A file of LMDB is sound, and its tables are as LMDB counts them", arguments: [true, false])
+    @Test("A file that LMDB wrote is sound, and the walk counts its tables as LMDB does", arguments: [true, false])
     func sound(isOnDisk: Bool) throws {
         let sample = try SampleFile()
         let folder = TemporaryFolder()
@@ -31,7 +31,7 @@ struct SnapshotWalkTests {
         #expect(walk.pagesInUse + walk.freePages == UInt64(sample.lastPage) + 1, "each page has one owner")
     }
 
-    @Test("The older meta page is a snapshot too while nobody has used its pages again")
+    @Test("The older meta page is a snapshot too until its pages are reused")
     func previous() throws {
         let sample = try SampleFile(removing: false)
         let file = PageFile(bytes: sample.bytes)
@@ -40,7 +40,7 @@ struct SnapshotWalkTests {
         #expect(previous.index != metas.newest?.index)
     }
 
-    @Test("Entries are given with keys and values, short and long")
+    @Test("The walk yields entries with keys and values, short and long")
     func entries() throws {
         let sample = try SampleFile()
         let file = PageFile(bytes: sample.bytes)
@@ -58,7 +58,7 @@ struct SnapshotWalkTests {
         #expect(walk.isSound && count == sample.statistics["beta"]?.entries)
     }
 
-    @Test("A file may end before its last page when only free pages follow, and not before a page in use")
+    @Test("A file may end before its last page if only free pages follow, but not before a page in use")
     func shorter() throws {
         let sample = try SampleFile()
         let size = SampleFile.pageSize
@@ -73,7 +73,7 @@ struct SnapshotWalkTests {
         #expect(SampleFile.kinds([]) == [.fileUnreadable])
     }
 
-    @Test("A page that stands in another's place is found")
+    @Test("A page at the position of another one is found")
     func swapped() throws {
         let sample = try SampleFile()
         let leaves = sample.pages(kind: 2)
@@ -111,10 +111,10 @@ struct SnapshotWalkTests {
         #expect(kinds.contains(.keyOrder), "page \(page)")
     }
 
-    @Test("A branch that leads twice to one page, to itself or far away ends the walk with findings")
+    @Test("A branch that leads twice to one page, to itself or out of range ends the walk with findings")
     func branches() throws {
         let sample = try SampleFile()
-        // Branches of older transactions lie about too: one in use is one whose damage is found.
+        // Free branches of older transactions remain in the file; a branch is in use if damage to it is found.
         let branch = try #require(
             sample.pages(kind: 1).first { page in
                 var bytes = sample.bytes
@@ -135,20 +135,20 @@ struct SnapshotWalkTests {
         }
     }
 
-    @Test("A table of a kind that stores never have is found: one with several values under a key")
+    @Test("A table of a kind that stores never use is found: one with several values under a key")
     func severalValues() throws {
         let sample = try SampleFile()
         let meta = try #require(MetaPages(PageFile(bytes: sample.bytes)).newest)
         let page = Int(meta.main.root) * SampleFile.pageSize
         let node = page + sample.number16(page + 16)
-        // Behind the head of the entry and its key begins the tree's record, with its flags at 4.
+        // The record of the tree follows the header of the entry and its key; its flags are at offset 4.
         let flags = node + 8 + sample.number16(node + 6) + 4
         var bytes = sample.bytes
         bytes[flags] |= 0x04
         #expect(SampleFile.kinds(bytes).contains(.treeKind))
     }
 
-    @Test("A free page that is in use is found, and a list out of order")
+    @Test("A free page that is in use is found, and so is a free list out of order")
     func freeList() throws {
         let sample = try SampleFile()
         let file = PageFile(bytes: sample.bytes)
@@ -165,7 +165,7 @@ struct SnapshotWalkTests {
         #expect(SampleFile.kinds(long).contains(.freeList))
     }
 
-    @Test("A long list of free pages is read whole, piece by piece")
+    @Test("A long list of free pages is read completely, piece by piece")
     func longFreeList() throws {
         let folder = TemporaryFolder()
         let environment = try Environment(folder: folder.path, options: .init(mapSize: 128 << 20, scratch: true))
@@ -193,7 +193,7 @@ struct SnapshotWalkTests {
         return try transaction.view.freeStatistics().freePages
     }
 
-    @Test("A set of pages takes memory for what is in it, whatever the numbers are")
+    @Test("The memory of a page set depends on its elements, not on the size of the page numbers")
     func pageSet() {
         var set = PageSet()
         for page in [0, 63, 64, 4_095, 4_096, 1 << 40, .max] as [UInt64] {
@@ -202,7 +202,7 @@ struct SnapshotWalkTests {
         }
     }
 
-    @Test("A long value whose first page is none is found when the pages are asked")
+    @Test("A long value whose first page is of another kind is found when page headers are read")
     func overflow() throws {
         let sample = try SampleFile()
         let page = try #require(
@@ -214,6 +214,6 @@ struct SnapshotWalkTests {
         var bytes = sample.bytes
         bytes[page * SampleFile.pageSize + 10] = 2
         #expect(SampleFile.kinds(bytes).contains(.overflowPages))
-        #expect(SampleFile.kinds(bytes, readsHeaders: false).isEmpty, "a walk before mapping leaves bodies alone")
+        #expect(SampleFile.kinds(bytes, readsHeaders: false).isEmpty, "without headers, long values are skipped")
     }
 }

@@ -1,4 +1,4 @@
-/// `--name value` and `--flag`.
+/// Command-line arguments: `--name value` and `--flag`.
 package struct Arguments: Sendable {
     package struct Misuse: Error, CustomStringConvertible {
         package let description: String
@@ -8,7 +8,7 @@ package struct Arguments: Sendable {
     private var values: [String: String] = [:]
     private var flags: Set<String> = []
 
-    /// Words of a command; those named as flags have no value.
+    /// Parses `words`. The names in `flags` take no value.
     package init(_ words: ArraySlice<String>, flags flagNames: Set<String>) throws {
         var words = words
         while let word = words.popFirst() {
@@ -24,7 +24,7 @@ package struct Arguments: Sendable {
         }
     }
 
-    /// Whether a flag or a value is given.
+    /// Returns `true` if the flag or value was given.
     package func has(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
 
     package func text(_ name: String) throws -> String {

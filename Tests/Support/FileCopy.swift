@@ -1,14 +1,14 @@
 import Foundation
 import LMDB
 
-/// The bytes of a store's file, to be written over it again as `cp` does: it stays the same file to the system.
+/// A copy of a store's data file, to write back over it as `cp` does: the inode stays the same.
 package struct FileCopy: Sendable {
     private let bytes: Data
 
     package init(of path: String) throws { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) }
 
-    /// Without `keepsAttribute` the file tells no more how far it was written, as where the file system keeps no
-    /// attributes.
+    /// Without `keepsAttribute`, removes the attribute that records how far the file was written, as on a file system
+    /// without attributes.
     package func write(over path: String, keepsAttribute: Bool) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try file.truncate(atOffset: 0)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Random numbers that a seed repeats (SplitMix64).
+/// A random number generator that a seed reproduces (SplitMix64).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
     package let seed: UInt64
@@ -10,14 +10,14 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         self.seed = seed
     }
 
-    /// Different parts of one seed give unrelated sequences.
+    /// Different streams of one seed give unrelated sequences.
     package init(seed: UInt64, part: Int) {
         self.init(seed: seed)
         state &+= UInt64(bitPattern: Int64(part)) &* 0xD1B5_4A32_D192_ED03
         _ = next()
     }
 
-    /// A seed of its own, which is printed.
+    /// Takes a fresh random seed and prints it.
     package init() {
         self.init(seed: UInt64.random(in: 0 ... .max))
         print("seed \(seed)")
@@ -31,7 +31,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Whether something of this chance happens.
+    /// Returns `true` with this probability.
     package mutating func chance(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &self) < share }
 
     package mutating func chance(percent: Int) -> Bool { number(0..<100) < percent }
@@ -41,7 +41,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     package mutating func pick<Element>(_ elements: [Element]) -> Element { elements.randomElement(using: &self)! }
 }
 
-/// Random numbers that a seed repeats, for whatever draws from several threads.
+/// A random number generator that a seed reproduces, for use from several threads.
 package final class Draws: Sendable {
     private let generator: Mutex<SeededGenerator>
 

@@ -1,6 +1,6 @@
 import LMDB
 
-/// An empty folder that goes, with all that is in it, when the value does.
+/// An empty folder that is deleted with its content when the value is deallocated.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -9,7 +9,7 @@ package final class TemporaryFolder: Sendable {
         guard FileSystem.makeFolder(path) else { fatalError("no temporary folder at \(path)") }
     }
 
-    /// A folder inside, made on the spot.
+    /// Creates a folder inside this one and returns its path.
     package func inner(_ name: String) -> String {
         let inner = path + "/" + name
         _ = FileSystem.makeFolder(inner)

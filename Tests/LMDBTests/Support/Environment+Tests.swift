@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 
 extension Environment {
-    /// A small environment for a test.
+    /// Opens a small environment for a test.
     static func small(
         _ folder: TemporaryFolder, mapSize: Int = 64 << 20, scratch: Bool = true
     ) throws -> Environment {
@@ -29,7 +29,7 @@ extension Environment {
         try read { try $0.view.get(table, key)?.array }
     }
 
-    /// Every page is used once: by a tree, by the free list or as one of the two metas.
+    /// Checks that every page is used once: by a tree, by the free list or as one of the two meta pages.
     func expectIntact(_ sourceLocation: SourceLocation = #_sourceLocation) throws {
         let (names, used) = try read { transaction in
             let free = try transaction.view.freeStatistics()
