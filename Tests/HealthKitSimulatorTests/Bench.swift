@@ -1,7 +1,7 @@
 import Foundation
 import HealthKitSimulator
 
-/// A device with one app that may read and write what the tests use.
+/// A device with one app that may read and write the types of the tests.
 struct Bench {
     let clock = SimulatedClock()
     let device: SimulatedDevice
@@ -52,7 +52,7 @@ struct Bench {
     }
 }
 
-/// The code of the error that something throws; `nil` where it throws none.
+/// The code of the error that `body` throws; `nil` if it throws none.
 func code(_ body: () async throws -> Void) async -> HKError.Code? {
     do {
         try await body()

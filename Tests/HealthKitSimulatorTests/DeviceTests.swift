@@ -3,10 +3,10 @@ import HealthKitSimulator
 import TestSupport
 import Testing
 
-/// The controls beside HealthKit's rules.
+/// The controls of the simulator beyond HealthKit's rules.
 @Suite struct DeviceTests {
     @Test(
-        "Health data can be unavailable or restricted, and calls can fail at the nth time, before or after their effect"
+        "Health data can be unavailable or restricted, and the nth call can fail before or after its effect"
     )
     func failures() async throws {
         let bench = try await Bench()
@@ -26,7 +26,7 @@ import Testing
         #expect(bench.device.count(of: .save) == 4)
     }
 
-    @Test("Two devices under one cloud come to hold the same, with UUIDs and sources; a greater version wins on both")
+    @Test("Two devices with one cloud converge, with UUIDs and sources; the greater version wins on both")
     func cloud() async throws {
         let here = try await Bench()
         let there = try await Bench()
@@ -48,7 +48,7 @@ import Testing
         #expect(contents(here) == contents(there))
     }
 
-    @Test("A cloud may bring things in parts and in any order; in the end both devices hold the same all the same")
+    @Test("Both devices converge even if the cloud delivers changes in parts and in any order")
     func cloudInParts() async throws {
         var random = SeededGenerator()
         let here = try await Bench()
@@ -71,7 +71,7 @@ import Testing
         #expect(!held.isEmpty)
     }
 
-    @Test("A cloud that brings a part leaves the rest for another time")
+    @Test("A cloud that delivers a part keeps the rest for later")
     func partOfCloud() async throws {
         var random = SeededGenerator()
         let here = try await Bench()
@@ -87,7 +87,7 @@ import Testing
         #expect(there.device.contents(of: Bench.weight).count == 100)
     }
 
-    @Test("A database that is rebuilt holds the same samples, counted from the beginning, and no deletions")
+    @Test("A rebuilt database holds the same samples, counts its anchors from the beginning, and has no deletions")
     func rebuiltDatabase() async throws {
         let bench = try await Bench()
         for number in 0..<5 { try await bench.store.save([bench.sample(70 + Double(number), at: Double(number))]) }
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(
-        "An app that was ended hears nothing, and of what changed meanwhile when it observes again or comes to the front"
+        "A terminated app hears of changes only when it observes again or comes to the foreground"
     )
     func launchedAgain() async throws {
         var options = SimulationOptions()
@@ -126,7 +126,7 @@ import Testing
         #expect(calls.count == 2)
     }
 
-    @Test("The user deletes all of a type, or all of one source")
+    @Test("The user deletes all samples of a type, or those of one source")
     func userDeletesAll() async throws {
         let bench = try await Bench()
         try await bench.store.save([bench.sample(70)])
@@ -136,7 +136,7 @@ import Testing
         #expect(bench.device.userDeletesAll(of: Bench.weight) == 1)
     }
 
-    @Test("An app that is installed again keeps its samples and loses its grants")
+    @Test("A reinstalled app keeps its samples and loses its grants")
     func reinstall() async throws {
         let bench = try await Bench()
         try await bench.store.save([bench.sample(70)])
@@ -147,7 +147,7 @@ import Testing
         #expect(try await again.deleteObjects(of: bench.weight, predicate: all) == 1)
     }
 
-    @Test("A workout counts without its pauses, and its statistics are those of the samples that were added")
+    @Test("The duration of a workout excludes pauses, and its statistics cover the samples that were added")
     func workout() async throws {
         let bench = try await Bench()
         let energy = HKQuantityType(HKQuantityTypeIdentifier(rawValue: "HKQuantityTypeIdentifierActiveEnergyBurned"))

@@ -2,9 +2,9 @@ import Foundation
 import HealthKitSimulator
 import Testing
 
-/// Long histories, which imports and their benchmarks read.
+/// Long histories, as imports and their benchmarks read them.
 @Suite struct LargeHistoryTests {
-    @Test("Twenty thousand samples are written, paged through and enumerated latest first, each in its time")
+    @Test("Twenty thousand samples are written, read by pages and enumerated latest first, each within a time limit")
     func pages() async throws {
         let bench = try await Bench()
         let count = 20_000

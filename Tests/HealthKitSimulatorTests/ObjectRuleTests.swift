@@ -19,7 +19,7 @@ import Testing
         #expect(read.sourceRevision.version == "1.0")
     }
 
-    @Test("A2: a save of several objects is all or nothing; a UUID twice or too early a date is refused")
+    @Test("A2: a save of several objects is all or nothing; a repeated UUID or too early a date is refused")
     func allOrNothing() async throws {
         let bench = try await Bench()
         let first = bench.sample(70)
@@ -58,7 +58,7 @@ import Testing
         #expect(try await bench.values(of: bench.steps) == [5])
     }
 
-    @Test("A5: a greater version replaces, in correlations and workouts too")
+    @Test("A5: a greater version replaces the sample, in correlations and workouts too")
     func greaterVersionReplaces() async throws {
         let bench = try await Bench()
         let energy = HKQuantityType(HKQuantityTypeIdentifier(rawValue: "HKQuantityTypeIdentifierDietaryEnergyConsumed"))
@@ -88,7 +88,7 @@ import Testing
         #expect(try await bench.values() == [70])
     }
 
-    @Test("A7: of equal versions one is kept; which one is open", arguments: [false, true])
+    @Test("A7: of equal versions one is kept; Apple leaves open which one", arguments: [false, true])
     func equalVersion(replaces: Bool) async throws {
         var options = SimulationOptions()
         options.equalVersionReplaces = replaces
@@ -98,7 +98,7 @@ import Testing
         #expect(try await bench.values() == [replaces ? 60 : 70])
     }
 
-    @Test("A8: a replacement shows as one added and one deleted, with a new UUID and the same sync identifier")
+    @Test("A8: a replacement appears as one addition and one deletion, with a new UUID and the same sync identifier")
     func replacementIsAddedAndDeleted() async throws {
         let bench = try await Bench()
         let first = bench.sample(70, sync: "a")
@@ -112,7 +112,7 @@ import Testing
         #expect(page.deletedObjects.first?.metadata?[HKMetadataKeySyncIdentifier] as? String == "a")
     }
 
-    @Test("A9: after a deletion any version is inserted again")
+    @Test("A9: after a deletion, any version is inserted again")
     func deletionForgetsTheVersion() async throws {
         let bench = try await Bench()
         let sample = bench.sample(70, sync: "a", version: 9)
@@ -122,7 +122,7 @@ import Testing
         #expect(try await bench.values() == [60])
     }
 
-    @Test("A10: only own objects can be deleted, and an empty list cannot")
+    @Test("A10: an app can delete only its own objects, and an empty list is refused")
     func onlyOwnObjects() async throws {
         let bench = try await Bench()
         try bench.watch.record("BodyMass", 71, "kg", from: bench.at(0))
@@ -135,7 +135,7 @@ import Testing
         #expect(try await bench.values() == [71])
     }
 
-    @Test("A11: a deleted object keeps at most the sync keys, and is purged from time to time")
+    @Test("A11: a deleted object keeps at most the sync keys, and is purged after some time")
     func deletedObjects() async throws {
         let bench = try await Bench()
         try await bench.store.save([bench.sample(70, sync: "a"), bench.sample(71)])

@@ -2,8 +2,8 @@ import Foundation
 import HealthKitSimulator
 import Testing
 
-/// What Apple leaves open, or does beside the calls of an app; both settings of each option (SEMANTICS A2, A10, A12,
-/// A16).
+/// Behaviour that Apple leaves open, or that is not caused by the app's calls; both settings of each option (SEMANTICS
+/// A2, A10, A12, A16).
 @Suite struct OpenRuleTests {
     private func options(_ change: (inout SimulationOptions) -> Void) -> SimulationOptions {
         var options = SimulationOptions()
@@ -20,7 +20,7 @@ import Testing
         ).result(for: bench.store)
     }
 
-    @Test("A12: whether a predicate holds for deleted objects is open", arguments: [true, false])
+    @Test("A12: Apple leaves open whether a predicate applies to deleted objects", arguments: [true, false])
     func deletionsIgnorePredicates(ignore: Bool) async throws {
         let bench = try await Bench(options { $0.deletionsIgnorePredicates = ignore })
         let old = bench.sample(70, at: -1_000)
@@ -32,14 +32,14 @@ import Testing
     }
 
     @Test(
-        "A16: what is saved while locked meets sync identifiers at the unlocking, or at once", arguments: [true, false])
+        "A16: a sample saved while locked meets sync identifiers at unlocking, or at once", arguments: [true, false])
     func journal(journals: Bool) async throws {
         let bench = try await Bench(options { $0.journalsWhileLocked = journals })
         bench.device.lock()
         try await bench.store.save([bench.sample(70, sync: "a", version: 2)])
         try await bench.store.save([bench.sample(60, sync: "a", version: 1)])
         try await bench.store.save([bench.sample(71, at: 1)])
-        // The cloud brings a greater version meanwhile.
+        // Meanwhile the cloud delivers a greater version.
         let other = SimulatedDevice(clock: bench.clock)
         let there = other.install(bundle: bench.app.bundle, name: "Weights")
         let cloud = SimulatedCloud([bench.device, other])
@@ -50,12 +50,13 @@ import Testing
         #expect(bench.device.contents(of: Bench.weight).map(\.value).sorted() == [71, 72])
         bench.device.unlock()
         #expect(try await bench.values() == [72, 71])
-        // What lost in the journal was never there; what lost in the database was, and was deleted.
+        // A sample that lost in the journal never reached the database; one that lost in the database was deleted
+        // there.
         #expect(try await bench.changes().deletedObjects.count == (journals ? 0 : 1))
     }
 
     @Test(
-        "A2: a save of too many objects fails as a whole, by an error of its own or by the end of the connection",
+        "A2: a save of too many objects fails as a whole, with an error of its own or a broken connection",
         arguments: [true, false])
     func tooLarge(interrupts: Bool) async throws {
         let bench = try await Bench(
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "A call that is interrupted may have had its effect, and its error is none of HealthKit's",
+        "An interrupted call may have had its effect, and its error is not one of HealthKit's",
         arguments: [true, false])
     func interrupted(afterEffect: Bool) async throws {
         let bench = try await Bench()
@@ -80,7 +81,7 @@ import Testing
         #expect(try await bench.values() == (afterEffect ? [70] : []))
     }
 
-    @Test("A call that hangs does not return when its task is cancelled, and others go on") func hung() async throws {
+    @Test("A hanging call does not return when its task is cancelled, and others proceed") func hung() async throws {
         let bench = try await Bench()
         bench.device.hang(.save)
         let call = Task { try await bench.store.save([bench.sample(70)]) }
@@ -93,7 +94,7 @@ import Testing
         #expect(try await bench.values() == [71])
     }
 
-    @Test("A10: whether deleting needs the access that saving needs is open", arguments: [true, false])
+    @Test("A10: Apple leaves open whether deleting requires permission to share", arguments: [true, false])
     func deletingNeedsSharing(needs: Bool) async throws {
         let bench = try await Bench(options { $0.deletingNeedsSharing = needs })
         let sample = bench.sample(70)
@@ -103,7 +104,7 @@ import Testing
         #expect(try await bench.values() == (needs ? [70] : []))
     }
 
-    @Test("A2: whether the earliest permitted date bounds starts or ends is open", arguments: [true, false])
+    @Test("A2: Apple leaves open whether the earliest permitted date bounds starts or ends", arguments: [true, false])
     func earliestDate(boundsStarts: Bool) async throws {
         let bench = try await Bench(options { $0.earliestDateBoundsStarts = boundsStarts })
         bench.device.earliestPermittedDate = bench.at(-10)
@@ -114,7 +115,7 @@ import Testing
     }
 
     @Test(
-        "A renamed source keeps its bundle; whether its older samples show the new name is open",
+        "A renamed source keeps its bundle; Apple leaves open whether its older samples show the new name",
         arguments: [true, false])
     func renamed(follow: Bool) async throws {
         let bench = try await Bench(options { $0.samplesFollowSourceName = follow })
@@ -126,7 +127,7 @@ import Testing
         #expect(Set(sources.map(\.bundleIdentifier)) == [bench.watch.bundle])
     }
 
-    @Test("An extension has the grants of its app; whose source its samples have is open", arguments: [true, false])
+    @Test("An extension has the grants of its app; Apple leaves open which source it has", arguments: [true, false])
     func extensions(ownSource: Bool) async throws {
         let bench = try await Bench(options { $0.extensionsAreOwnSources = ownSource })
         let widget = bench.device.installExtension(of: bench.app, suffix: "widget", name: "Widget")

@@ -29,7 +29,7 @@ import Testing
         #expect(deleted == [samples[3].uuid, samples[11].uuid])
     }
 
-    @Test("A12: a page that is just full without deletions is not the last", arguments: [false, true])
+    @Test("A12: a page that is exactly full, without deletions, is not the last", arguments: [false, true])
     func fullPages(limitCountsDeletions: Bool) async throws {
         var options = SimulationOptions()
         options.limitCountsDeletions = limitCountsDeletions
@@ -45,7 +45,7 @@ import Testing
         #expect(counts == [3, 3, 1, 0])
     }
 
-    @Test("A13: an anchor can be archived and goes on where it stood")
+    @Test("A13: an archived anchor continues at its position")
     func anchorsArchive() async throws {
         let bench = try await Bench()
         try await bench.store.save([bench.sample(70)])
@@ -56,7 +56,7 @@ import Testing
         #expect(try await bench.changes(after: again).addedSamples.count == 1)
     }
 
-    @Test("A14: wake-ups come at most once a period, steps hourly at best, correlations never")
+    @Test("A14: wake-ups come at most once a period, for steps at most hourly, for correlations never")
     func wakeUpsAreRare() async throws {
         let bench = try await Bench()
         let calls = Calls()
@@ -80,7 +80,7 @@ import Testing
                 == .errorInvalidArgument)
     }
 
-    @Test("A15: uncalled completions make HealthKit back off, and stop after three")
+    @Test("A15: missing calls of the completion handler make HealthKit back off, and stop after three")
     func uncalledCompletionsStop() async throws {
         let bench = try await Bench()
         let calls = Calls(completes: false)
@@ -97,7 +97,7 @@ import Testing
         #expect(bench.device.uncompletedCalls == calls.count)
     }
 
-    @Test("A15: whether the handler fires at the start is open", arguments: [false, true])
+    @Test("A15: Apple leaves open whether the handler is called at the start", arguments: [false, true])
     func handlerAtStart(fires: Bool) async throws {
         var options = SimulationOptions()
         options.observerFiresAtStart = fires
@@ -107,7 +107,7 @@ import Testing
         #expect(calls.count == (fires ? 1 : 0))
     }
 
-    @Test("A15: calls of observers can be lost, late and doubled; a stopped query hears nothing")
+    @Test("A15: calls of observers can be lost, delayed and doubled; a stopped query receives none")
     func lostLateDoubled() async throws {
         let bench = try await Bench()
         let calls = Calls()
@@ -132,7 +132,7 @@ import Testing
         #expect(calls.count == start + 3)
     }
 
-    @Test("A16: while the device is locked queries fail as inaccessible, and saves succeed")
+    @Test("A16: while the device is locked, queries fail as inaccessible and saves succeed")
     func locked() async throws {
         let bench = try await Bench()
         bench.device.lock()
@@ -143,7 +143,7 @@ import Testing
         #expect(try await bench.values() == [70])
     }
 
-    @Test("A17: a read denial looks like only own samples, and the status tells of sharing only")
+    @Test("A17: with reading denied an app sees only its own samples, and the status reports sharing only")
     func deniedReading() async throws {
         let bench = try await Bench(asking: false)
         #expect(await code { _ = try await bench.changes() } == .errorAuthorizationNotDetermined)
@@ -186,7 +186,7 @@ import Testing
         #expect(bench.store.authorizationStatus(for: bench.weight) == .notDetermined)
     }
 
-    @Test("A18: plain dates mean overlap, a strict start lies inside, a strict end ends inside")
+    @Test("A18: plain dates select by overlap, strict start by the start, strict end by the end")
     func predicates() async throws {
         let bench = try await Bench()
         for (start, end, steps) in [(-10.0, 5.0, 1.0), (0, 5, 2), (5, 15, 3), (10, 20, 4)] {

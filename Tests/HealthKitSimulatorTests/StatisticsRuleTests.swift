@@ -19,7 +19,7 @@ import Testing
         statistics.map { $0.sumQuantity()?.doubleValue(for: HKUnit(from: "count")) }
     }
 
-    @Test("A19: cumulative and discrete options do not mix; sources are merged unless separated")
+    @Test("A19: cumulative and discrete options cannot be combined; sources are merged unless separated")
     func merging() async throws {
         let bench = try await Bench()
         let misuse = await SimulatedMisuse.recording {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "A20: entered by the user, watch, phone, other apps, the most recently first seen first; the user may reorder")
+        "A20: the order is user-entered, watch, phone, other apps by most recent first use; the user may reorder it")
     func priorities() async throws {
         let bench = try await Bench()
         let phone = bench.device.install(bundle: "com.apple.health.phone", name: "Phone", kind: .phone)
@@ -60,7 +60,7 @@ import Testing
         #expect(counts(try await sums(bench)) == [2])
     }
 
-    @Test("A21: buckets tile both ways from the anchor, days have 23 or 25 hours, and no data is told in three ways")
+    @Test("A21: buckets tile both ways from the anchor, days have 23 or 25 hours, and missing data has three forms")
     func buckets() async throws {
         let bench = try await Bench()
         var calendar = Calendar(identifier: .gregorian)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "A22: a sample across a border is split in proportion to time, or counts where it starts",
+        "A22: a sample across a border is split in proportion to time, or counted where it starts",
         arguments: [true, false])
     func borders(splits: Bool) async throws {
         var options = SimulationOptions()

@@ -2,10 +2,10 @@ import Foundation
 import HealthKitSimulator
 import Testing
 
-/// A scene names types as short as it records them.
+/// Controls of the simulator accept the same short names of types as recording does.
 @Suite("Names of types")
 struct TypeNameTests {
-    @Test("Access, contents, priorities, condensing and deleting take a type's short name as recording does")
+    @Test("Access, contents, priorities, condensing and deleting accept the short name of a type, as recording does")
     func shortNames() async throws {
         let bench = try await Bench(asking: false)
         try await bench.store.requestAuthorization(toShare: [bench.weight], read: [bench.weight])
@@ -26,7 +26,7 @@ struct TypeNameTests {
         #expect(bench.device.userDeletesAll(of: "StepCount") == 1)
     }
 
-    @Test("An answer that allows some types takes their short names")
+    @Test("An answer that allows some types accepts their short names")
     func answers() async throws {
         let bench = try await Bench(asking: false)
         bench.device.answerRequests(.allowOnly(reading: ["StepCount"], sharing: ["BodyMass"]))
@@ -36,7 +36,7 @@ struct TypeNameTests {
         #expect(bench.store.authorizationStatus(for: bench.steps) == .sharingDenied)
     }
 
-    @Test("A name that no type has is found as misuse")
+    @Test("A name of no type is reported as misuse")
     func unknown() async throws {
         let bench = try await Bench()
         let found = await SimulatedMisuse.recording {

@@ -8,7 +8,7 @@ import Testing
         HKQuantity(unit: HKUnit(from: from), doubleValue: value).doubleValue(for: HKUnit(from: to))
     }
 
-    @Test("A23: units are read to the letter; prefixes apply to metric atoms; a product binds before a division")
+    @Test("A23: units are case-sensitive; prefixes apply to metric atoms; a product binds before a division")
     func units() async throws {
         #expect(convert(1, "Cal", "cal") == 1_000)
         #expect(convert(1, "kcal", "Cal") == 1)
@@ -27,14 +27,14 @@ import Testing
         }
     }
 
-    @Test("A24: a sample read back has no other unit than it can be asked in")
+    @Test("A24: a sample that is read back does not keep the unit in which it was saved")
     func noOriginalUnit() async throws {
         let bench = try await Bench()
         try bench.watch.record("BodyMass", 100, "lb", from: bench.at(0))
         #expect(try await bench.values() == [45.359237])
     }
 
-    @Test("A25: when a cloud brings a greater version of a correlation its members live on", arguments: [true, false])
+    @Test("A25: a greater version of a correlation from the cloud keeps its members", arguments: [true, false])
     func foodOfCloud(takesMembers: Bool) async throws {
         var options = SimulationOptions()
         options.deletingCorrelationDeletesMembers = takesMembers
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("A25: a correlation that is saved twice keeps its members, though deleting one takes them along")
+    @Test("A25: a correlation that is saved twice keeps its members, even if deleting one deletes its members")
     func savedTwice() async throws {
         var options = SimulationOptions()
         (options.deletingCorrelationDeletesMembers, options.equalVersionReplaces) = (true, true)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "A25: a food correlation groups nutrients, asked for by its members; deleting it takes them along or not",
+        "A25: a food correlation groups nutrients and is found by them; deleting it may delete them or not",
         arguments: [true, false])
     func food(takesMembers: Bool) async throws {
         var options = SimulationOptions()
@@ -112,7 +112,7 @@ import Testing
         try await bench.store.save([meal()])
         let saved = try await bench.changes(of: food).addedSamples
         #expect((saved.first as? HKCorrelation)?.objects.count == 2)
-        // An observer of a type hears of what goes with a correlation (A14).
+        // An observer of a type is called for samples that are deleted with a correlation (A14).
         let calls = types.map { _ in Calls() }
         for (call, type) in zip(calls, types) { bench.store.execute(call.query([type])) }
         let before = calls.map(\.count)
@@ -125,7 +125,7 @@ import Testing
         #expect(misuse.count == 1)
     }
 
-    @Test("A26: misuse is an exception: units, durations, dates, metadata, types, usage strings")
+    @Test("A26: misuse raises an exception: units, durations, dates, metadata, types, usage strings")
     func misuse() async throws {
         let bench = try await Bench()
         let cases: [@Sendable () async throws -> Void] = [
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("A27: the system condenses samples: many deletions, one addition, and no dip of the total")
+    @Test("A27: the system condenses samples: many deletions, one addition, and never a dip in the total")
     func condensing() async throws {
         let bench = try await Bench()
         for minute in 0..<5 {
@@ -166,7 +166,7 @@ import Testing
         #expect(try await bench.values(of: bench.steps) == [50])
     }
 
-    @Test("A28: an end in the distant future is not known yet, and bounds in the distant past saturate")
+    @Test("A28: an end in the distant future means unknown, and bounds in the distant past saturate")
     func openEnd() async throws {
         let bench = try await Bench()
         try bench.watch.record("BodyMass", 70, "kg", from: bench.at(0), to: .distantFuture)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HealthModel
 
-/// Hashes against published vectors and against another program.
+/// Compares hashes with published vectors and with the results of another program.
 @Suite struct HashTests {
     private func hex(_ bytes: [UInt8]) -> String {
         bytes.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(
-        "SHA-256 does not depend on how the bytes are handed over",
+        "SHA-256 does not depend on how the bytes are split",
         arguments: [0, 1, 55, 56, 57, 63, 64, 65, 119, 120, 128, 300])
     func pieces(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }

@@ -4,7 +4,7 @@ import Testing
 
 /// Units: exact where exactness is possible, strict about letters and dimensions (SEMANTICS A23).
 @Suite struct HealthUnitTests {
-    @Test("Conversions give the numbers that the definitions give")
+    @Test("Conversions give the numbers that follow from the definitions")
     func conversions() throws {
         let table: [(Double, HealthUnit, Double, HealthUnit)] = [
             (1, .kilogram, 1_000, .gram), (1, .gram, 1_000, .milligram), (100, .pound, 45.359237, .kilogram),
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("To itself every unit converts bit for bit, NaN and negative zero included")
+    @Test("Converting a value to its own unit preserves every bit, NaN and negative zero included")
     func identity() throws {
         for unit in HealthUnit.catalog {
             for value in [-0.0, .nan, Double(nan: 5, signaling: false), .infinity, .leastNonzeroMagnitude, 0.1] {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("There and back a value stays within two units in the last place")
+    @Test("Converting a value to another unit and back changes it by at most two units in the last place")
     func thereAndBack() throws {
         var generator = SystemRandomNumberGenerator()
         for unit in HealthUnit.catalog {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Symbols are read to the letter; Cal is kcal, and cal is a thousandth of it")
+    @Test("Symbols are case-sensitive; Cal is kcal, and cal is a thousandth of it")
     func symbols() throws {
         for unit in HealthUnit.catalog { #expect(try HealthUnit(symbol: unit.symbol) == unit) }
         #expect(try HealthUnit(symbol: "Cal") == .kilocalorie)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("The numbers on disk have not changed")
+    @Test("The unit numbers on disk have not changed")
     func numbers() {
         let symbols = ["count", "kg", "g", "mg", "lb", "m", "km", "mi", "kcal", "kJ", "mL", "L", "%"]
         #expect(HealthUnit.catalog.map(\.symbol) == symbols)
@@ -77,7 +77,7 @@ import Testing
         #expect(HealthUnit(number: .max) == nil)
     }
 
-    @Test("Quantities are equal when value and unit are, bit for bit")
+    @Test("Quantities are equal if value and unit are equal, bit for bit")
     func quantities() {
         #expect(Quantity(.nan, .gram) == Quantity(.nan, .gram))
         #expect(Quantity(0, .gram) != Quantity(-0.0, .gram))
@@ -88,7 +88,7 @@ import Testing
 
 /// The catalog of types.
 @Suite struct SampleTypeTests {
-    @Test("The numbers on disk, the units and the ways to combine have not changed")
+    @Test("The type numbers on disk, the units and the aggregations have not changed")
     func catalog() {
         let names = [
             "bodyMass", "leanBodyMass", "bodyFatPercentage", "stepCount", "distanceWalkingRunning",
@@ -106,14 +106,14 @@ import Testing
         #expect(first.prefix(3).allSatisfy { $0.aggregation == .discrete && $0.shadowsDuplicates })
         #expect(first.dropFirst(3).allSatisfy { $0.aggregation == .cumulative })
         #expect(SampleType.catalog.dropFirst(3).allSatisfy { !$0.shadowsDuplicates })
-        // 122 stays taken by what is no type of HealthKit.
+        // 122 stays reserved: it was given to an identifier that HealthKit does not have.
         #expect(SampleType.catalog.map(\.catalogNumber) == (1...192).filter { $0 != 122 }.map { UInt32($0) })
         for type in SampleType.catalog { #expect(SampleType(catalogNumber: type.catalogNumber!) == type) }
         #expect(SampleType(catalogNumber: 0) == nil)
         #expect(SampleType(catalogNumber: 193) == nil)
     }
 
-    @Test("Short names stand for HealthKit's identifiers; any other identifier is kept as it is")
+    @Test("Short names stand for HealthKit's identifiers; any other identifier is kept unchanged")
     func names() {
         #expect(SampleType("stepCount") == .stepCount)
         #expect(SampleType("HKQuantityTypeIdentifierStepCount") == .stepCount)

@@ -3,9 +3,9 @@ import TestSupport
 
 @testable import HealthModel
 
-/// Instants: nanoseconds since 2001, errors outside 1710 to 2290, saturation only where a query wants it.
+/// Instants: nanoseconds since 2001, errors outside 1710 to 2290, saturation only where a query asks for it.
 @Suite struct InstantTests {
-    /// Days from 2001-01-01 to the first of January of a year, by the rule of leap years.
+    /// The days from 2001-01-01 to January 1 of a year, by the rule of leap years.
     private func days(to year: Int) -> Int64 {
         func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
         let years = year < 2001 ? year..<2001 : 2001..<year
@@ -13,7 +13,7 @@ import TestSupport
         return year < 2001 ? -days : days
     }
 
-    @Test("The limits are the first of January of 1710 and of 2290")
+    @Test("The limits are January 1 of 1710 and of 2290")
     func limits() {
         let day: Int64 = 86_400_000_000_000
         #expect(Instant.earliest.nanoseconds == days(to: 1710) * day)
@@ -26,7 +26,7 @@ import TestSupport
         #expect(!Instant.distantFuture.isRepresentable && !Instant.distantPast.isRepresentable)
     }
 
-    @Test("Seconds outside the limits are an error, never a clamp; so is what is no number")
+    @Test("Seconds outside the limits and NaN are errors and are never clamped")
     func outOfRange() throws {
         let seconds = [-9_183_110_400.1, 9_119_952_000, 9_119_952_000.1, 1e300, -1e300, .infinity, -.infinity, .nan]
         for value in seconds {
@@ -36,7 +36,7 @@ import TestSupport
         #expect(try Instant(secondsSinceReference: 9_119_951_999).isRepresentable)
     }
 
-    @Test("Finer parts than a nanosecond round to the nearest")
+    @Test("Fractions of a nanosecond round to the nearest")
     func rounding() throws {
         #expect(try Instant(secondsSinceReference: 0.000_000_001_4).nanoseconds == 1)
         #expect(try Instant(secondsSinceReference: 0.000_000_001_6).nanoseconds == 2)
@@ -54,9 +54,9 @@ import TestSupport
         }
     }
 
-    @Test("Parts of a second are rounded once: those of today too are the nearest nanosecond")
+    @Test("Fractions of a second are rounded once, so that even present dates get the nearest nanosecond")
     func nearestToday() throws {
-        // 7 · 2^-23 s are 834.46 ns; the double next to the product with 10^9 ends in 896.
+        // 7 · 2^-23 s are 834.46 ns; the double nearest to the product with 10^9 ends in 896.
         let part = 7 * 0x1p-23
         #expect(try Instant(secondsSinceReference: 700_000_000 + part).nanoseconds == 700_000_000_000_000_834)
         #expect(try Instant(secondsSinceReference: -700_000_000 - part).nanoseconds == -700_000_000_000_000_834)
@@ -65,7 +65,7 @@ import TestSupport
         #expect(Instant(nanoseconds: -1_500_000_000).secondsSinceReference == -1.5)
     }
 
-    @Test("Seconds of our time come back as they were, before 2001 and after")
+    @Test("Seconds of our time convert to an instant and back unchanged, before 2001 and after")
     func thereAndBack() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
@@ -90,11 +90,11 @@ import TestSupport
     }
 }
 
-/// Which samples a range picks (SEMANTICS A18).
+/// Selecting samples by a range of time (SEMANTICS A18).
 @Suite struct TimeRangeTests {
     private func instant(_ nanoseconds: Int64) -> Instant { Instant(nanoseconds: nanoseconds) }
 
-    @Test("Overlap, strict start and strict end, against every instant that a sample covers")
+    @Test("Overlap, strict start and strict end agree with a check of every instant that a sample covers")
     func rules() {
         for from in -1...4 {
             for to in -1...4 {
@@ -115,7 +115,7 @@ import TestSupport
         }
     }
 
-    @Test("A sample whose end is not known overlaps all that follows, and ends in no range")
+    @Test("A sample with an unknown end overlaps every later range, and ends in none")
     func openEnd() {
         let later = TimeRange(from: instant(1_000))
         #expect(later.picks(start: instant(0), end: .distantFuture, by: .overlap))

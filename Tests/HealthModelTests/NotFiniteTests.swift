@@ -2,7 +2,7 @@ import Testing
 
 @testable import HealthModel
 
-/// One value that is not finite would be the answer of every sum that it is part of (SEMANTICS C32).
+/// One value that is not finite would spoil every sum that contains it (SEMANTICS C32).
 @Suite("Values that are not finite")
 struct NotFiniteTests {
     private static let now = Instant(nanoseconds: 0)
@@ -66,7 +66,7 @@ struct NotFiniteTests {
         for (name, sample) in Self.samples(1) { #expect(throws: Never.self, "\(name)") { try sample.validate() } }
     }
 
-    @Test("A value that is not finite in the unit in which its type is summed up is refused")
+    @Test("A value that becomes infinite in the canonical unit of its type is refused")
     func inCanonicalUnit() {
         let sample = Sample(.bodyMass, .greatestFiniteMagnitude, HealthUnit.pound, at: Self.now)
         #expect(throws: Never.self) { try sample.validate() }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import HealthModel
 
-/// A refusal names the field, and the limit that was passed.
-@Suite("What refusals say")
+/// A refusal names the field and the limit that was exceeded.
+@Suite("Messages of refusals")
 struct RefusalMessageTests {
     private let now = Instant(nanoseconds: 0)
 
@@ -14,7 +14,7 @@ struct RefusalMessageTests {
         return ""
     }
 
-    @Test("Metadata out of bounds is told with its key and the limit")
+    @Test("The refusal of metadata out of bounds names its key and the limit")
     func metadata() {
         let long = String(repeating: "x", count: Sample.textLimit + 1)
         let value = text { $0.metadata = ["com.example.text": .string(long)] }
@@ -32,14 +32,14 @@ struct RefusalMessageTests {
         #expect(text { $0.metadata = ["": .bool(true)] }.contains("key"))
     }
 
-    @Test("A number out of bounds is told with its bounds")
+    @Test("The refusal of a number out of bounds names the bounds")
     func numbers() {
         #expect(text { $0.version = -1 }.contains("4,611,686,018,427,387,902"))
         #expect(text { $0.count = 0 }.contains("1 to 2,147,483,647"))
         #expect(text { $0.multiplicity = -1 }.contains("0 to 2,147,483,647"))
     }
 
-    @Test("The UUID of all zeros is told as that, and not as a text that is no UUID")
+    @Test("The UUID of all zeros is refused as such, not as malformed text")
     func nilIdentifier() {
         let refusal = text { $0.id = .zero }
         #expect(refusal.contains("all zeros") && !refusal.contains("text"), "\(refusal)")

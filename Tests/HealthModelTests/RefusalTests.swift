@@ -3,11 +3,11 @@ import Testing
 
 @testable import HealthModel
 
-/// What the model refuses, and that it says why.
+/// The model refuses invalid values and gives the reason.
 @Suite struct RefusalTests {
     private let now = Instant(nanoseconds: 0)
 
-    @Test("A workout whose end is not known has no duration of its own, and cannot be stored without one")
+    @Test("A workout with an unknown end has no implied duration, and cannot be stored without one")
     func openWorkout() throws {
         let open = Sample.workout(.running, from: now, to: .distantFuture)
         #expect(open.duration == nil)
@@ -18,13 +18,13 @@ import Testing
         #expect(Sample.workout(.running, from: now, to: now + 5_000_000_000).duration == 5)
     }
 
-    @Test("No sample has the UUID of all zeros")
+    @Test("A sample with the UUID of all zeros is refused")
     func zero() throws {
         let sample = Sample(.stepCount, 1, .count, at: now, id: .zero)
         #expect(throws: ModelError.zeroIdentifier) { try sample.validate() }
     }
 
-    @Test("A dimension with the one power that has no opposite is refused, and all others can be described")
+    @Test("A dimension with the one power that has no negation is refused, and all others can be described")
     func dimensions() throws {
         let refusal = ModelError.numberOutOfRange(field: "mass")
         #expect(error(#"{"mass":-128}"#, HealthUnit.Dimension.self) == refusal)
@@ -33,7 +33,7 @@ import Testing
         #expect(read.map(\.description) == ["length^127/mass^127"])
     }
 
-    @Test("Counts below zero are refused when a sample is stored, and end no process before")
+    @Test("Negative counts are refused when a sample is stored, and do not trap before")
     func negativeCounts() throws {
         var sample = Sample(.stepCount, 1, .count, at: now)
         let bytes = sample.contentBytes
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "A text that is no date is told from a date that does not fit, and a kind of workout is asked for by its name")
+        "A malformed date and a date out of range are different errors, and an unknown workout name is a third")
     func texts() {
         for text in ["yesterday", "2024-05-31", "2024-02-30T00:00:00Z", "2024-05-31T08:00:00.1234567890Z"] {
             #expect(error("\"\(text)\"", Instant.self) == .malformedDate, "\(text)")

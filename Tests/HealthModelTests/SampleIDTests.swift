@@ -2,9 +2,9 @@ import Testing
 
 @testable import HealthModel
 
-/// Ids: UUIDs with their text, random ones, and those that follow from content.
+/// Ids: UUIDs and their text, random ids, and ids derived from content.
 @Suite struct SampleIDTests {
-    @Test("The text is that of a UUID, read in capitals or not")
+    @Test("The text is that of a UUID, and letters may be upper or lower case")
     func text() {
         let id = SampleID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)
         #expect(id.description == "01234567-89AB-CDEF-FEDC-BA9876543210")
@@ -14,7 +14,7 @@ import Testing
         #expect(SampleID.max.description == "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF")
     }
 
-    @Test("What is no UUID is refused")
+    @Test("Text that is not a UUID is refused")
     func malformed() {
         let texts = [
             "", "0", "01234567-89AB-CDEF-FEDC-BA987654321", "01234567-89AB-CDEF-FEDC-BA98765432100",
@@ -27,7 +27,7 @@ import Testing
         for text in texts { #expect(SampleID(text) == nil, "\(text)") }
     }
 
-    @Test("Random ids are of version 4, differ, and are ordered as their texts are")
+    @Test("Random ids are of version 4, differ, and sort like their texts")
     func random() {
         let ids = (0..<200).map { _ in SampleID() }
         #expect(Set(ids).count == ids.count)
@@ -52,7 +52,7 @@ import Testing
             multiplicity: multiplicity)
     }
 
-    @Test("Ids from content have not changed: computed by another program from the description of the format")
+    @Test("Derived ids have not changed: another program computed them from the description of the format")
     func golden() {
         #expect(id().description == "649489B6-E64A-88EC-9800-0197CF678C78")
         #expect(id(multiplicity: 1).description == "649489B6-E64A-88EC-9800-0037C576BE80")
@@ -62,7 +62,7 @@ import Testing
         #expect(weight.description == "0023008F-09BE-8D2C-B800-0276A90EC47A")
     }
 
-    @Test("The layout: 16 bits of type, 64 of start, version 8 and variant in their places")
+    @Test("A derived id has 16 bits of type, 64 bits of start, and version 8 and variant in their places")
     func layout() {
         let starts: [Int64] = [.min, -1, 0, 1, 0x0123_4567_89AB_CDEF, .max, Instant.earliest.nanoseconds]
         for start in starts {
@@ -73,27 +73,27 @@ import Testing
             #expect(id.high >> 12 & 0xF == 8)
             #expect(id.low >> 62 == 2)
         }
-        // Ids of one type are in the order of their starts, which keeps a column of them small.
+        // Ids of one type sort by start, so that a column of them compresses well.
         for (left, right) in zip(starts.sorted(), starts.sorted().dropFirst()) {
             #expect(id(start: left) < id(start: right))
         }
         #expect(!DerivedID.isDerived(SampleID()))
     }
 
-    @Test("Whatever differs in the content gives another id")
+    @Test("Any difference in the content gives another id")
     func differs() {
         let ids = [
             id(), id(.bodyMass), id(start: 700_000_000_000_000_001), id(end: 700_000_060_000_000_001), id(value: 12.5),
             id(multiplicity: 1), id(multiplicity: 2), id(source: SourceIdentity(name: "Phone")),
             id(source: SourceIdentity(bundle: "com.apple.health.1", name: "phone")), id(value: -0.0), id(value: 0),
             id(value: .nan), id(value: Double(nan: 3, signaling: false)),
-            // The border between two texts is part of the content.
+            // The boundary between two texts is part of the content.
             id(source: SourceIdentity(bundle: "com.apple.health.1P", name: "hone")),
         ]
         #expect(Set(ids).count == ids.count)
     }
 
-    @Test("The same weight in another unit is the same sample; in a type without canonical unit values are as entered")
+    @Test("The same weight in another unit gets the same id; a type without canonical unit uses the value as entered")
     func canonical() {
         #expect(DerivedID.canonical(1, .kilogram, of: .bodyMass) == DerivedID.canonical(1_000, .gram, of: .bodyMass))
         #expect(DerivedID.canonical(5, .pound, of: SampleType("org.example.mood")) == 5)

@@ -4,9 +4,9 @@ import TestSupport
 
 @testable import ColumnFormat
 
-/// Rows to the two values of a chunk and back.
+/// Encodes rows as the two values of a chunk and decodes them again.
 @Suite struct ChunkTests {
-    @Test("Rows come back whole by every way of reading", arguments: [1, 2, 3, 64, 65, 300, ChunkEncoder.rowLimit])
+    @Test("Every way of reading returns all rows", arguments: [1, 2, 3, 64, 65, 300, ChunkEncoder.rowLimit])
     func roundTrip(count: Int) throws {
         var random = SeededGenerator()
         for round in 0..<(count > 500 ? 3 : 20) {
@@ -17,7 +17,7 @@ import TestSupport
         }
     }
 
-    @Test("The planned size is the size that is written")
+    @Test("The planned size is the encoded size")
     func plannedSize() {
         var random = SeededGenerator()
         let encoder = ChunkEncoder(pageSize: 4_096)
@@ -26,12 +26,12 @@ import TestSupport
             let plan = encoder.plan(chunk.rows[...])
             let hot = chunk.encode().hot
             #expect(plan.rows == chunk.rows.count)
-            // A column of flags that are all zero is planned and left out.
+            // A column of flags that are all zero is planned and then omitted.
             #expect(hot.count <= plan.byteCount && plan.byteCount - hot.count <= 24 + 4)
         }
     }
 
-    @Test("A chunk without rows owns its span")
+    @Test("A chunk without rows still owns its span")
     func empty() throws {
         var random = SeededGenerator()
         let chunk = TestChunk(0, &random)
@@ -99,7 +99,7 @@ import TestSupport
         #expect(failure { try readEverything(hot, details, chunk.key) }?.code == .invalid)
     }
 
-    @Test("Keys compare as bytes as points do in time")
+    @Test("The byte order of keys is the order of their points in time")
     func keyOrder() throws {
         var random = SeededGenerator()
         let instants: [Int64] = [.min, .min + 1, -1, 0, 1, .max - 1, .max]
@@ -117,7 +117,7 @@ import TestSupport
         }
     }
 
-    @Test("Duration classes: an hour, a day, 32 days, and all that is longer or open")
+    @Test("The duration classes are an hour, a day, 32 days, and all longer or open samples")
     func durationClasses() {
         let second: Int64 = 1_000_000_000
         let table: [(Int64, DurationClass)] = [

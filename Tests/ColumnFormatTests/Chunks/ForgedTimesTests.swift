@@ -3,7 +3,7 @@ import Testing
 
 @testable import ColumnFormat
 
-/// Times of a chunk whose checksums are right and with which arithmetic would overflow.
+/// Chunks with correct checksums and times that would overflow the arithmetic.
 @Suite struct ForgedTimesTests {
     private func verify(_ spans: [(start: Int64, end: Int64)], _ duration: DurationClass) throws {
         let key = ChunkKey(lane: Lane(type: 1, duration: duration), lower: .least)
@@ -20,7 +20,7 @@ import Testing
     private static let (first, last) = (Instant.earliest.nanoseconds, Instant.latest.nanoseconds - 1)
 
     @Test(
-        "Starts that no sample may have are refused before a column of them is read", arguments: DurationClass.allCases)
+        "Starts outside the limits are refused before a column of them is read", arguments: DurationClass.allCases)
     func starts(_ duration: DurationClass) throws {
         for start in [Int64.min, Self.first - 1, Self.last + 1, .max] {
             #expect(throws: FormatError.self) { try verify([(start, start)], duration) }
@@ -37,7 +37,7 @@ import Testing
         #expect(throws: FormatError.self) { try verify([(0, 1 << 60)], .hour) }
     }
 
-    @Test("Every time that a sample may have is taken, however far apart its neighbours are")
+    @Test("Every valid time is accepted, however far apart neighbouring samples are")
     func sound() throws {
         let (first, last, hour) = (Self.first, Self.last, Int64(3_600_000_000_000))
         let far: [(start: Int64, end: Int64)] = [(first, last), (first, .max), (0, 0), (7, last), (last, last)]

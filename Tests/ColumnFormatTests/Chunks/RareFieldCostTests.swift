@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import ColumnFormat
 
-/// What few samples have must not make the others larger.
+/// Fields that few samples have must not make the other samples larger.
 @Suite struct RareFieldCostTests {
     private static let lane = Lane(type: 4, duration: .hour)
     private static let key = ChunkKey(lane: lane, lower: .least)
@@ -34,7 +34,7 @@ import TestSupport
         return (0..<value.columns).map { value.tag($0) }
     }
 
-    @Test("Where no sample has a rare field, the details are the header and sixteen bytes an id, to the byte")
+    @Test("Without rare fields, the details are exactly the header and sixteen bytes an id")
     func absent() throws {
         for count in [1, 100, 500] {
             let (hot, details) = RareFieldCostTests.encode(RareFieldCostTests.plainRows(count))
@@ -47,7 +47,7 @@ import TestSupport
         }
     }
 
-    @Test("A rare field of one sample is a column of its chunk, and the bytes of before once it is gone")
+    @Test("A rare field of one sample adds one column to its chunk; removing the field restores the former bytes")
     func present() throws {
         let rows = RareFieldCostTests.plainRows(300)
         let (hot, details) = RareFieldCostTests.encode(rows)

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import ColumnFormat
 
-/// Every column gives back what was written, bit for bit, whatever it was.
+/// Every column decodes to the written values, bit for bit, for any input.
 @Suite struct ColumnRoundTripTests {
     private func decode(_ bytes: [UInt8], rows: Int) throws -> (column: IntColumn, values: [Int64]) {
         let column = try IntColumn(bytes.rawBytes, 0..<bytes.count - BitPacking.slack, rows: rows)
@@ -12,7 +12,7 @@ import TestSupport
         return (column, (0..<rows).map { scratch.span[$0] })
     }
 
-    @Test("Integers of every shape come back, all together and one by one", arguments: [0, 1, 2, 3])
+    @Test("Integers of every shape decode correctly, all together and one by one", arguments: [0, 1, 2, 3])
     func integers(hints: Int) throws {
         var random = SeededGenerator()
         for round in 0..<150 {
@@ -33,13 +33,13 @@ import TestSupport
         }
     }
 
-    @Test("Words of every width from 0 to 64 bits come back")
+    @Test("Words of every width from 0 to 64 bits decode correctly")
     func widths() throws {
         var random = SeededGenerator()
         for width in 0...64 {
             let mask: UInt64 = width == 0 ? 0 : .max >> UInt64(64 - width)
             for base in [0, Int64.min, .max, -7] {
-                // The widest word is there for certain, so that the column cannot be narrower.
+                // Always include the widest word, so that the column cannot be narrower.
                 let values =
                     [base, base &+ Int64(bitPattern: mask)]
                     + (0..<40).map { _ in base &+ Int64(bitPattern: random.next() & mask) }
@@ -57,13 +57,13 @@ import TestSupport
             #expect(IntColumn.scales[plan.scale] == scale)
             let bytes = written { IntColumn.write(plan, into: &$0) }
             #expect(try decode(bytes, rows: values.count).values == values)
-            // One odd value, and there is no scale.
+            // One odd value removes the common scale.
             let odd = values + [12_345 + scale + 1]
             #expect(IntColumn.plan(odd.span, [.scaled]).scale == 0)
         }
     }
 
-    @Test("Doubles of every kind come back bit for bit, all together and one by one")
+    @Test("Doubles of every kind decode bit for bit, all together and one by one")
     func doubles() throws {
         var random = SeededGenerator()
         for round in 0..<300 {
@@ -94,13 +94,13 @@ import TestSupport
         }
     }
 
-    @Test("Values of a scale with one decimal take two bytes or less a row")
+    @Test("Readings of a weighing scale with one decimal take two bytes or less a row")
     func decimals() {
         let values = (0..<1_000).map { 60 + Double($0 * 7919 % 300) / 10 }
         #expect(ValueColumn.plan(values.span).byteCount < 2 * values.count)
     }
 
-    @Test("Texts come back, missing ones, empty ones and equal ones too")
+    @Test("Texts decode correctly, including missing, empty and equal ones")
     func texts() throws {
         var random = SeededGenerator()
         for round in 0..<200 {

@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import ColumnFormat
 
-/// Blocks of the identity index against a linear search.
+/// Compares blocks of the identity index with a linear search.
 @Suite struct IdentityBlockTests {
     private let key: [UInt8] = Array("a key of some bytes".utf8)
 
-    /// Sorted entries: hashes dense or sparse, equal ones too, of one kind or many.
+    /// Sorted entries: dense or sparse hashes, some of them equal, of one kind or many.
     private func entries(_ count: Int, _ random: inout SeededGenerator) -> [IdentityEntry] {
         let bits = UInt64(random.pick([0, 1, 4, 12, 24, 39, 40]))
         let mask: UInt64 = bits == 0 ? 0 : .max >> (64 - bits)
@@ -39,7 +39,7 @@ import TestSupport
     }
 
     @Test(
-        "Blocks hold all entries in order, fit their page, and find what a linear search finds",
+        "Blocks hold all entries in order, fit their page, and find the entries that a linear search finds",
         arguments: [256, 1_024, 4_096, 16_384])
     func findAgreesWithLinearSearch(pageSize: Int) throws {
         var random = SeededGenerator()
@@ -77,7 +77,7 @@ import TestSupport
         }
     }
 
-    @Test("One hash and place a hundred thousand times over fits, in as many blocks as it takes")
+    @Test("A hundred thousand equal entries fit, in as many blocks as they need")
     func manyAlike() throws {
         let entry = IdentityEntry(key: 5 << 24, kind: IdentityEntry.Kind(lane: Lane(type: 1, duration: .hour)))
         let all = [IdentityEntry](repeating: entry, count: 100_000)
@@ -94,7 +94,7 @@ import TestSupport
         }
     }
 
-    @Test("An entry leads to the stretch of time that its start lies in, at both ends of the range too")
+    @Test("The range of starts of an entry contains its own start, at both ends of the time range too")
     func stretches() {
         for start in [
             Int64.min, .min + 1, -1, 0, 1, 1 << 40, Instant.earliest.nanoseconds, Instant.latest.nanoseconds, .max,
@@ -109,13 +109,13 @@ import TestSupport
     }
 }
 
-/// Merging: each removal cancels one addition of the same hash and place.
+/// Merging: each removal cancels one addition with the same hash and place.
 @Suite struct IdentityMergeTests {
     private func kind(_ type: UInt32) -> IdentityEntry.Kind {
         IdentityEntry.Kind(lane: Lane(type: type, duration: .hour))
     }
 
-    @Test("Settling leaves for each place as many entries as came and did not go")
+    @Test("Settling leaves as many entries at each place as additions exceed removals")
     func settling() {
         var random = SeededGenerator()
         for _ in 0..<500 {
@@ -139,7 +139,7 @@ import TestSupport
         }
     }
 
-    @Test("The union of two sorted lists is sorted and has all of both")
+    @Test("The union of two sorted lists is sorted and contains all entries of both")
     func union() {
         var random = SeededGenerator()
         for _ in 0..<200 {

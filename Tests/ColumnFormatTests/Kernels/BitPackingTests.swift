@@ -5,7 +5,7 @@ import TestSupport
 
 @Suite("Packed words")
 struct BitPackingTests {
-    @Test("Words of every width come back, all of them, a range of them and one of them")
+    @Test("Words of every width decode correctly: all of them, a range of them and one of them")
     func widths() {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed", seed)
@@ -29,7 +29,7 @@ struct BitPackingTests {
         }
     }
 
-    @Test("The set bit of a number is found in words thin and thick")
+    @Test("The position of the nth set bit is found in sparse and dense words")
     func setBits() {
         var generator = SeededGenerator(seed: 1)
         for round in 0..<2_000 {
@@ -45,7 +45,7 @@ struct BitPackingTests {
 
 @Suite("Columns of integers")
 struct IntColumnTests {
-    @Test("Decoding in a row, value by value and by range agree with what was written, exceptions included")
+    @Test("Sequential, single and range decoding agree with the written values, exceptions included")
     func agreement() throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed", seed)
@@ -84,7 +84,7 @@ struct IntColumnTests {
         }
     }
 
-    @Test("Doubles survive bit for bit, negative zero and the least among them")
+    @Test("Doubles survive bit for bit, including negative zero and the least one")
     func doubles() throws {
         let values: [Double] = [
             0, -0.0, 1.5, -1.5, 72.4, 1e300, .infinity, .leastNonzeroMagnitude, 0.1 + 0.2, 400, 3, 9,

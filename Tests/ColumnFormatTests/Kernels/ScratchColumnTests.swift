@@ -2,7 +2,7 @@ import Testing
 
 @testable import ColumnFormat
 
-@Suite("Stretches of a decoded column")
+@Suite("Ranges of a decoded column")
 struct ScratchColumnTests {
     private let numbers: [Double] = [3, -0.0, 7.5, -2, 0, 11, 1e9, -1e-9, 5]
 
@@ -12,7 +12,7 @@ struct ScratchColumnTests {
         return column
     }
 
-    @Test("Sums, least and greatest of every stretch are those of its rows, one by one") func stretches() {
+    @Test("Sum, least and greatest value of every range equal those computed row by row") func stretches() {
         let counts: [Int64] = [1, 0, 2, 3, 0, 1, 1, 4, 1]
         let values = column(numbers)
         let rows = column(counts)
@@ -29,7 +29,7 @@ struct ScratchColumnTests {
         }
     }
 
-    @Test("What is no number makes a sum none and is neither least nor greatest; infinities are", arguments: 0..<9)
+    @Test("NaN makes a sum NaN and is neither least nor greatest; infinities are", arguments: 0..<9)
     func limits(row: Int) {
         let all = column([Int64](repeating: 1, count: numbers.count))
         for odd in [Double.nan, .infinity, -.infinity] {

@@ -4,11 +4,11 @@ import Testing
 
 @testable import ColumnFormat
 
-/// Chunks of links and blocks of hints against a linear search.
+/// Compares chunks of links and blocks of hints with a linear search.
 @Suite struct LinkChunkTests {
     private let key: [UInt8] = Array("a key of twenty-two by".utf8)
 
-    /// Sorted links: hashes dense or sparse, equal ones too, of one form or all, random ids or any.
+    /// Sorted links: dense or sparse hashes, some of them equal, of one form or all, with random ids or others.
     static func links(_ count: Int, _ random: inout SeededGenerator) -> [PackedLink] {
         let bits = UInt64(random.pick([1, 4, 12, 24, 39, 40]))
         let mask: UInt64 = .max >> (64 - bits)
@@ -43,7 +43,7 @@ import Testing
         return chunks
     }
 
-    @Test("Chunks hold all links in order, fill their page, part no hash, and find what a linear search finds")
+    @Test("Chunks hold all links in order, fill their page, never split a hash, and find what a linear search finds")
     func chunks() throws {
         var random = SeededGenerator()
         for round in 0..<60 {
@@ -77,11 +77,11 @@ import Testing
     }
 
     @Test(
-        "Of some hundred thousand or millions of links each takes less than 24 bytes in full pages, the hint included",
+        "In full pages, a link takes less than 24 bytes including its hint, for 100,000 to 10,000,000 links",
         arguments: [100_000, 1_000_000, 10_000_000])
     func size(of all: Int) {
         var random = SeededGenerator()
-        // A part of the hashes as dense as all of them would be.
+        // A sample of the hashes with the density that all of them would have.
         let count = 20_000
         let range = (1 << 40) / UInt64(all / count)
         let links = (0..<count).map { _ in
@@ -90,7 +90,7 @@ import Testing
                 version: 1 << 52 | 1 << 20 | Int64(random.number(0..<2_048)), isProvisional: random.chance(0.5))
         }.sorted(by: PackedLink.isBefore)
         let chunks = Self.encode(links, key: key, pageSize: 4_096)
-        // All but the last are full.
+        // All chunks but the last are full.
         for chunk in chunks.dropLast() { #expect(chunk.value.count > 4_040) }
         let hints = links.map {
             LinkHint(peerID: .random(in: 0..<range, using: &random), sample: $0.hash)
@@ -101,7 +101,7 @@ import Testing
             from += encoder.block(hints[from...], commit: 1) { _ in key }.count
             blocks += 1
         }
-        // An entry of the tree leads to each page.
+        // Each page also has an entry in the tree.
         let bytes = Double((chunks.count + blocks - 1) * (4_096 + 56)) / Double(count)
         print("\(all) links: \(bytes) bytes each")
         #expect(bytes < 24)

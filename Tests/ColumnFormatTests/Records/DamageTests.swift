@@ -10,13 +10,12 @@ import TestSupport
     import Foundation
 #endif
 
-/// Damaged values are refused, and none ends the process: with checksums that do not match, and with forged ones that
-/// do.
+/// Damaged values are refused and never end the process, whether their checksums fail or are forged to match.
 @Suite struct DamageTests {
     private static let isLong = ProcessInfo.processInfo.environment["HEALTHKV_LONG"] != nil
     private static let rounds = isLong ? 400_000 : 4_000
 
-    @Test("Each flipped bit of a chunk is refused, and so is each truncation, of either value")
+    @Test("Each flipped bit and each truncation of either value of a chunk is refused")
     func chunkFlips() throws {
         var random = SeededGenerator()
         for count in [1, 40] {
@@ -42,7 +41,7 @@ import TestSupport
         }
     }
 
-    @Test("One row is read right or refused when a bit of the details is flipped, though not all of them is verified")
+    @Test("With a flipped bit in the details, reading one row returns the right row or is refused")
     func singleRows() throws {
         var random = SeededGenerator()
         for _ in 0..<3 {
@@ -156,13 +155,13 @@ import TestSupport
         #expect(ranges.allSatisfy { $0.upperBound < 1 << 40 })
     }
 
-    @Test("Random bytes are refused as any value, with checksums that are right too")
+    @Test("Random bytes are refused as any value, even with correct checksums")
     func randomBytes() {
         var random = SeededGenerator()
         for _ in 0..<Self.rounds {
             var bytes = (0..<random.number(0..<600)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
             if bytes.count > 40, random.chance(0.8) {
-                // Plausible enough to come further.
+                // Plausible header fields, so that decoding gets further.
                 (bytes[0], bytes[1], bytes[2], bytes[3]) = (random.pick([4, 5, 7, 1]), 1, 0, random.pick([0, 1, 6]))
                 (bytes[4], bytes[5], bytes[6], bytes[7]) = (UInt8(bytes.count & 255), UInt8(bytes.count >> 8), 0, 0)
                 (bytes[24], bytes[25], bytes[26]) = (

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import ColumnFormat
 
-/// Payloads and originals as bytes.
+/// Encodes and decodes payloads, originals and reversions.
 @Suite struct PayloadCodingTests {
     private var workout: Workout {
         let (start, end) = (Instant(nanoseconds: 5), Instant(nanoseconds: 9))
@@ -31,7 +31,7 @@ import TestSupport
 
     private let reversion = Sample.Reversion(version: 9, modified: ChangeClock(time: .latest, replica: 3))
 
-    @Test("A workout, an original and a reversion read back as they were, and equal ones are equal bytes")
+    @Test("A workout, an original and a reversion decode unchanged, and equal ones encode to equal bytes")
     func roundTrip() throws {
         let bytes = try #require(PayloadCoding.encode(workout))
         #expect(try PayloadCoding.decode(bytes) == workout)
@@ -48,7 +48,7 @@ import TestSupport
         #expect(ReversionCoding.encode(nil) == nil)
     }
 
-    @Test("Bytes that are cut, changed or made up are refused or read, and never trap")
+    @Test("Truncated, changed or invented bytes are refused or read, and never trap")
     func damage() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
@@ -56,7 +56,7 @@ import TestSupport
         for length in payload.indices {
             #expect(throws: FormatError.self) { try PayloadCoding.decode(Array(payload[..<length])) }
         }
-        // Without its clock it is whole: there was none once.
+        // An original without its clock is complete: the first encoding had no clock.
         for length in beneath.indices where length != beneath.count - 12 {
             #expect(throws: FormatError.self) { try OriginalCoding.decode(Array(beneath[..<length])) }
         }
@@ -77,7 +77,7 @@ import TestSupport
         }
     }
 
-    @Test("Rows without rare fields have no column for them: they cost nothing")
+    @Test("Rows without rare fields have no columns for them, so they cost nothing")
     func nothingForNothing() throws {
         var random = SeededGenerator(seed: 7)
         var chunk = TestChunk(50, &random)

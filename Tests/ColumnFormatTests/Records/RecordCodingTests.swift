@@ -4,9 +4,9 @@ import TestSupport
 
 @testable import ColumnFormat
 
-/// Fields of records and metadata.
+/// Encodes and decodes the fields of records, and metadata.
 @Suite struct RecordCodingTests {
-    @Test("Fields come back in the order in which they were written")
+    @Test("Fields decode in the order in which they were written")
     func fields() throws {
         var record = RecordWriter()
         record.append(UInt8.max)
@@ -51,7 +51,7 @@ import TestSupport
         }
     }
 
-    @Test("Metadata of every kind comes back bit for bit, and equal sets are equal bytes")
+    @Test("Metadata of every kind decodes bit for bit, and equal sets encode to equal bytes")
     func metadata() throws {
         let metadata: [String: MetadataValue] = [
             "string": .string("日本"), "empty": .string(""), "number": .number(-0.0), "nan": .number(.nan),
@@ -68,7 +68,7 @@ import TestSupport
         #expect(MetadataCoding.encode([:]) == nil)
     }
 
-    @Test("As many entries of metadata as there may be come back")
+    @Test("The maximum number of metadata entries decodes correctly")
     func manyEntries() throws {
         let metadata = Dictionary(
             uniqueKeysWithValues: (0..<255).map { ("key \($0)", MetadataValue.number(Double($0))) })

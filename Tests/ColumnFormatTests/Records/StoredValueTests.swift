@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import ColumnFormat
 
-/// What guards every value: its header and the checksums of its blocks.
+/// Every value is protected by its header and the checksums of its blocks.
 @Suite struct StoredValueTests {
     private let key: [UInt8] = [9, 8, 7]
 
@@ -16,7 +16,7 @@ import TestSupport
         return builder.finish(commit: 0x0102_0304_0506_0708, blockShift: blockShift)
     }
 
-    /// Reads all there is to read.
+    /// Reads every part of the value.
     private func read(_ bytes: [UInt8]) throws -> [[UInt8]] {
         let value = try StoredValue(bytes.rawBytes, table: .names)
         try value.expect(key: key)
@@ -30,7 +30,7 @@ import TestSupport
         return columns
     }
 
-    @Test("Columns of every length come back, at every size of block", arguments: 8...16)
+    @Test("Columns of every length decode correctly, at every size of block", arguments: 8...16)
     func roundTrip(blockShift: Int) throws {
         for length in [0, 1, 7, 8, 247, 248, 249, 255, 256, 257, 4_095, 4_096, 4_097, 70_000] {
             let columns = [[UInt8](repeating: 1, count: length), [], [UInt8](repeating: 2, count: length / 2)]
@@ -40,7 +40,7 @@ import TestSupport
             #expect(stored.commit == 0x0102_0304_0506_0708)
             #expect((stored.rows, stored.marked, stored.columns) == (5, 2, 3))
             #expect(stored.upper.copied() == [1])
-            // Bytes behind the value, as a page has them, do not matter.
+            // Bytes after the value, as in a page, do not matter.
             #expect(try read(bytes + [1, 2, 3]) == columns)
         }
     }
@@ -56,7 +56,7 @@ import TestSupport
         }
     }
 
-    @Test("Each truncation is refused, to nothing too")
+    @Test("Each truncation is refused, including one to no bytes")
     func truncation() {
         let bytes = value([[UInt8](repeating: 3, count: 700)])
         for count in 0..<bytes.count {
@@ -78,7 +78,7 @@ import TestSupport
         }
     }
 
-    @Test("Forging checksums is right where nothing is changed, so what is refused below is refused for its bounds")
+    @Test("Forging an undamaged value restores its checksums, so the tests below exercise the bounds checks")
     func forgeryWorks() throws {
         var random = SeededGenerator()
         let bytes = value([[UInt8](repeating: 3, count: 700)])
@@ -94,13 +94,13 @@ import TestSupport
     func checksum() {
         let bytes = (0..<200).map { UInt8(truncatingIfNeeded: $0 &* 37) }
         let lengths = [0, 1, 7, 8, 63, 64, 65, 200]
-        // Computed by another program from the description of the format.
+        // Another program computed these from the description of the format.
         let golden: [UInt64] = [
             0x3C62_9DA5_AEA1_37F9, 0x16DB_83F3_A518_3D48, 0x547A_44A3_A8BF_61A0, 0x0BCA_EAF2_8784_8ABE,
             0xBBF5_1965_49FC_4002, 0xE517_9C48_CEE2_4ABA, 0x9AE2_5CCB_99CA_64C3, 0x83CC_2A54_5E41_F1BB,
         ]
         for (length, expected) in zip(lengths, golden) {
-            // No bytes at all are a case of their own: there is no address to begin at.
+            // Zero bytes are a special case: the buffer has no base address.
             if length > 0 { #expect(Checksum.hash(Array(bytes[..<length]).rawBytes) == expected, "\(length) bytes") }
             #expect(Checksum.hash(bytes, 0..<length) == expected, "\(length) bytes")
         }

@@ -6,7 +6,7 @@ import TestSupport
 enum Adversary {
     static let counts = [1, 2, 3, 7, 8, 9, 63, 64, 65, 500, 2_048]
 
-    /// Integers of every shape: constant, of each width, with a few far ones, ascending, scaled, at both ends of the
+    /// Integers of every shape: constant, of each width, with a few outliers, ascending, scaled, at both ends of the
     /// range.
     static func integers(_ random: inout SeededGenerator) -> [Int64] {
         let count = random.pick(counts)
@@ -21,7 +21,7 @@ enum Adversary {
                 base &+ Int64(bitPattern: random.chance(0.03) ? random.next() : random.next() & mask)
             }
         case 3: return (0..<count).map { _ in random.pick([.min, .max, 0, -1, 1]) }
-        case 4:  // times with a common scale, some of them jumping
+        case 4:  // times with a common scale and some jumps
             let scale = random.pick(IntColumn.scales)
             var time = base &+ Int64(random.number(0..<1_000))
             return (0..<count).map { _ in
@@ -47,7 +47,7 @@ enum Adversary {
         -9_007_199_254_740_992, 1e22, 1e-9, 5e-10, 4.35, 1.005, 2.675, 0.5, 1e300,
     ]
 
-    /// Doubles as scales and counters give them, and as nobody should.
+    /// Doubles as weighing scales and counters report them, and unreasonable ones.
     static func values(_ random: inout SeededGenerator) -> [Double] {
         let count = random.pick(counts)
         let power = random.pick([1.0, 10, 100, 1_000, 1e6, 1e9])
@@ -65,7 +65,7 @@ enum Adversary {
     }
 }
 
-/// A column written alone, with the slack that follows the last one of a value.
+/// A column written alone, with the slack that follows the last column of a value.
 func written(_ write: (inout ByteWriter) -> Void) -> [UInt8] {
     var writer = ByteWriter()
     write(&writer)

@@ -1,9 +1,9 @@
 import ColumnFormat
 import TestSupport
 
-/// A damaged value whose checksums are made right again: the bounds alone must hold then.
+/// A damaged value with recomputed checksums, so that only bounds checks can refuse it.
 enum Forgery {
-    /// Recomputes the checksums by the fields as they stand; `nil` where these do not leave room for them.
+    /// Recomputes the checksums from the current header fields; `nil` if the fields leave no room for checksums.
     static func resealed(_ value: [UInt8]) -> [UInt8]? {
         guard value.count >= 32 else { return nil }
         var bytes = value
@@ -32,7 +32,7 @@ enum Forgery {
         for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: sum >> UInt32(8 * index)) }
     }
 
-    /// A few bytes changed: bits, bytes, words of all ones or zeros, stretches moved.
+    /// Changes a few bytes: flips bits, replaces bytes, fills words with ones or zeros, copies ranges, truncates.
     static func damaged(_ value: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var bytes = value
         for _ in 0..<random.pick([1, 1, 2, 5]) where !bytes.isEmpty {

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import ColumnFormat
 
-/// The names that rows of tests use: revision n is of source n / 2.
+/// The dictionary entries that rows of tests use: revision n belongs to source n / 2.
 final class TestNames: DerivedIDResolver {
     static let type = SampleType.bodyMass
 
@@ -17,7 +17,7 @@ final class TestNames: DerivedIDResolver {
     }
 }
 
-/// Random rows of a lane, sorted and without doubles, and the two values of their chunk.
+/// Random rows of a lane, sorted and without duplicates, and the two values of their chunk.
 struct TestChunk {
     var lane: Lane
     var rows: [StoredRow]
@@ -96,7 +96,7 @@ struct TestChunk {
 }
 
 extension StoredRow {
-    /// Everything that a row says.
+    /// All fields of a row.
     var everything: [String] {
         [
             "\(start)", "\(end)", "\(id)", "\(value.bitPattern)", "\(unit)", "\(revision)", "\(flags.rawValue)",
@@ -107,7 +107,7 @@ extension StoredRow {
     }
 }
 
-/// Reads a chunk by every way there is, and answers its rows. Throws where a value is refused; it must never trap.
+/// Reads a chunk in every available way and returns its rows. Throws if a value is refused; it must never trap.
 @discardableResult
 func readEverything(_ hot: [UInt8], _ details: [UInt8], _ key: ChunkKey) throws -> [StoredRow] {
     let keyBytes = key.bytes

@@ -6,7 +6,7 @@ import Testing
 /// The catalog of HealthKit's types.
 @Suite struct CatalogTests {
     @Test(
-        "Every type of HealthKit up to iOS 18 has its unit, its way to combine and its number on disk, which never changes"
+        "Every type of HealthKit up to iOS 18 has its unit, its aggregation and a number on disk that never changes"
     )
     func everything() throws {
         let lines = SampleType.catalog.map { type in
@@ -19,7 +19,7 @@ import Testing
         #expect(SampleType.catalog.count { $0.kind == .category } == 68)
     }
 
-    @Test("Short names lead to their types, and a type is found by identifier and number alike")
+    @Test("Short names lead to their types, and a type is found by identifier and by number")
     func names() {
         for type in SampleType.catalog {
             #expect(SampleType(type.shortName) == type)
@@ -31,7 +31,7 @@ import Testing
         #expect(SampleType("sleepAnalysis").kind == .category && SampleType("food").kind == .correlation)
     }
 
-    @Test("Loud surroundings have HealthKit's identifier; the constant's name leads to it, and its number stays taken")
+    @Test("The audio exposure event has HealthKit's identifier and is found by its constant's name; 122 stays reserved")
     func audioExposure() throws {
         let identifier = "HKCategoryTypeIdentifierAudioExposureEvent"
         #expect(SampleType.environmentalAudioExposureEvent.identifier == identifier)
@@ -48,7 +48,7 @@ import Testing
         #expect(kept.catalogNumber == 122 && kept.kind == .category && !SampleType.catalog.contains(kept))
     }
 
-    @Test("A type that the catalog does not know is kept as it is, with the kind that its family tells")
+    @Test("A type that the catalog does not know keeps its identifier, and its prefix determines its kind")
     func unknown() {
         let future = SampleType("HKCategoryTypeIdentifierFuture")
         #expect(future.identifier == "HKCategoryTypeIdentifierFuture" && future.kind == .category)
@@ -57,7 +57,7 @@ import Testing
         #expect(SampleType("HKDataTypeStateOfMind").kind == .other)
     }
 
-    @Test("All types of the seeds are there, those that an app writes shareable")
+    @Test("The catalog has all types that the seed apps use, and those that an app writes are shareable")
     func seeds() {
         let read = [
             "BodyMass", "BodyFatPercentage", "LeanBodyMass", "ActiveEnergyBurned", "BasalEnergyBurned", "StepCount",

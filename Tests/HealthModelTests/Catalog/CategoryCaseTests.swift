@@ -4,8 +4,8 @@ import Testing
 
 /// The names that HealthKit's documentation gives to the values of category types.
 @Suite struct CategoryCaseTests {
-    /// HealthKit's names in its headers, with the types that use them; symptoms that are not named here have a
-    /// severity.
+    /// HealthKit's names in its headers, with the types that use them. Symptoms that are not listed here use
+    /// severities.
     private static let families: [(first: Int, cases: [String], types: [SampleType])] = [
         (
             0,
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("A number leads to its case, and only where HealthKit has one")
+    @Test("A number leads to its case, but only if HealthKit defines one")
     func numbers() {
         #expect(SampleType.sleepAnalysis.categoryCase(5)?.name == "asleepREM")
         #expect(SampleType.sleepAnalysis.categoryCase(6) == nil && SampleType.sleepAnalysis.categoryCase(-1) == nil)
@@ -125,7 +125,7 @@ import Testing
         #expect(SampleType("HKCategoryTypeIdentifierFuture").categoryCases.isEmpty)
     }
 
-    @Test("A sample shows its case by name, an unknown one by number, a quantity by its usual digits")
+    @Test("A sample displays a known case by name, an unknown one by number, and a quantity with its usual digits")
     func display() {
         let start = Instant(nanoseconds: 0)
         func shown(_ type: SampleType, _ number: Int) -> String {
@@ -137,7 +137,7 @@ import Testing
         #expect(shown(.sleepAnalysis, 77) == "77 count")
         #expect(shown(SampleType("HKCategoryTypeIdentifierFuture"), 2) == "2 count")
         #expect(Sample(.bodyMass, 72.449, .kilogram, at: start).displayValue == "72.4 kg")
-        // Sodium and cholesterol are kept in grams and shown in mg; what was entered in another unit stays as it is.
+        // Sodium and cholesterol are stored in grams and displayed in mg; a quantity in any other unit keeps its unit.
         #expect(Sample(.dietarySodium, 0.012, .gram, at: start).displayValue == "12 mg")
         #expect(Sample(.dietaryCholesterol, 250, .milligram, at: start).displayValue == "250 mg")
         #expect(Sample(.dietaryVitaminD, 0.00002, .gram, at: start).displayValue == "20 mcg")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file of lines beside the tests, written by the script of the same folder.
+/// A file of lines in the folder of the tests, written by the script beside it.
 enum Fixture {
     static func rows(_ name: String) throws -> [[String]] {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -10,6 +10,6 @@ enum Fixture {
         }
     }
 
-    /// The double of sixteen hexadecimal digits.
+    /// The double with these sixteen hexadecimal digits as its bits.
     static func double(_ bits: String) -> Double { Double(bitPattern: UInt64(bits, radix: 16)!) }
 }

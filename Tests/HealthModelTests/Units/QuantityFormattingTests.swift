@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import HealthModel
 
-/// Quantities as people read them.
+/// Formatting quantities for people.
 @Suite struct QuantityFormattingTests {
     @Test("Each unit shows its usual decimals, rounded from the exact value")
     func usual() throws {
@@ -31,7 +31,7 @@ import TestSupport
         #expect(Quantity(.leastNonzeroMagnitude, .gram).formatted(digits: 3) == "0.000 g")
     }
 
-    @Test("The digits are those of the C library, which rounds the exact value too")
+    @Test("The digits equal those of the C library, which rounds the exact value too")
     func againstPrintf() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)

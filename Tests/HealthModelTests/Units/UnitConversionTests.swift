@@ -3,9 +3,9 @@ import TestSupport
 
 @testable import HealthModel
 
-/// Conversion against results that were worked out elsewhere with exact fractions (SEMANTICS A23).
+/// Compares conversions with results that another program computed with exact fractions (SEMANTICS A23).
 @Suite struct UnitConversionTests {
-    @Test("Thousands of conversions are the double nearest to the exact result, bit for bit")
+    @Test("Thousands of conversions give the double nearest to the exact result, bit for bit")
     func table() throws {
         let rows = try Fixture.rows("conversions.txt")
         #expect(rows.count > 2_000)
@@ -37,7 +37,7 @@ import TestSupport
         }
     }
 
-    @Test("There and back is exact for whole numbers where one unit is a multiple of the other")
+    @Test("Converting whole numbers there and back is exact if one unit is a multiple of the other")
     func thereAndBackExact() throws {
         for (from, to) in [
             ("st", "lb"), ("lb", "oz"), ("mi", "ft"), ("kcal", "J"), ("hr", "s"), ("kg", "mg"), ("in", "nm"),
@@ -51,7 +51,7 @@ import TestSupport
     }
 
     @Test(
-        "Where neither is a multiple, as with pounds and kilograms, two roundings may leave the last place; 7 lb are the first"
+        "If neither unit is a multiple of the other, two roundings may change the last place, first at 7 lb in kilograms"
     )
     func thereAndBackRounded() throws {
         let seed = UInt64.random(in: 0 ... .max)
@@ -65,14 +65,14 @@ import TestSupport
             for _ in 0..<2_000 {
                 let value = Double.random(in: 1...10_000, using: &random)
                 let back = try other.convert(unit.convert(value, to: other), to: unit)
-                // Zero lies elsewhere in degrees: what counts is the place of the greater of the two numbers.
+                // Degrees have another zero point, so the greater of the two numbers determines the last place.
                 #expect(
                     abs(back - value) <= 2 * max(value, from == "degC" ? 100 : 0).ulp, "\(value) \(from), seed \(seed)")
             }
         }
     }
 
-    @Test("What is not finite stays as it is, zero keeps its sign, and the greatest and least numbers do not trap")
+    @Test("NaN and infinities stay unchanged, zero keeps its sign, and extreme numbers do not trap")
     func edges() throws {
         let (pound, gram) = (HealthUnit.pound, HealthUnit.gram)
         #expect(try pound.convert(.infinity, to: gram) == .infinity)
@@ -83,11 +83,11 @@ import TestSupport
         #expect(try pound.convert(.greatestFiniteMagnitude, to: gram) == .infinity)
         #expect(try pound.convert(-.greatestFiniteMagnitude, to: gram) == -.infinity)
         #expect(try gram.convert(.leastNonzeroMagnitude, to: HealthUnit(symbol: "Tg")) == 0)
-        // The double of -273.15 is not that number, and the difference is what is left.
+        // The double nearest to -273.15 is not exactly -273.15; the rest is this difference.
         #expect(try abs(HealthUnit.degreeCelsius.convert(-273.15, to: HealthUnit(symbol: "K"))) < 1e-13)
     }
 
-    @Test("Kelvins with a prefix become zero degrees where they should, and zero of them becomes none")
+    @Test("The zero point of degrees Celsius is exact in kelvins with a prefix, and the other way round")
     func zeroDegrees() throws {
         let fahrenheit = try HealthUnit(symbol: "degF")
         for (value, symbol) in [
@@ -95,7 +95,7 @@ import TestSupport
         ] {
             let unit = try HealthUnit(symbol: symbol)
             let celsius = try unit.convert(value, to: .degreeCelsius)
-            // The doubles of the last three are not those numbers, and the difference is what is left.
+            // The doubles nearest to the last three are not exact; the rest is this difference.
             #expect(value >= 2_731.5 ? celsius.bitPattern == 0 : abs(celsius) < 1e-13, "\(value) \(symbol): \(celsius)")
             #expect(try unit.convert(-0.0, to: .degreeCelsius) == -273.15, "\(symbol)")
             #expect(try unit.convert(0, to: fahrenheit) == -459.67, "\(symbol)")
@@ -103,7 +103,7 @@ import TestSupport
         }
     }
 
-    @Test("An error names both units")
+    @Test("The error for incompatible units names both")
     func errors() throws {
         let glucose = try HealthUnit(symbol: "mmol<180>/L")
         #expect(throws: ModelError.incompatibleUnits(from: "mmol<180>/L", to: "mmHg")) {

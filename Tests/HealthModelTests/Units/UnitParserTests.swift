@@ -3,9 +3,9 @@ import TestSupport
 
 @testable import HealthModel
 
-/// Reading units as HealthKit writes them (SEMANTICS A23).
+/// Parses units in the notation of HealthKit (SEMANTICS A23).
 @Suite struct UnitParserTests {
-    @Test("Thousands of strings are units, with this canonical form and size, or they are none")
+    @Test("Thousands of strings parse to units with the expected canonical form and size, or are refused")
     func table() throws {
         let rows = try Fixture.rows("symbols.txt")
         #expect(rows.count > 5_000)
@@ -18,7 +18,7 @@ import TestSupport
         }
     }
 
-    @Test("A product binds more tightly than a division, and the order of its factors says nothing")
+    @Test("A product binds more tightly than a division, and the order of its factors does not matter")
     func precedence() throws {
         let oxygen = HealthUnit.milliliterPerMinuteKilogram
         #expect(oxygen.symbol == "mL/min·kg")
@@ -30,7 +30,7 @@ import TestSupport
         #expect(try HealthUnit(symbol: "count/s").symbol == "count/s")
     }
 
-    @Test("A fixed unit is the same whatever way it was written")
+    @Test("A unit with a fixed number on disk is the same in every notation")
     func fixedNumbers() throws {
         for (text, unit) in [
             ("g·kg/g", HealthUnit.kilogram), ("(m)", .meter), ("count^1", .count), ("Cal", .kilocalorie),
@@ -42,7 +42,7 @@ import TestSupport
         #expect(try HealthUnit(symbol: "degC").number == 0)
     }
 
-    @Test("No text traps: pieces of units in any order, cut, doubled and nested")
+    @Test("No text traps: parts of units in any order, truncated, doubled and nested")
     func fuzz() {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
@@ -65,7 +65,7 @@ import TestSupport
         #expect(valid > 100, "seed \(seed)")
     }
 
-    @Test("A unit that is taken reads back from its canonical form, however long it is")
+    @Test("The canonical form of every accepted unit parses to the same unit, however long it is")
     func long() {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
@@ -85,9 +85,9 @@ import TestSupport
         #expect(valid > 10, "seed \(seed)")
     }
 
-    @Test("What is too long, too deep or of too great a power is refused")
+    @Test("Texts that are too long, too deeply nested or of too great a power are refused")
     func limits() {
-        // Short enough in points, too long in the dots that are kept.
+        // Short enough as written, too long with the dots of the canonical form.
         let names = UnitAtom.prefixes.flatMap { prefix in ["m", "g", "s", "K", "L", "V"].map { prefix.symbol + $0 } }
         let longInDots = names.prefix(66).joined(separator: ".")
         #expect(longInDots.utf8.count <= UnitParser.lengthLimit)
