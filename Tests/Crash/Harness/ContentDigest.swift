@@ -1,9 +1,9 @@
 import HealthKV
 
-/// What a store contains, in three numbers: how many samples, and the sum of a hash of each. A sum, since samples may
-/// be added and taken away in any order; 128 bits, so that no two contents that ever occur have the same.
+/// The content of a store in three numbers: the count of samples and a 128-bit sum of their hashes. A sum, because
+/// samples are added and removed in any order; 128 bits, so that different contents never collide in practice.
 ///
-/// The clock of the last change is left out: only the store knows it.
+/// The digest omits the clock of the last change, because only the store knows it.
 struct ContentDigest: Hashable, Sendable {
     private(set) var count = 0
     private(set) var first: UInt64 = 0
@@ -54,7 +54,7 @@ extension ContentDigest: LosslessStringConvertible {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Reads every sample of the types that the workload knows.
+    /// Reads every sample of the types that the workload uses.
     func content(_ visit: (Sample) throws -> Void = { _ in }) throws -> ContentDigest {
         var digest = ContentDigest()
         for type in Vocabulary.types {

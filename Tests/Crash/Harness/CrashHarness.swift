@@ -1,7 +1,7 @@
 import TestSupport
 
-/// Shows that a store survives crashes and damage. tools/crash and tools/damage run it; docs/TESTING.md says what it
-/// does and what it cannot see.
+/// Tests that a store survives crashes and damage. tools/crash and tools/damage run it; docs/TESTING.md describes what
+/// it tests and what it cannot detect.
 @main
 enum CrashHarness {
     private static let usage = """

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The data file as a disk may hold it: what is durable, and what was written since and may be there in any part.
+/// A model of the data file on a disk: the durable content, and later writes, any part of which may be on the medium.
 struct Disk {
     static let sectorBytes = 512
     static let pageBytes = 4_096
@@ -12,19 +12,19 @@ struct Disk {
 
     private(set) var durable: [UInt8] = []
     private var pending: [Pending] = []
-    /// Whether the file has its name, and whether the name would outlast a power cut.
+    /// Whether the file has its name, and whether the name would survive a power cut.
     private(set) var isNamed = false
     private(set) var nameIsDurable = false
 
     init() {}
 
-    /// A disk that holds a file from before.
+    /// A disk that already holds a file.
     init(holding file: [UInt8]) {
         durable = file
         (isNamed, nameIsDurable) = (true, true)
     }
 
-    /// Whether a power cut now could leave different files. Without a name nobody finds the file, whatever it holds.
+    /// Whether a power cut now has several possible outcomes. An unnamed file cannot be found, whatever it contains.
     var isOpen: Bool { isNamed && (!pending.isEmpty || !nameIsDurable) }
 
     mutating func apply(_ event: Timeline.Event) {
@@ -36,7 +36,7 @@ struct Disk {
                 pending.append(Pending(offset: offset, bytes: bytes))
             }
         case .truncate(let size):
-            // Taken as durable at once: no store shortens its file.
+            // Treated as durable at once, because a store never shortens its file.
             durable.removeLast(max(0, durable.count - size))
             durable += [UInt8](repeating: 0, count: size - durable.count)
         case .sync:
@@ -54,21 +54,21 @@ struct Disk {
         image.replaceSubrange(offset..<end, with: bytes)
     }
 
-    /// The file as the process sees it, which is also what a killed process leaves.
+    /// The file as the process sees it, and as a killed process leaves it.
     var whole: [UInt8] {
         var image = durable
         for write in pending { Disk.put(write.bytes, write.offset, into: &image) }
         return image
     }
 
-    /// A file that a power cut may leave: of what was written since the last sync, any sectors. `nil`: no file at all.
+    /// A possible file after a power cut, with any of the sectors written since the last sync. `nil`: no file.
     func cut(_ generator: inout SeededGenerator) -> [UInt8]? {
         if !isNamed || !nameIsDurable && generator.chance(percent: 50) { return nil }
         let pieces = pieces(of: generator.chance(percent: 25) ? Disk.pageBytes : Disk.sectorBytes)
         let kept = Disk.choose(pieces.count, &generator)
         var image = durable
         for (piece, isKept) in zip(pieces, kept) where isKept { Disk.put(piece.bytes, piece.offset, into: &image) }
-        // The file may have grown before its new bytes came.
+        // The file may have grown before its new bytes were written.
         if let end = pieces.map({ $0.offset + $0.bytes.count }).max(), end > image.count, generator.chance(percent: 30)
         {
             image += [UInt8](repeating: 0, count: end - image.count)
@@ -90,7 +90,7 @@ struct Disk {
         }
     }
 
-    /// Which of some pieces reached the disk: about half, few, most, all but one, one alone, the last ones only.
+    /// Chooses the pieces that reached the disk: about half, few, most, all but one, only one, or only the last ones.
     private static func choose(_ count: Int, _ generator: inout SeededGenerator) -> [Bool] {
         let one = count > 0 ? generator.number(0..<count) : 0
         switch generator.number(0..<6) {

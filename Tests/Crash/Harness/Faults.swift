@@ -3,21 +3,21 @@ import HealthKV
 import Synchronization
 import TestSupport
 
-/// Lets each call of a run of transactions fail once, in each way a disk may fail, and demands the right error, a store
-/// that opens again, and nothing lost that was acknowledged. The shim `fault.c` must be preloaded.
+/// Makes each call in a run of transactions fail once, in each way a disk may fail. Demands the right error, a store
+/// that opens again, and no loss of acknowledged changes. The shim `fault.c` must be preloaded.
 final class Faults: Sendable {
     enum Mode: Int32, CaseIterable { case io = 1, noSpace, interrupted, short }
 
-    /// What kind of call was made to fail, by the shim's numbers.
+    /// The kind of call that failed, by the shim's numbers.
     private enum Hit: Int32 { case none, dataWrite, metaWrite, sync, open, name, size, otherWrite, read, lock }
 
     private let scratch: String
     private let seed: UInt64
     private let transactions: Int
-    /// Takes an error for an answer: the planted fault, which must be found.
+    /// The planted fault that the harness must find: treats an error as success.
     private let lies: Bool
     private let shim: Shim
-    /// What the store holds if the transaction that was begun last commits.
+    /// The content of the store if the current transaction commits.
     private let intended = Mutex(Model())
 
     private init(_ arguments: Arguments) throws {
@@ -35,7 +35,7 @@ final class Faults: Sendable {
         let step = Int(try arguments.number("step", default: 1))
         let total = try faults.one(0, .io).calls
         var (runs, hits, wrong) = (0, 0, 0)
-        // The first faults of a store's life differ most; the step spares the many that are alike.
+        // The first calls in the life of a store differ most; `step` skips later calls, most of which are alike.
         for number in stride(from: 1 + Int(faults.seed) % step, through: total, by: step) where wrong < 20 {
             for mode in Mode.allCases {
                 runs += 1
@@ -51,7 +51,7 @@ final class Faults: Sendable {
         if wrong > 0 { exit(1) }
     }
 
-    /// One run from an empty folder in which a call fails; ends soon after it did.
+    /// Runs transactions from an empty folder until shortly after the chosen call has failed.
     private func one(_ number: Int, _ mode: Mode) throws -> (calls: Int, isHit: Bool) {
         try? FileManager.default.removeItem(atPath: folder)
         try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
@@ -78,7 +78,7 @@ final class Faults: Sendable {
                     return before
                 }
             }
-            // Some more after the fault: what it broke may show only then.
+            // Continue briefly after the fault, because its damage may appear only later.
             if shim.hit != 0 { rest -= 1 }
         }
         let calls = shim.calls
@@ -89,7 +89,7 @@ final class Faults: Sendable {
         return (calls, isHit)
     }
 
-    /// Opens the store; a failure may happen once, and must be an error of the store.
+    /// Opens the store. It may fail once, with an error of the store.
     private func reopen(_ mode: Mode) throws -> SampleStore {
         let wasHit = shim.hit != 0
         do {
@@ -100,8 +100,8 @@ final class Faults: Sendable {
         }
     }
 
-    /// Does something; when it fails looks whether the error is right and nothing is half done, and does it again.
-    /// Returns what the store should hold then.
+    /// Runs `work`. If it fails, checks that the error is right and that no change is half applied, and runs it again.
+    /// Returns the content that the store should have then.
     private func attempt(
         _ store: inout SampleStore, _ mode: Mode, _ model: Model, _ work: (SampleStore, Model) throws -> Model
     ) throws -> Model {
@@ -117,7 +117,7 @@ final class Faults: Sendable {
             }
             try? store.close()
             store = try reopen(mode)
-            // The planted fault takes the failed commit for done.
+            // The planted fault treats the failed commit as done.
             if lies { return intended.withLock { $0 } }
             let content = try store.read { try $0.content() }
             guard content != model.digest else { return try work(store, model) }
@@ -136,12 +136,12 @@ final class Faults: Sendable {
         case (.dataWrite, .interrupted): right = []
         case (.dataWrite, _): right = [.poisoned, .storage, .full]
         case (.metaWrite, .interrupted): right = [.storage]
-        // The meta page of a copy, which is thrown away then, is in doubt for nobody.
+        // A failed meta page of a copy is harmless, because the copy is discarded.
         case (.metaWrite, .noSpace): right = [.outcomeUnknown, .storage, .full]
         case (.metaWrite, _): right = [.outcomeUnknown, .storage]
         case (.sync, .noSpace): right = [.full, .storage]
         case (.sync, _): right = [.poisoned, .storage]
-        // What cannot be read is not damaged.
+        // A read error is not damage.
         case (.read, _), (.lock, _): right = [.storage]
         default: right = [.storage, .full, .accessDenied, .noStore, .replaced]
         }
@@ -161,7 +161,7 @@ final class Faults: Sendable {
 /// The functions of the preloaded shim.
 @safe
 private struct Shim: @unchecked Sendable {
-    // @unchecked Sendable: functions of C, which never change.
+    // @unchecked Sendable: pointers to C functions, which never change.
     private let armFunction: @convention(c) (UnsafePointer<CChar>, Int, Int32) -> Void
     private let callsFunction: @convention(c) () -> Int
     private let hitFunction: @convention(c) () -> Int32

@@ -2,7 +2,7 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// Builds the files that crashes at each moment of a recorded run may leave, and judges each.
+/// Builds the files that a crash at each moment of a recorded run may leave, and judges each file.
 struct ImageRun {
     private let timeline: Timeline
     private let seed: UInt64
@@ -30,12 +30,12 @@ struct ImageRun {
         job = arguments.has("import") ? ImportHistory.job : nil
     }
 
-    /// Where a crash is worth an image: after each event that changes the disk, with all that was told before the next.
+    /// The moments to build images for: after each event that changes the disk, with all journal lines before the next.
     private var moments: [Int] {
         timeline.events.indices.filter { timeline.events[$0].changesDisk }
     }
 
-    /// How many images each moment gets: one of what was written, and where a power cut could leave more, its share.
+    /// The number of images of each moment: one of the written state, and more where a power cut has several outcomes.
     private func shares(_ moments: [Int]) -> [Int] {
         var disk = base
         let isOpen = moments.map { moment in
@@ -59,7 +59,7 @@ struct ImageRun {
         let shares = shares(moments)
         var disk = base
         var history = timeline.history
-        // The run began by reading what an earlier crash had left.
+        // The run began with the state that an earlier crash had left.
         if base.isNamed, let first = history.contents.first { history.before = first }
         var next = 0
         for (number, moment) in moments.enumerated() {
@@ -119,7 +119,7 @@ extension Timeline {
         let timeline = try Timeline(arguments)
         var generator = SeededGenerator(seed: try arguments.number("seed", default: 1), part: 0)
         var disk = Disk()
-        // Late in the run, so that there is something to go on with.
+        // Cut in the second half of the run, so that the file has enough content to continue with.
         for event in timeline.events.prefix(generator.number(timeline.events.count / 2..<timeline.events.count)) {
             disk.apply(event)
         }
@@ -127,5 +127,5 @@ extension Timeline {
     }
 }
 
-/// Tells at once: a signal must not take along what was printed before.
+/// Prints without buffering, so that a signal loses no line.
 private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// What the processes that judge images found.
+/// The combined results of the processes that judge images.
 struct ImageTally: Sendable {
     private let keepsGoing: Bool
     private var images = 0

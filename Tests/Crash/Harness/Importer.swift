@@ -2,13 +2,13 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// A history that is imported batch by batch, and what the store contains after each.
+/// A history that is imported in batches, and the content of the store after each batch.
 struct ImportHistory {
     static let job = "history"
 
     let batches: [SampleBatch]
 
-    /// Batches with and without ids; rows of earlier batches come again, and some samples come again with other
+    /// Makes batches with and without ids. Some repeat rows of earlier batches, and some repeat samples with other
     /// content.
     init(seed: UInt64, count: Int) {
         var generator = SeededGenerator(seed: seed, part: -1)
@@ -19,7 +19,7 @@ struct ImportHistory {
             if !batches.isEmpty, generator.chance(percent: 10) {
                 batch = batches.randomElement(using: &generator)!
             } else if generator.chance(percent: 40) {
-                // An id that is derived names the source, so not the one that the store fills in.
+                // A derived id depends on the source, so avoid the source that the store fills in.
                 let source = Vocabulary.sources.dropFirst().randomElement(using: &generator)!
                 batch = Vocabulary.derivedBatch(&generator, rows: generator.number(10..<80), source: source)
             } else {
@@ -43,7 +43,7 @@ struct ImportHistory {
     }
 }
 
-/// Imports a history, going on where an earlier process was killed, and keeps a journal: change N is batch N.
+/// Imports a history, continuing where an earlier process was killed, and keeps a journal: change N is batch N.
 enum Importer {
     static func run(_ arguments: Arguments) throws {
         let history = ImportHistory(
@@ -61,7 +61,7 @@ enum Importer {
         print("imported \(report.total)")
     }
 
-    /// Gives the batches; who asks for one has stored those before it.
+    /// Yields the batches. A request for a batch means that all batches before it are stored.
     private struct Acknowledging: Sequence {
         let batches: [SampleBatch]
         let journal: RawFile
@@ -70,7 +70,7 @@ enum Importer {
             var place = 0
             return AnyIterator {
                 guard place < batches.count else { return nil }
-                // A line that is lost says less, never more.
+                // A lost line claims less than is durable, never more.
                 try? journal.append(JournalLine.acknowledged(place).text)
                 place += 1
                 return batches[place - 1]

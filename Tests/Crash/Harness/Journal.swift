@@ -1,10 +1,10 @@
 import HealthKV
 
-/// The lines by which a working process tells what it is about to make true and what it was told is durable.
+/// The lines of the journal: a working process announces each change before its commit and notes each acknowledgement.
 ///
 ///     w NUMBER GROUP COUNT HASH HASH     the content after change NUMBER, written before its commit; changes of one
 ///                                        commit have the same GROUP
-///     a NUMBER                           change NUMBER, and so all before it, was answered as durable
+///     a NUMBER                           change NUMBER, and so all before it, was acknowledged as durable
 enum JournalLine {
     case content(number: Int, group: UInt64, ContentDigest)
     case acknowledged(Int)
@@ -30,21 +30,21 @@ enum JournalLine {
     }
 }
 
-/// What the lines of a journal, read up to some place, allow a store to contain.
+/// The contents that a store may have, according to the lines of a journal up to some position.
 struct History {
-    /// What the store contained before the journal began.
+    /// The content of the store before the journal began.
     var before = ContentDigest()
     private(set) var contents: [ContentDigest] = []
     private var groups: [UInt64] = []
-    /// The greatest change that was acknowledged; -1 for none, not even that the store was opened.
+    /// The greatest acknowledged change; -1 if even opening the store was not acknowledged.
     var acknowledged = -1
-    /// The greatest change that was announced.
+    /// The greatest announced change.
     var announced = -1
 
     mutating func read(_ line: JournalLine) {
         switch line {
         case .content(let number, let group, let digest):
-            // Two threads may write their lines in the other order; each line has its place.
+            // Two threads may write their lines in either order, so each line is stored at its number.
             while contents.count <= number {
                 contents.append(ContentDigest())
                 groups.append(.max)
@@ -56,7 +56,7 @@ struct History {
         note(line)
     }
 
-    /// Advances over a line of a journal that was read whole before.
+    /// Advances over a line of a journal that was fully read before.
     mutating func note(_ line: JournalLine) {
         switch line {
         case .content(let number, _, _): announced = max(announced, number)
@@ -64,7 +64,7 @@ struct History {
         }
     }
 
-    /// Reads all whole lines of a text.
+    /// Reads all complete lines of a text.
     mutating func read(_ text: String) {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
             if let line = JournalLine(line) { read(line) }
@@ -73,13 +73,13 @@ struct History {
 
     mutating func rewind() { (acknowledged, announced) = (-1, -1) }
 
-    /// Whether a commit ends with a change.
+    /// Whether a change is the last one of its commit.
     private func endsCommit(_ number: Int) -> Bool {
         number + 1 == groups.count || groups[number + 1] != groups[number]
     }
 
-    /// The contents that a store may have: the ends of all commits from the last acknowledged on. A member of the last
-    /// announced commit that was not announced yet has done nothing.
+    /// The legal contents: the ends of all commits from the last acknowledged one on. A member of the last commit that
+    /// was not announced yet has changed nothing.
     var legal: [ContentDigest] {
         var legal: [ContentDigest] = acknowledged < 0 ? [before] : []
         guard announced >= 0 else { return legal }
@@ -89,7 +89,7 @@ struct History {
         return legal
     }
 
-    /// What a content that is not legal is.
+    /// Describes a content that is not legal.
     func describe(_ digest: ContentDigest) -> String {
         let known = contents.prefix(max(0, acknowledged)).lastIndex(of: digest)
         return known.map { "the content is that of change \($0), but \(acknowledged) was acknowledged" }

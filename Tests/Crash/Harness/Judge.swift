@@ -2,13 +2,13 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// What is wrong with a store after a crash.
+/// The kind of failure of a store after a crash.
 enum Loss: String, Sendable, CaseIterable {
-    /// It does not open or cannot be read, or what was acknowledged is missing.
+    /// The store does not open or cannot be read, or acknowledged changes are missing.
     case lost
-    /// It holds part of a transaction, or its tables do not agree.
+    /// The store holds part of a transaction, or its tables contradict each other.
     case half
-    /// It does not take a new sample and give it back.
+    /// The store does not accept and return a new sample.
     case unwritable
 }
 
@@ -18,10 +18,10 @@ struct Verdict: Error, CustomStringConvertible {
     var description: String { "\(loss.rawValue): \(detail)" }
 }
 
-/// Opens a store after a crash as an app would, and demands what was promised.
+/// Opens a store after a crash as an app would, and demands everything that was promised.
 struct Judge {
     let folder: String
-    /// The name of an import whose recorded position must fit the content.
+    /// The name of an import whose recorded position must match the content.
     var job: String?
 
     private func attempt<Result>(_ loss: Loss, _ what: String, _ body: () throws -> Result) throws -> Result {
@@ -34,11 +34,11 @@ struct Judge {
         }
     }
 
-    /// Throws a verdict unless the store is sound and its content is legal. Answers the content.
+    /// Throws a verdict unless the store is sound and its content is legal. Returns the content.
     @discardableResult
     func judge(_ history: History, probe: Sample) throws -> ContentDigest {
         var options = Vocabulary.options(maintains: false)
-        // Once opening was acknowledged the store is there.
+        // If opening was acknowledged, the store must exist.
         options.createIfMissing = history.acknowledged < 0 && history.before.count == 0
         let store = try attempt(.lost, "opening") { try SampleStore.open(at: folder, options: options) }
         do {
@@ -75,11 +75,11 @@ struct Judge {
         }
     }
 
-    /// Compares content and what the same commits wrote to other tables.
+    /// Compares the content with the rows that the same commits wrote to other tables.
     private func compareMarks(_ store: SampleStore, _ content: ContentDigest, _ history: History) throws {
         if let job {
             let position = try store.importPosition(of: job)
-            // A finished import is forgotten, and only a finished one may be.
+            // Only a finished import may have no recorded position.
             let all = history.contents.count - 1
             let fits = position == 0 && history.announced >= all && content == history.contents[all]
             if !fits, history.contents[position] != content {

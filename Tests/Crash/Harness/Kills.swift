@@ -59,7 +59,7 @@ enum Kills {
                 }
                 try FileManager.default.removeItem(atPath: folder)
             } catch {
-                // The folder stays, so that it can be looked at.
+                // Keep the folder for inspection.
                 tally.withLock { $0.failures.append("\(folder), seed \(seed): \(error)") }
             }
             generator = victim.generator
@@ -77,8 +77,8 @@ struct Victim {
     private var store: String { folder + "/store" }
     private var copy: String { folder + "/copy" }
 
-    /// Starts a process and kills it while it opens the store, or up to `limit` microseconds after it began to; without
-    /// a limit it may finish. Answers whether it was killed, and what its journal says.
+    /// Starts a process and kills it while it opens the store, or up to `limit` microseconds later; without a limit it
+    /// may finish. Returns whether it was killed, and the history in its journal.
     private mutating func kill(
         _ words: [String], _ run: Int, within limit: Int?
     ) throws -> (wasKilled: Bool, history: History) {
@@ -94,7 +94,7 @@ struct Victim {
         return (end == SIGKILL, process.history)
     }
 
-    /// Processes that change one store at random, one after the other.
+    /// Runs processes that change one store at random, one after the other.
     mutating func killWriters(_ times: Int, _ tally: borrowing Mutex<Kills.Tally>) throws {
         var before = ContentDigest()
         let isMass = generator.chance(percent: 20)
@@ -113,7 +113,7 @@ struct Victim {
         }
     }
 
-    /// A copy that has its name is whole, and what an unfinished opening left is gone.
+    /// Checks that a copy under its final name is complete, and that no file of an unfinished opening remains.
     private func judgeLeftovers(_ history: History) throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: store).sorted()
         guard names == ["data.mdb", "lock.mdb"] else { throw Verdict(loss: .half, detail: "the folder holds \(names)") }
@@ -131,7 +131,7 @@ struct Victim {
         try FileManager.default.removeItem(atPath: copy)
     }
 
-    /// Processes that import one history, each going on where the one before was killed; the last is left to finish.
+    /// Runs processes that import one history, each continuing where the previous one was killed; the last may finish.
     mutating func killImporters(_ times: Int, _ tally: borrowing Mutex<Kills.Tally>) throws {
         let words = ["import", "--seed", "\(seed)", "--batches", "60"]
         let contents = ImportHistory(seed: seed, count: 60).contents
@@ -140,7 +140,7 @@ struct Victim {
         for run in 0...times where !isFinished {
             let (wasKilled, history) = try kill(words, run, within: run == times ? nil : 40_000)
             try judgeImport(history, contents, &reached)
-            // Once all is there another call would start over.
+            // After the last batch, another call would start from the beginning.
             isFinished = !wasKilled || reached == contents.count - 1
             tally.withLock {
                 $0.kills += wasKilled ? 1 : 0
@@ -149,7 +149,7 @@ struct Victim {
         }
     }
 
-    /// What one import reached none may fall behind.
+    /// No later process may fall behind the position that an import reached.
     private mutating func judgeImport(_ told: History, _ contents: [ContentDigest], _ reached: inout Int) throws {
         reached = max(reached, told.acknowledged)
         var history = History()

@@ -1,8 +1,8 @@
 import HealthKV
 
-/// What the store should contain: plain dictionaries, and the rules of saving and deleting in their simplest form.
+/// The reference model of a store: plain dictionaries, and the rules of saving and deleting in their simplest form.
 struct Model: Sendable {
-    /// What names a sample for its source and type.
+    /// The identity of a sample within its source and type.
     struct SyncKey: Hashable, Sendable {
         var source: SourceIdentity
         var type: SampleType
@@ -11,13 +11,13 @@ struct Model: Sendable {
 
     private struct Tombstone: Sendable {
         var sample: Sample
-        /// What a sample must be above to live again.
+        /// A sample must have a greater version than this to be inserted again.
         let version: Int64
         var key: SyncKey?
     }
 
     private(set) var live: [SampleID: Sample] = [:]
-    /// The ids in an order that lets one be drawn at random.
+    /// The ids in an array, so that one can be drawn at random.
     private(set) var ids: [SampleID] = []
     private var places: [SampleID: Int] = [:]
     private var idOfKey: [SyncKey: SampleID] = [:]
@@ -25,13 +25,13 @@ struct Model: Sendable {
     private var buriedKeys: [SyncKey: SampleID] = [:]
     private(set) var digest = ContentDigest()
 
-    /// Deleted samples, as they were; in no particular order, so drawn by the least id above a random one.
+    /// A deleted sample. The tombstones have no order, so this picks the least id above a random one.
     func deleted(near id: SampleID) -> Sample? {
         (tombstones.keys.filter { $0 >= id }.min() ?? tombstones.keys.min()).flatMap { tombstones[$0]?.sample }
     }
 
     private func key(of sample: Sample) -> SyncKey? {
-        // The text of the sample's own id is no name of its own.
+        // The text of the sample's own id is not a separate name.
         guard let text = sample.syncIdentifier, text != sample.id.description else { return nil }
         return SyncKey(source: sample.source.identity, type: sample.type, text: text)
     }
@@ -59,7 +59,7 @@ struct Model: Sendable {
         digest.remove(sample)
     }
 
-    /// Takes over what a store contains, when nothing is known of how it came about.
+    /// Adds a sample of an existing store whose history is unknown.
     mutating func adopt(_ sample: Sample) {
         var sample = sample
         sample.modified = nil
@@ -110,7 +110,7 @@ struct Model: Sendable {
         guard leavingTombstone else { return true }
         let key = key(of: sample)
         if let other = key.flatMap({ buriedKeys[$0] }) { forget(other) }
-        // What was imported and deleted here stays away, whatever version comes.
+        // An imported sample that was deleted here stays deleted, whatever version is imported again.
         let version = sample.origin == .imported ? Sample.versionLimit : sample.version
         tombstones[id] = Tombstone(sample: sample, version: version, key: key)
         if let key { buriedKeys[key] = id }

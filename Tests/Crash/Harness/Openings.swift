@@ -3,19 +3,19 @@ import HealthKV
 import Synchronization
 import TestSupport
 
-/// Several processes begin with one folder at the same moment: each makes the store or opens it, writes, puts a
-/// compacted file in its place now and then, closes it and begins again, and kills itself at some moment of that.
-/// A process that lives must get the store, or be told that others are busy with it; what was acknowledged must be
-/// there when all of them are gone.
+/// Several processes start on one folder at the same moment. Each creates or opens the store, writes, sometimes puts a
+/// compacted file in its place, closes it and starts over, and kills itself at a random moment. A process that lives
+/// must get the store, or an error that the store is busy. Everything acknowledged must be in the store when all
+/// processes have ended.
 enum Openings {
-    /// How many work on a folder at a time, and how many of them die before the next folder.
+    /// The number of concurrent processes per folder, and the number of deaths before the next folder.
     private static let workers = 4
     private static let deaths = 8
     private static let patience: Duration = .seconds(60)
 
     private static func options(_ arguments: Arguments) -> SampleStore.Options {
         var options = Vocabulary.options(maintains: false)
-        // Another planted fault: openings do not wait for each other. It takes some thousand kills to show.
+        // Another planted fault: openings do not exclude each other. It takes some thousand kills to show.
         options.limits.opensTogether = arguments.has("together")
         return options
     }
@@ -30,7 +30,7 @@ enum Openings {
         let (options, clock, lies) = (options(arguments), ContinuousClock(), arguments.has("lie"))
         var usual: Duration = .milliseconds(4)
         var number = 0
-        // It goes on until it dies.
+        // Runs until the process is killed.
         while true {
             if number > 0 || generator.chance(percent: 50) {
                 let microseconds = Int(usual / .microseconds(1))
@@ -43,14 +43,14 @@ enum Openings {
                 let store = try SampleStore.open(at: folder, options: options)
                 usual = min(.milliseconds(20), (usual + (clock.now - began)) / 2)
                 let sample = sample("\(name)-\(number)")
-                // The planted fault: what is acknowledged is not there yet.
+                // The planted fault: acknowledges before the sample is stored.
                 if lies { try journal.append("\(name)-\(number)\n") }
                 try store.write { _ = try $0.save(sample) }
                 if !lies { try journal.append("\(name)-\(number)\n") }
                 if generator.chance(percent: 30) { try store.compactInPlace() }
                 try store.close()
             } catch let error as StoreError where error.code == .busy {
-                // Told that others are at it: that passes.
+                // Other processes are opening the store; try again.
             }
             if clock.now - began > patience {
                 throw Verdict(loss: .unwritable, detail: "an opening took \(clock.now - began)")
@@ -65,7 +65,7 @@ enum Openings {
             .stepCount, 1, .count, from: start, to: start, source: Vocabulary.ownSource, syncIdentifier: name)
     }
 
-    /// Ends the process as a crash would, in a while, whatever it does then.
+    /// Schedules the death of the process as in a crash, at a moment independent of its work.
     private static func dieAfter(microseconds: Int, _ dies: Bool) {
         guard dies else { return }
         Thread {
@@ -84,7 +84,7 @@ enum Openings {
         var (kills, folders) = (0, 0)
         while kills < count {
             let place = "\(scratch)/openings-\(folders)"
-            // What an earlier run left there acknowledged other samples.
+            // Files of an earlier run would acknowledge other samples.
             try? FileManager.default.removeItem(atPath: place)
             try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
             var run = OpeningRun(
@@ -93,7 +93,7 @@ enum Openings {
                 kills += try run.work(workers, deaths, patience)
                 try judge(place, options(arguments))
             } catch {
-                // The folder stays, so that it can be looked at.
+                // Keep the folder for inspection.
                 print("openings kills \(kills) folders \(folders) failed 1")
                 complain("\(place), seed \(run.seed): \(error)")
                 exit(1)
@@ -142,7 +142,7 @@ private struct OpeningRun {
         let began = ContinuousClock.now
     }
 
-    /// Returns how many were killed, by themselves or at the end.
+    /// Returns the number of processes that were killed, by themselves or at the end.
     mutating func work(_ count: Int, _ deaths: Int, _ patience: Duration) throws -> Int {
         var workers = try (0..<count).map { _ in try start() }
         defer { for worker in workers { kill(worker.process.processIdentifier, SIGKILL) } }
@@ -180,7 +180,7 @@ private struct OpeningRun {
         return worker
     }
 
-    /// A process ends by its own signal only.
+    /// Checks that the process ended only by the signal that it sent itself.
     private func judge(_ worker: Worker) throws {
         worker.process.waitUntilExit()
         let (reason, status) = (worker.process.terminationReason, worker.process.terminationStatus)

@@ -1,7 +1,7 @@
 import HealthKV
 import TestSupport
 
-/// One change, performed on the store and on the model alike.
+/// One change, performed on both the store and the model.
 enum Operation: Sendable {
     case save([Sample])
     case delete(SampleID)
@@ -12,7 +12,7 @@ enum Operation: Sendable {
     case importBatch(SampleBatch)
 }
 
-/// The store answered otherwise than the model.
+/// The store returned another result than the model.
 struct Mismatch: Error, CustomStringConvertible {
     let description: String
     init<Answer>(_ operation: String, store: Answer, model: Answer) {
@@ -52,14 +52,14 @@ extension Operation {
     }
 }
 
-/// Draws operations. What it draws follows from its generator and the model alone.
+/// Draws operations. They depend on the generator and the model alone.
 struct OperationSource {
     var generator: SeededGenerator
-    /// Batches that come again are those of one run: of earlier ones nobody knows what was deleted.
+    /// Repeats only batches of the same run: for earlier runs, the deletions are unknown.
     var run: UInt64 = 0
-    /// Whether thousands of samples come and go at once, so that mass operations do not fit one commit.
+    /// Whether thousands of samples are added and removed at once, so that mass operations do not fit in one commit.
     var isMass = false
-    /// The content is held about here, so that an image is judged quickly.
+    /// The approximate number of samples to keep, so that an image is judged quickly.
     var target: Int { isMass ? 4_000 : 250 }
 
     mutating func transaction(_ model: Model) -> [Operation] {
@@ -83,7 +83,7 @@ struct OperationSource {
     }
 
     private mutating func edit(_ model: Model) -> Sample? {
-        // An edit of content changes an id that is derived from it no more, but the model need not know how.
+        // An edit does not change a derived id, but the model need not reproduce that rule.
         guard let id = model.ids.randomElement(using: &generator), !DerivedID.isDerived(id) else { return nil }
         var sample = model.live[id]!
         sample.version = generator.chance(percent: 90) ? 0 : max(0, sample.version + Int64(generator.number(0..<4)) - 1)
@@ -93,7 +93,7 @@ struct OperationSource {
         case 3: sample.metadata["edited"] = .number(Double(generator.number(0..<100)))
         default: sample.quantity = Quantity(Double(generator.number(1..<20_000)) / 8, sample.quantity.unit)
         }
-        // Known by its name only: a fresh id, as after a reinstallation.
+        // Identify the sample by its name only, with a fresh id, as after a reinstallation.
         if sample.syncIdentifier != nil, sample.syncIdentifier != id.description, generator.chance(percent: 30) {
             sample.id = SampleID(using: &generator)
         }
@@ -138,7 +138,7 @@ struct OperationSource {
         return .deleteRange(type, from: from, to: from + length)
     }
 
-    /// Rows with ids: most new, some known.
+    /// A batch of rows with ids: most new, some known.
     mutating func namedBatch(_ model: Model) -> SampleBatch {
         var batch = SampleBatch()
         var used: Set<SampleID> = []
@@ -153,7 +153,7 @@ struct OperationSource {
     }
 
     private mutating func derivedBatch() -> SampleBatch {
-        // Some batches come again, after parts of them were edited or deleted.
+        // Repeat some batches after parts of them were edited or deleted.
         let known = SeededGenerator(seed: run, part: -1 - generator.number(0..<8))
         var own = generator.chance(percent: 40) ? known : SeededGenerator(seed: generator.next())
         let rows = isMass ? own.number(1_000..<3_500) : own.number(5..<50)

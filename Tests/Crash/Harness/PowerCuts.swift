@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 
 #if os(Linux)
-    /// Stores on a file system whose power is cut while processes work on them: ext4 on a loop device, ended by the
-    /// ioctl that lets it forget all that it has not written, then mounted again, which replays its log.
+    /// Cuts the power of a file system while processes work on its stores. The file system is ext4 on a loop device; an
+    /// ioctl makes it discard everything that it has not written, and mounting it again replays its log.
     enum PowerCuts {
-        /// What tells that this machine cannot do it.
+        /// The error that this machine does not allow power cuts.
         private static let notHere: Int32 = 75
         private static let cutsOfAStore = 10
 
@@ -39,7 +39,8 @@ import TestSupport
             }
         }
 
-        /// Cuts the power under one store several times; each process goes on with what the one before left.
+        /// Cuts the power under one store several times; each process continues with the state that the previous one
+        /// left.
         private static func cut(
             _ disk: LoopDisk, _ isUnsynced: Bool, _ seed: UInt64, _ generator: inout SeededGenerator, _ cuts: inout Int,
             until count: Int
@@ -71,14 +72,14 @@ import TestSupport
         }
     }
 
-    /// A file with an ext4 file system, mounted by a loop device.
+    /// A file with an ext4 file system, mounted through a loop device.
     struct LoopDisk {
         let folder: String
         private var image: String { folder + "/image" }
         private var place: String { folder + "/disk" }
         var store: String { place + "/store" }
 
-        /// Makes the disk; `nil` where that is not allowed.
+        /// Creates the disk; `nil` if the machine does not allow it.
         init?(in folder: String) throws {
             self.folder = folder
             try FileManager.default.createDirectory(atPath: folder + "/disk", withIntermediateDirectories: true)
@@ -108,7 +109,7 @@ import TestSupport
             throw Verdict(loss: .lost, detail: "the disk cannot be unmounted")
         }
 
-        /// Ends the file system at once: nothing more is written, but for its log when that is flushed.
+        /// Shuts the file system down at once: nothing more is written, except its log if that is flushed.
         func cutPower(flushesLog: Bool) throws {
             let descriptor = unsafe open(place, O_RDONLY | O_DIRECTORY)
             defer { close(descriptor) }

@@ -3,13 +3,12 @@ import HealthKV
 import Synchronization
 import TestSupport
 
-/// Several processes work on one store at once: two that write, one that reads and observes, and one that writes and is
-/// killed again and again. The map begins small, so that it grows under all of them, and the file is compacted in place
-/// now and then.
+/// Several processes work on one store at once: two write, one reads, one observes, and one writes and is killed again
+/// and again. The map starts small, so that it grows during the run, and the file is sometimes compacted in place.
 ///
-/// Each writer stores pairs: two samples in one transaction, numbered without a gap, under a group that names writer
-/// and number. So every snapshot can be judged by itself: a half pair or a gap is a wrong read. What was acknowledged
-/// stands in a file of the writer, and must be there at the end.
+/// Each writer stores pairs: two samples in one transaction, numbered without a gap, in a group that names the writer.
+/// So every snapshot can be judged by itself: half a pair or a gap is a wrong read. A file of each writer records its
+/// acknowledged pairs, which must be in the store at the end.
 enum Processes {
     private static func options() -> SampleStore.Options {
         var options = SampleStore.Options()
@@ -44,19 +43,19 @@ enum Processes {
         while ContinuousClock.now < end {
             let made = pair(writer, number)
             if lies {
-                // The planted fault: a pair in two commits, which some snapshot must see half.
+                // The planted fault: stores a pair in two commits, so that some snapshot must see half of it.
                 for sample in made { try store.write { _ = try $0.save(sample) } }
             } else {
                 do {
                     try store.write { _ = try $0.save(made) }
                 } catch let error as StoreError where [.full, .growthBlocked].contains(error.code) {
-                    // Readers of others held what was free: the map is larger next time.
+                    // Readers of other processes held the free pages; the map is larger on the next attempt.
                     continue
                 }
             }
             number += 1
             try journal.append("\(number)\n")
-            // The one that is killed does it often, so that it is killed there too.
+            // The killed writer compacts often, so that some kills hit a compaction.
             if writer == 0, number % 400 == 0 || writer == 2, number % 15 == 0 { try compact(store) }
         }
         try store.close()
@@ -66,7 +65,7 @@ enum Processes {
         do {
             try store.compactInPlace()
         } catch let error as StoreError where error.code == .busy {
-            // Another process was just doing it.
+            // Another process was compacting.
         }
     }
 
@@ -97,7 +96,7 @@ enum Processes {
         try store.close()
     }
 
-    /// How many pairs each writer has in a snapshot; throws when one is half or missing.
+    /// The number of pairs of each writer in a snapshot; throws if a pair is half or missing.
     private static func pairs(in transaction: borrowing ReadTransaction) throws -> [Int: Int] {
         var seen: [Int: [Int: Int]] = [:]
         for sample in try transaction.samples(of: .stepCount) {
@@ -115,7 +114,7 @@ enum Processes {
         return seen.mapValues(\.count)
     }
 
-    /// Follows the feed of changes, which must give each sample once.
+    /// Follows the feed of changes, which must yield each sample once.
     private static func observe(_ folder: String, until end: ContinuousClock.Instant, isDeaf: Bool) throws {
         let store = try open(folder)
         let seen = Mutex<Set<SampleID>>([])
@@ -125,13 +124,13 @@ enum Processes {
         let task = Task {
             for await change in sequence {
                 guard case .saved(let sample) = change.kind else { continue }
-                // The planted fault: some changes do not reach the observer.
+                // The planted fault: ignores some changes.
                 if isDeaf, sample.id.low % 97 == 0 { continue }
                 if !seen.withLock({ $0.insert(sample.id).inserted }) { isDoubled.withLock { $0 = true } }
             }
         }
         while ContinuousClock.now < end { pause(microseconds: 10_000) }
-        // Until the last writer has ended, and for a while what it stored may be on its way.
+        // Wait for the last writer to end and for its changes to arrive.
         pause(microseconds: 2_000_000)
         let all = try store.read { Set(try $0.samples(of: .stepCount).map(\.id)) }.subtracting(before)
         let late = ContinuousClock.now + .seconds(10)

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// A file that is written by plain system calls, so that a killed process leaves all of it, in order.
+/// A file written by plain system calls, so that a killed process leaves all its writes, in order.
 final class RawFile: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -16,11 +16,11 @@ final class RawFile: Sendable {
     let path: String
     private let descriptor: Int32
 
-    /// - Parameter appends: writes go to the end, each in one piece.
+    /// - Parameter appends: whether each write appends, in one call.
     init(_ path: String, appends: Bool = false, creates: Bool = true) throws {
         self.path = path
         let flags = O_RDWR | O_CLOEXEC | (creates ? O_CREAT : 0) | (appends ? O_APPEND : 0)
-        // unsafe: here and below C reads or fills the given memory during the call only.
+        // unsafe: here and below, C reads or fills the given memory only during the call.
         descriptor = unsafe open(path, flags, 0o600)
         guard descriptor >= 0 else { throw Failure("open", path) }
     }
@@ -33,7 +33,7 @@ final class RawFile: Sendable {
         guard written == text.utf8.count else { throw Failure("write", path) }
     }
 
-    /// Makes the file hold these bytes and no more.
+    /// Replaces the whole content of the file.
     func replace(with bytes: [UInt8]) throws {
         let written = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         guard written == bytes.count, ftruncate(descriptor, off_t(bytes.count)) == 0 else {
@@ -59,5 +59,5 @@ final class RawFile: Sendable {
     }
 }
 
-/// A pause of the calling thread.
+/// Blocks the calling thread for a while.
 func pause(microseconds: Int) { usleep(UInt32(microseconds)) }

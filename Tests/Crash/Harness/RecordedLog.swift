@@ -1,4 +1,4 @@
-/// What the preloaded recorder (shim/record.c) wrote down: calls on files, in order.
+/// The log of the preloaded recorder (shim/record.c): calls on files, in order.
 struct RecordedLog {
     struct Damaged: Error, CustomStringConvertible {
         let description: String
@@ -46,15 +46,15 @@ struct RecordedLog {
     }
 }
 
-/// What happened to one store's data file, and what was told about it.
+/// The events of one store's data file, together with the lines of its journal.
 struct Timeline {
     enum Event {
         case write(offset: Int, bytes: ArraySlice<UInt8>, isSynced: Bool)
         case truncate(size: Int)
         case sync
-        /// The file has its name from here on, though not durably.
+        /// The file has its name from here on, but not durably.
         case named
-        /// The name outlasts a power cut from here on.
+        /// The name survives a power cut from here on.
         case nameSynced
         case line(JournalLine)
 
@@ -64,12 +64,12 @@ struct Timeline {
     private(set) var events: [Event] = []
     private(set) var history = History()
 
-    /// - Parameter path: of the data file.
+    /// - Parameter path: the data file.
     init(_ log: RecordedLog, path: String) throws {
         func isOf(_ record: RecordedLog.Record, _ kind: RecordedLog.Kind) -> Bool {
             record.kind == kind && String(decoding: record.bytes, as: UTF8.self) == path
         }
-        // A file that was there before is opened only.
+        // A file that existed before the run is only opened.
         let found = log.records.last { isOf($0, .named) } ?? log.records.last { isOf($0, .opened) }
         guard let naming = found else { throw RecordedLog.Damaged(description: "the log does not tell of \(path)") }
         var text = ""

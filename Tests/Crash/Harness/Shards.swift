@@ -1,15 +1,15 @@
 import Foundation
 import TestSupport
 
-/// Lets several processes of this program share numbered cases, each beginning with the number of the case: a signal
-/// that ends one is a finding like any other, and another process goes on behind that case.
+/// Shares numbered cases among several processes of this program. Each process prints the number of a case before it
+/// starts the case: a signal that ends the process counts as a finding, and another process continues after that case.
 struct Shards: Sendable {
-    /// What one process said, and how it ended.
+    /// The output of one process, and how it ended.
     struct Output: Sendable {
         let from: Int
         let lines: [Substring]
         let status: Int32
-        /// The signal that ended it.
+        /// The signal that ended the process.
         let signal: Int32?
     }
 
@@ -18,7 +18,7 @@ struct Shards: Sendable {
     private let jobs: Int
     private let isQuiet: Bool
 
-    /// - Parameter isQuiet: leaves out what the processes complain about.
+    /// - Parameter isQuiet: discards the error output of the processes.
     init(_ command: String, _ words: [String], _ arguments: Arguments, isQuiet: Bool = false) throws {
         self.command = command
         self.words = words
@@ -26,8 +26,8 @@ struct Shards: Sendable {
         jobs = max(1, Int(try arguments.number("jobs", default: 2)))
     }
 
-    /// Runs the processes, and hands over what each said. The answer is the case to go on with, or nil when all is
-    /// done. Answers how many seconds it took.
+    /// Runs the processes and passes the output of each to `read`, which returns the case to continue with, or nil at
+    /// the end. Returns the elapsed seconds.
     func run(_ read: @escaping @Sendable (Output) -> Int?) -> Double {
         let group = DispatchGroup()
         let began = ContinuousClock.now

@@ -1,7 +1,7 @@
 import HealthKV
 import TestSupport
 
-/// What the random samples are made of: few enough names that operations meet, enough that every table is used.
+/// The vocabulary of the random samples: few enough names that operations collide, and enough to use every table.
 enum Vocabulary {
     static let mood = SampleType("com.example.mood")
 
@@ -11,7 +11,7 @@ enum Vocabulary {
 
     static let ownSource = Source(bundle: "com.example.app", name: "App", version: "1.0")
 
-    /// The source whose samples mass operations take away.
+    /// The source whose samples mass operations remove.
     static let bulkSource = Source(bundle: "com.example.bulk", name: "Bulk")
 
     static let sources: [Source] = [
@@ -28,13 +28,13 @@ enum Vocabulary {
     static func options(maintains: Bool = true, isMass: Bool = false) -> SampleStore.Options {
         var options = SampleStore.Options()
         options.source = ownSource
-        // Small, because a thousand stores are opened a second.
+        // Small, because a thousand stores are opened each second.
         options.mapSize = 64 << 20
         options.maintainsWhenIdle = maintains
-        // Each image is a copy, and shall be judged as the original.
+        // Each image is a copy of the store, but must be judged as the original.
         options.limits.ignoresPlace = true
         if isMass { return options }
-        // So that a few hundred samples divide chunks, fold and divide the index, and are removed in several steps.
+        // With these limits, a few hundred samples divide chunks and the index, and are removed in several steps.
         options.limits.chunkBytes = 600
         options.limits.identityBlockBytes = 1_000
         options.limits.partitionEntries = 300
@@ -76,7 +76,7 @@ enum Vocabulary {
             default: .count
             }
         var start = instant(&generator)
-        // Samples at one and the same time shadow each other.
+        // Samples of the same time shadow each other.
         if type == .bodyMass, generator.chance(percent: 40), let id = model.ids.randomElement(using: &generator) {
             start = model.live[id]!.start
         }
@@ -103,7 +103,7 @@ enum Vocabulary {
         if generator.chance(percent: 5) { sample.metadata["flag"] = .bool(generator.chance(percent: 50)) }
     }
 
-    /// Rows without ids, so that importing them again changes nothing. Their starts are their own.
+    /// Makes rows without ids, so that importing them again changes nothing. No two rows have the same start.
     static func derivedBatch(_ generator: inout SeededGenerator, rows: Int, source: Source) -> SampleBatch {
         var batch = SampleBatch()
         let kind = batch.kind(.stepCount, .count, source: source)

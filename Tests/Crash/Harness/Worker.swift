@@ -3,7 +3,7 @@ import HealthKV
 import Synchronization
 import TestSupport
 
-/// Works on a store at random, and keeps a journal of what it should contain.
+/// Performs random operations on a store, and keeps a journal of the content that it should have.
 final class Worker: Sendable {
     private struct Planned: Error {}
 
@@ -17,11 +17,11 @@ final class Worker: Sendable {
     private let journal: RawFile
     private let seed: UInt64
     private let isMass: Bool
-    /// A planted fault: acknowledges before it commits.
+    /// A planted fault: acknowledges a change before its commit.
     private let lies: Bool
-    /// Where to copy the store to now and then; empty for nowhere.
+    /// The folder for occasional copies of the store; empty for none.
     private let copies: String
-    /// Whether it puts a compacted file in the store's place now and then. A record of calls follows one file only.
+    /// Whether to replace the data file with a compacted one sometimes. A record of calls follows one file only.
     private let replaces: Bool
     private let state = Mutex(State())
 
@@ -33,7 +33,7 @@ final class Worker: Sendable {
         replaces = arguments.has("replaces")
         journal = try RawFile(try arguments.text("acks"), appends: true)
         var options = Vocabulary.options(isMass: isMass)
-        // Another planted fault: commits that do not wait for the disk.
+        // Another planted fault: commits do not wait for the disk.
         options.limits.skipsSync = arguments.has("unsynced")
         store = try SampleStore.open(at: try arguments.text("store"), options: options)
         try state.withLock { state in
@@ -55,7 +55,7 @@ final class Worker: Sendable {
         try worker.store.close()
     }
 
-    /// Finds the step after which the tables do not agree.
+    /// Checks the store after a step, to find the step that made the tables contradict each other.
     private func check(_ step: Int) throws {
         let report = try store.check()
         guard report.isClean else {
@@ -64,14 +64,14 @@ final class Worker: Sendable {
     }
 
     private func announce(_ state: inout State) throws {
-        // The number of the last commit: the same for all members of one that is under way.
+        // The number of the last commit, which is the same for all members of the commit in progress.
         let last = try store.read { $0.currentToken.commit }
         let line = JournalLine.content(
             number: state.number, group: state.number == 0 ? last : last + 1, state.model.digest)
         try journal.append(line.text)
         if lies {
             try acknowledge(state.number)
-            // Long enough that some kill falls in between.
+            // Long enough that some kills fall in between.
             pause(microseconds: 3_000)
         }
     }
@@ -89,13 +89,13 @@ final class Worker: Sendable {
         case 95: try store.rebuild()
         case 96: try copy(compacting: generator.chance(percent: 50))
         case 97 where replaces: try store.compactInPlace()
-        // Time for the writer to go on with unfinished mass operations.
+        // Gives the writer time to continue unfinished mass operations.
         default: pause(microseconds: generator.number(0..<2_000))
         }
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// A transaction's closure: some operations on store and model, then the line that announces the content.
+    /// The closure of a transaction: performs some operations on store and model, then announces the content.
     private func change(_ generator: SeededGenerator) -> @Sendable (inout WriteTransaction) throws -> Int {
         { [self] transaction in
             try state.withLock { state in
@@ -104,7 +104,7 @@ final class Worker: Sendable {
                 for operation in source.transaction(state.model) {
                     try operation.perform(&transaction, &state.model)
                 }
-                // What changes nothing commits nothing, so it is durable with what came before.
+                // A transaction without changes makes no commit, so it is durable together with the previous one.
                 if state.model.digest != before {
                     state.number += 1
                     try transaction.setAnchor(Worker.anchor(state.model.digest))
@@ -115,12 +115,12 @@ final class Worker: Sendable {
         }
     }
 
-    /// Stands in another table of the same commit, and names the content that belongs to it.
+    /// An anchor in another table of the same commit, whose token identifies the content.
     static func anchor(_ digest: ContentDigest) -> Anchor {
         Anchor(peer: "crash", type: .stepCount, token: Array(digest.description.utf8), time: Instant(nanoseconds: 0))
     }
 
-    /// A transaction that gives up after its changes: nothing of it may stay.
+    /// A transaction that throws after its changes: none of them may remain.
     private func failing(_ generator: SeededGenerator) throws {
         do {
             try store.write(givingUp(generator))
@@ -137,7 +137,7 @@ final class Worker: Sendable {
         }
     }
 
-    /// Several threads write at once and share commits; some of them give up.
+    /// Several threads write at once and share commits; some of the transactions throw.
     private func threads(_ generator: inout SeededGenerator) throws {
         let group = DispatchGroup()
         for member in 0..<generator.number(2..<5) {
@@ -153,7 +153,7 @@ final class Worker: Sendable {
         group.wait()
     }
 
-    /// The same with tasks, which wait without blocking a thread.
+    /// Does the same with tasks, which wait without blocking a thread.
     private func tasks(_ generator: inout SeededGenerator) throws {
         let group = DispatchGroup()
         for member in 0..<generator.number(2..<8) {

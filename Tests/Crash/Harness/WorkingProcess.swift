@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// A process that works on a store and tells in a journal what it did, to be ended at some moment.
+/// A process that works on a store and keeps a journal of its work, to be killed at some moment.
 struct WorkingProcess {
     private let process = Process()
     private let journal: String
 
-    /// - Parameter isQuiet: leaves out what the process complains about.
+    /// - Parameter isQuiet: discards the error output of the process.
     init(_ words: [String], store: String, journal: String, isQuiet: Bool = false) throws {
         self.journal = journal
         if isQuiet { process.standardError = FileHandle.nullDevice }
@@ -16,8 +16,8 @@ struct WorkingProcess {
         try process.run()
     }
 
-    /// Waits up to `limit` microseconds after the process was told that the store is open; one time in five after it
-    /// began to open it, and one in five after its start. How long it takes to come so far depends on the machine.
+    /// Waits up to `limit` microseconds after the process has opened the store; one time in five after it began to open
+    /// the store, and one in five after its start. The time until these phases depends on the machine.
     func wait(upTo limit: Int, _ generator: inout SeededGenerator) {
         let phase = generator.number(0..<5)
         while process.isRunning, !hasReached(phase) { pause(microseconds: 200) }
@@ -35,13 +35,13 @@ struct WorkingProcess {
 
     func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
 
-    /// Waits for the end. Answers how the process ended: zero when it finished, the signal, or a negative status.
+    /// Waits for the process to end. Returns zero if it finished, the signal that ended it, or a negative status.
     func end() -> Int32 {
         process.waitUntilExit()
         return process.terminationReason == .uncaughtSignal ? process.terminationStatus : -process.terminationStatus
     }
 
-    /// What the journal says.
+    /// The history in the journal.
     var history: History {
         var history = History()
         if let text = try? RawFile.bytes(of: journal) { history.read(String(decoding: text, as: UTF8.self)) }

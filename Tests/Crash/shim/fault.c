@@ -1,8 +1,8 @@
-// Preloaded into a process that works on a store: lets the Nth call on files in a folder fail, as a disk may.
+// Preloaded into a process that works on a store: makes the Nth call on files in a folder fail, as a disk may.
 //
-// The process arms it: fault_arm(folder, n, mode) counts calls from then on and lets the nth of them fail, once; n = 0 only
-// counts. fault_calls() tells how many there were, fault_hit() what kind of call failed. Modes: 1 EIO, 2 ENOSPC, 3 EINTR, 4 a
-// write of half the bytes (EIO for calls that write none). A read is never short: no disk does that within a file.
+// The process arms it: fault_arm(folder, n, mode) counts calls from then on and makes the nth fail, once; n = 0 only
+// counts. fault_calls() returns the count, fault_hit() the kind of the failed call. Modes: 1 EIO, 2 ENOSPC, 3 EINTR, 4
+// a write of half the bytes (EIO for calls that write none). A read is never short: no disk does that within a file.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static char folder[PATH_MAX];
 static long calls, wanted;
 static int mode;
 static enum hit found;
-static char kinds[DESCRIPTORS];  // what a write to this descriptor is; 0: not ours
+static char kinds[DESCRIPTORS];  // the kind of a write to this descriptor; 0: not in the folder
 
 void fault_arm(const char *path, long n, int how) {
     pthread_mutex_lock(&lock);
@@ -40,13 +40,13 @@ int fault_hit(void) { return found; }
 
 static int inside(const char *path) { return folder[0] && !strncmp(path, folder, strlen(folder)); }
 
-// Counts a call; answers whether it is the one that fails, with errno set.
+// Counts a call; returns whether it must fail, with errno set.
 static int fails(enum hit kind) {
     pthread_mutex_lock(&lock);
     int is_it = ++calls == wanted;
     if (is_it) found = kind;
     pthread_mutex_unlock(&lock);
-    // Reading and locking need no room.
+    // Reading and locking need no space.
     int may_lack_room = kind != READ && kind != LOCK;
     if (is_it) errno = mode == ENOSPC_MODE && may_lack_room ? ENOSPC : mode == EINTR_MODE ? EINTR : EIO;
     return is_it;
@@ -104,7 +104,7 @@ ssize_t pwrite(int descriptor, const void *bytes, size_t length, off_t at) {
 ssize_t pwrite64(int descriptor, const void *bytes, size_t length, off_t at) {
     WRITING(REAL(pwrite64)(descriptor, bytes, length, at), REAL(pwrite64)(descriptor, bytes, length / 2, at))
 }
-// Half of several parts is the first of them.
+// A short write of several parts writes half of the first part.
 ssize_t writev(int descriptor, const struct iovec *parts, int count) {
     size_t length = count > 0 ? parts[0].iov_len : 0;
     WRITING(REAL(writev)(descriptor, parts, count), REAL(write)(descriptor, parts[0].iov_base, length / 2))

@@ -1,13 +1,12 @@
-// Preloaded into a process that works on a store: records, in order, what it does to data.mdb and what it acknowledges.
+// Preloaded into a process that works on a store: records, in order, its calls on data.mdb and its acknowledgements.
 //
 //   HEALTHKV_RECORD_FOLDER   files named data.mdb and acks in this folder or below are recorded
-//   HEALTHKV_RECORD_LOG      where to; appended through a descriptor of its own
-//   HEALTHKV_RECORD_DROP     a planted fault: "data N", "meta N" or "folder N" leaves the Nth sync of that kind out of the
-//                            record, so that what it made durable counts as unsynced; N = 0 leaves out all
+//   HEALTHKV_RECORD_LOG      the log file; appended through a separate descriptor
+//   HEALTHKV_RECORD_DROP     a planted fault: "data N", "meta N" or "folder N" omits the Nth sync of that kind from the
+//                            record, so that its writes count as unsynced; N = 0 omits all
 //
 // A record is a header and its bytes (RecordedLog.swift reads them). One lock is held over each call and its record, so
-// the record is an order in which the calls may have happened. A write is recorded after it returned: whoever was told
-// about it comes later.
+// the record is a possible order of the calls. A write is recorded after it returns, before any caller can act on it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -67,14 +66,14 @@ static void record(enum kind kind, uint64_t file, uint64_t offset, const void *b
     struct header header = {MAGIC, kind, file, offset, length};
     struct iovec parts[2] = {{&header, sizeof header}, {(void *)bytes, bytes ? length : 0}};
     ssize_t whole = (ssize_t)(sizeof header + parts[1].iov_len);
-    // Half a record would make the rest unreadable, and with it the judgement.
+    // Half a record would make the rest of the log unreadable.
     if (syscall(SYS_writev, log_descriptor, parts, 2) != whole) {
         fprintf(stderr, "record: the log cannot be written: %s\n", strerror(errno));
         _exit(74);
     }
 }
 
-// Whether the planted fault leaves this sync out.
+// Whether the planted fault omits this sync.
 static int is_dropped(char kind) {
     long number = ++syncs[kind == 'm' ? 1 : kind == 'f' ? 2 : 0];
     return kind == drop_kind && (drop_number == 0 || number == drop_number);
@@ -89,7 +88,7 @@ static enum tracking tracking_of(const char *path, int flags) {
     return flags & O_DIRECTORY || !(flags & (O_WRONLY | O_RDWR)) ? FOLDER : IGNORED;
 }
 
-// A name that comes or goes: the offset is the inode of the folder, whose sync makes it durable.
+// A name that is created or removed: the offset is the inode of the folder, whose sync makes the name durable.
 static void named(enum kind kind, uint64_t file, const char *path) {
     struct stat status;
     char parent[PATH_MAX];
@@ -260,7 +259,7 @@ ssize_t writev(int descriptor, const struct iovec *parts, int count) {
 SYNC(fdatasync)
 SYNC(fsync)
 
-// Which file the memory belongs to is not known: a store that maps its file for writing is not recorded rightly.
+// The file behind the memory is unknown, so a store that maps its file for writing cannot be recorded.
 int msync(void *address, size_t length, int flags) {
     if (log_descriptor >= 0) {
         fprintf(stderr, "record: msync of a store that should only ever be mapped for reading\n");

@@ -2,7 +2,7 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// Writes what fuzzing begins with: values of each table as a store at work wrote them, and small data files.
+/// Writes the initial corpus of the fuzzers: values of each table as a working store wrote them, and small data files.
 enum Corpus {
     private static let each = 12
 

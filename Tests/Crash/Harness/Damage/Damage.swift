@@ -1,13 +1,13 @@
 import HealthKV
 import TestSupport
 
-/// What is done to a file.
+/// A kind of damage to a file.
 enum Damage: String, CaseIterable, Sendable {
     case truncated, flipped, flippedInTree, zeroed, swapped, stale, tail, metas, counts, noise, noisePage
 
     private static let pageSize = DamagedBase.pageSize
 
-    /// The damaged file.
+    /// Returns the damaged file.
     func done(to base: DamagedBase, _ generator: inout SeededGenerator) -> [UInt8] {
         var bytes = base.states[0]
         let pages = bytes.count / Damage.pageSize
@@ -21,7 +21,7 @@ enum Damage: String, CaseIterable, Sendable {
                 bytes[generator.number(0..<bytes.count)] ^= 1 << UInt8(generator.number(0..<8))
             }
         case .flippedInTree:
-            // Heads of pages, and their entries, which stand at the end.
+            // Damages page headers and entries, which are at the end of a page.
             for _ in 0..<generator.number(1..<3) {
                 let offset =
                     generator.chance(percent: 50) ? generator.number(0..<80) : generator.number(2_500..<Damage.pageSize)
@@ -51,7 +51,7 @@ enum Damage: String, CaseIterable, Sendable {
         for index in from..<min(bytes.count, from + count) { bytes[index] = byte() }
     }
 
-    /// A page as it was some commits ago, when the file had it.
+    /// Replaces a page with its content of some commits ago, if the file had that page then.
     private static func takeBack(
         _ page: Int, _ bytes: inout [UInt8], _ base: DamagedBase, _ generator: inout SeededGenerator
     ) {
@@ -61,12 +61,13 @@ enum Damage: String, CaseIterable, Sendable {
         bytes.replaceSubrange(page..<page + pageSize, with: old[page..<page + pageSize])
     }
 
-    /// A file that was copied while it changed, and whose copying was interrupted; or whose disk forgot what came last.
+    /// Replaces the end of the file with an older state, as after an interrupted copy of a changing file, or when the
+    /// disk lost its latest writes.
     private static func takeBackTail(
         _ page: Int, _ bytes: inout [UInt8], _ base: DamagedBase, _ generator: inout SeededGenerator
     ) {
         guard let old = base.states.dropFirst().randomElement(using: &generator) else { return }
-        // With its meta pages it would be the older file.
+        // With the old meta pages too, the result would be a valid older file.
         let (page, end) = (max(page, 2 * pageSize), min(bytes.count, old.count))
         if page < end { bytes.replaceSubrange(page..<end, with: old[page..<end]) }
     }
@@ -82,13 +83,13 @@ enum Damage: String, CaseIterable, Sendable {
         }
     }
 
-    /// Other numbers of pages or entries in the record of a table, which stands behind its name.
+    /// Changes the counts of pages or entries in the record of a table, which follows the table's name.
     private static func changeCounts(_ bytes: inout [UInt8], _ generator: inout SeededGenerator) {
         let name = Array(generator.pick(["chunks", "details", "identity", "summaries", "changes"]).utf8)
         let places = bytes.indices.dropLast(name.count + 48).filter { bytes[$0..<$0 + name.count].elementsEqual(name) }
         guard let place = places.randomElement(using: &generator) else { return }
         for _ in 0..<generator.number(1..<3) {
-            // Numbers of branch, leaf and overflow pages and of entries, eight bytes each.
+            // The counts of branch, leaf and overflow pages and of entries, eight bytes each.
             let number = place + name.count + 8 + generator.number(0..<4) * 8
             let byte = generator.chance(percent: 80) ? 0 : generator.number(1..<8)
             bytes[number + byte] ^= 1 << UInt8(generator.number(0..<8))

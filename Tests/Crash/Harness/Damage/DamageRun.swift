@@ -2,8 +2,8 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// Judges damaged files one after the other. It runs in a process of its own, which a signal may end: what it says
-/// before each file tells which one it was.
+/// Judges damaged files one after the other, in a process that a signal may end. The line printed before each file
+/// identifies the file.
 struct DamageRun {
     private let folder: String
     private let seed: UInt64
@@ -16,7 +16,7 @@ struct DamageRun {
     private let keep: String
     private let kinds: [Damage]
     private let content: DamagedBase.Content?
-    /// Silence for so long is a hang.
+    /// The seconds without output that count as a hang.
     private static let patience: UInt32 = 20
 
     init(_ arguments: Arguments) throws {
@@ -34,8 +34,8 @@ struct DamageRun {
         kinds = arguments.has("kind") ? [Damage(rawValue: try arguments.text("kind"))!] : Damage.allCases
     }
 
-    /// One base and the answers of its newest states. The one before the last is a legal answer when only a meta page
-    /// is taken back: nothing in the file could tell it from a commit that never was.
+    /// A base and the answers of its newest states. The state before the newest is legal when damage reverts only a
+    /// meta page: the file then looks as if the last commit had never happened.
     private struct Known {
         let base: DamagedBase
         let questions: Questions
@@ -47,7 +47,7 @@ struct DamageRun {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var known: [DamagedBase.Content: [Known]] = [:]
         for content in DamagedBase.Content.allCases where self.content == nil || self.content == content {
-            // Several of the kind that is used most.
+            // Use several bases of the most frequent kind.
             known[content] = try (0..<(content == .mixed ? 4 : 1)).map { number in
                 let base = try DamagedBase(content, seed: seed &+ UInt64(number), folder: folder)
                 let questions = Questions(ids: base.ids, deleted: base.deleted)
@@ -98,7 +98,7 @@ struct DamageRun {
         return options
     }
 
-    /// The answers of a file; `nil` when it is refused.
+    /// The answers of a damaged file; `nil` if the store refuses it.
     private func answers(_ bytes: [UInt8], _ questions: Questions) throws -> [String: Int?]? {
         try RawFile(folder + "/data.mdb").replace(with: bytes)
         do {
@@ -127,7 +127,7 @@ struct DamageRun {
         return given.count == found.count ? "right" : "partly"
     }
 
-    /// A damaged store may be written to as long as nobody has met the damage. Whatever comes of it, it ends.
+    /// Writes to a damaged store, which is legal until the damage is detected. Each call must end, whatever its result.
     private func write(_ generator: inout SeededGenerator) {
         guard let store = try? SampleStore.open(at: folder, options: options) else { return }
         let sample = Vocabulary.sample(&generator, model: Model())
@@ -138,5 +138,5 @@ struct DamageRun {
     }
 }
 
-/// Tells at once: a signal must not take along what was said before.
+/// Prints without buffering, so that a signal loses no line.
 private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

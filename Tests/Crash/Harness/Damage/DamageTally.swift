@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// What the processes that judge damaged files found.
+/// The combined results of the processes that judge damaged files.
 struct DamageTally: Sendable {
     private var files = 0
     private var counts: [String: Int] = [:]

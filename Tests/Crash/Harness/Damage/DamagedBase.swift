@@ -2,19 +2,19 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// A sound store, and the same store some commits earlier: what damaged files are made from.
+/// A sound store and its states some commits earlier, from which damaged files are made.
 struct DamagedBase: Sendable {
-    /// The file, newest first.
+    /// The states of the file, newest first.
     let states: [[UInt8]]
     let ids: [SampleID]
     let deleted: [SampleID]
 
     static let pageSize = 4_096
 
-    /// What the stores hold, and how often files are made of each: the small ones are read a thousand times a second.
+    /// The content of a base, with its share of the damaged files: small files are read a thousand times a second.
     enum Content: String, CaseIterable {
-        /// Nothing but names of tables; a single sample; some hundreds of every kind, with tables divided as large ones
-        /// are; and some thousands, in chunks of full size.
+        /// Only the names of tables; a single sample; some hundreds of every kind, in tables divided like large ones;
+        /// some thousands, in chunks of full size.
         case empty, single, mixed, large
 
         var share: Int {
@@ -27,7 +27,7 @@ struct DamagedBase: Sendable {
         }
     }
 
-    /// Commits between the newest state and each older one.
+    /// The numbers of commits between the newest state and the older ones.
     private static let ages = [0, 1, 2, 5, 15]
 
     init(_ content: Content, seed: UInt64, folder: String) throws {

@@ -2,8 +2,8 @@ import ColumnFormat
 import HealthKV
 import TestSupport
 
-/// A planted fault: a changed byte of a chunk under right checksums. It is what a store without checksums would
-/// meet, and the comparison of answers must find it.
+/// A planted fault: changes a byte of a chunk and corrects the checksums, as damage would appear to a store without
+/// checksums. The comparison of answers must find it.
 enum Forgery {
     /// Forges each chunk that has a page of its own, as those of full size have.
     static func forge(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
@@ -25,7 +25,7 @@ enum Forgery {
         value + 28 + Int(bytes[value + 24]) + Int(bytes[value + 25]) + 8 * Int(bytes[value + 3])
     }
 
-    /// The body of a value of one block.
+    /// The range of the body of a value with one block.
     private static func body(_ bytes: [UInt8], _ value: Int) -> Range<Int>? {
         let (begin, end) = (sums(bytes, value) + 8, value + number(bytes, value + 4))
         return begin < end && end <= value + DamagedBase.pageSize - 16 && end - begin <= 4_096 ? begin..<end : nil

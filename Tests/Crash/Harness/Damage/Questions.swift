@@ -1,18 +1,18 @@
 import HealthKV
 
-/// What a store is asked: everything that its public interface answers. Each answer is a hash, of this process only.
+/// Queries that cover the whole public interface for reading. Each answer is a hash, valid only in this process.
 struct Questions: Sendable {
     private let ids: [SampleID]
     private let deleted: [SampleID]
 
     /// - Parameters:
-    ///   - ids: samples that the store holds.
-    ///   - deleted: samples that it held.
+    ///   - ids: samples in the store.
+    ///   - deleted: deleted samples.
     init(ids: [SampleID], deleted: [SampleID]) {
         (self.ids, self.deleted) = (ids, deleted)
     }
 
-    /// The answers by name; `nil` where the store threw instead of answering.
+    /// The answers by name; `nil` where the store threw an error.
     func ask(_ store: SampleStore) throws -> [String: Int?] {
         try store.read { transaction in
             var answers: [String: Int?] = [:]

@@ -2,21 +2,21 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// A store whose file is forged, and all that can be asked of it and done to it. Whatever is thrown is fine: what
-/// counts is that each call ends, soon and without taking the process along.
+/// A store with a forged file, and every operation that the interface offers. Any error is acceptable; each call must
+/// end soon and must not crash the process.
 struct ForgedFile {
     let folder: String
     let names: ForgingBase.Names
     var generator: SeededGenerator
 
-    /// The same wherever it runs.
+    /// The same calendar on every machine.
     private static let calendar: Calendar = {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(secondsFromGMT: 0)!
         return calendar
     }()
 
-    /// Opens the store and does everything, in an order of its own.
+    /// Opens the store and performs everything, in a random order.
     mutating func exercise() {
         guard let store = try? SampleStore.open(at: folder, options: ForgingBase.options(generator.next())) else {
             _ = try? SampleStore.check(at: folder)
@@ -31,7 +31,7 @@ struct ForgedFile {
             }
         }
         try? store.close()
-        // What was written meanwhile is met by another opening.
+        // Opening again reads the results of the writes.
         guard let store = try? SampleStore.open(at: folder, options: ForgingBase.options(generator.next())) else {
             return
         }
@@ -44,7 +44,7 @@ struct ForgedFile {
         if generator.chance(percent: 20) { _ = try? SampleStore.check(at: folder) }
     }
 
-    /// Unfinished work, a little at a time, and now and then what rewrites much.
+    /// Performs pending maintenance in small steps, and occasionally rewrites much of the file.
     private mutating func maintain(_ store: SampleStore) {
         var left = 100
         while left > 0, (try? store.maintain(budget: .milliseconds(10))) == true { left -= 1 }
@@ -150,7 +150,7 @@ struct ForgedFile {
 
     private typealias Write = @Sendable (inout WriteTransaction) throws -> Void
 
-    /// Some of all writes, each in a transaction of its own.
+    /// Performs some of all kinds of writes, each in its own transaction.
     private mutating func write(_ store: SampleStore) {
         let writes = (0..<2).flatMap { _ in sampleWrites() } + syncWrites()
         for body in writes.shuffled(using: &generator).prefix(10) { _ = try? store.write { try body(&$0) } }

@@ -3,19 +3,19 @@ import HealthKV
 import Synchronization
 import TestSupport
 
-/// A small sound store in which every table holds rows of every kind: what forged files are made from.
+/// A small sound store in which every table has rows of every kind, from which forged files are made.
 struct ForgingBase {
     let bytes: [UInt8]
     let rows: StoredRows
     let names: Names
 
-    /// What reads and writes of the forged file ask for.
+    /// The ids that reads and writes of the forged file use.
     struct Names {
         var ids: [SampleID] = []
         var deleted: [SampleID] = []
     }
 
-    /// How many differ in their content.
+    /// The number of bases with different content.
     static let count = 4
     static let types = Vocabulary.types + [.workout]
     static let peers = ["watch", "tablet"]
@@ -37,7 +37,7 @@ struct ForgingBase {
         return options
     }
 
-    /// Makes the store in a folder and reads it.
+    /// Creates the store in a folder and reads it.
     init(_ number: Int, seed: UInt64, folder: String) throws {
         try? FileManager.default.removeItem(atPath: folder)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -47,7 +47,7 @@ struct ForgingBase {
         try filling.fill(store, isRested: number % 2 == 0)
         let report = try store.check()
         guard report.isClean else { throw Mismatch("check", store: "\(report.findings)", model: "none") }
-        // Without free pages a copy is quickly made.
+        // A compacted file has no free pages, so it is fast to copy.
         try? FileManager.default.removeItem(atPath: folder + "-compact")
         defer { try? FileManager.default.removeItem(atPath: folder + "-compact") }
         try store.compact(to: folder + "-compact")
@@ -57,7 +57,7 @@ struct ForgingBase {
         bytes = try RawFile.bytes(of: folder + "-compact/data.mdb")
     }
 
-    /// The tables that hold too little to forge; empty in a base that is as it should be.
+    /// The tables that have too few rows to forge; empty for a usable base.
     var emptyTables: [String] {
         let kinds: [UInt8: Int] = Dictionary(grouping: rows[.upkeep], by: { $0.key[0] }).mapValues(\.count)
         let links = Set(rows[.links].map { $0.key[16] })
@@ -69,7 +69,7 @@ struct ForgingBase {
     }
 }
 
-/// Fills a store by what apps and peers do.
+/// Fills a store as apps and peers do.
 private struct Filling {
     var generator: SeededGenerator
     var names = ForgingBase.Names()
@@ -91,7 +91,7 @@ private struct Filling {
         try addSyncState(store)
         try edit(store)
         if isRested { return }
-        // A mass operation that is not finished.
+        // Leave a mass operation unfinished.
         try store.write { txn in _ = try txn.deleteRange(of: .stepCount) }
     }
 

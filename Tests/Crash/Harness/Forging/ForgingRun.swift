@@ -2,8 +2,8 @@ import ColumnFormat
 import Foundation
 import TestSupport
 
-/// Judges forged files one after the other, in a process that a fault may end: what it says before each file tells
-/// which one it was.
+/// Judges forged files one after the other, in a process that a fault may end. The line printed before each file
+/// identifies the file.
 struct ForgingRun {
     private let folder: String
     private let seed: UInt64
@@ -15,12 +15,12 @@ struct ForgingRun {
     private let isTrusting: Bool
     private let isTalking: Bool
 
-    /// Processor time after which a file counts as slow, and after which the process is ended.
+    /// The processor time after which a file counts as slow, and the seconds after which the process is ended.
     private static let patience = Duration.seconds(1)
     private static let lastPatience = 2
-    /// The same by the clock, for what waits and computes nothing.
+    /// The limit in seconds of wall-clock time, for calls that wait without computing.
     private static let sleepPatience: UInt32 = 60
-    /// What the process may take of memory beyond its program and the maps of files.
+    /// The memory that the process may use beyond its program and the maps of files.
     private static let memory = 512 << 20
 
     init(_ arguments: Arguments) throws {
@@ -67,7 +67,7 @@ struct ForgingRun {
             try StoredRows.write(mutation.changes, to: folder)
             if !keep.isEmpty { try keepFile(number) }
         } catch {
-            // What LMDB itself does not take cannot stand in a file either.
+            // A change that LMDB itself refuses cannot occur in a file either.
             return say("right \(number)")
         }
         ForgingRun.watch()
@@ -85,7 +85,7 @@ struct ForgingRun {
         try RawFile(keep + "/\(number).mdb").replace(with: RawFile.bytes(of: folder + "/data.mdb"))
     }
 
-    /// A signal ends the process when a file takes too long.
+    /// Arms timers that end the process if a file takes too long.
     private static func watch() {
         var timer = itimerval()
         timer.it_value.tv_sec = lastPatience
@@ -102,7 +102,7 @@ struct ForgingRun {
         private static let data = RLIMIT_DATA
     #endif
 
-    /// What all threads of the process have computed.
+    /// The processor time of all threads of the process.
     private static var processorTime: Duration {
         var time = timespec()
         // unsafe: C fills the time during the call.
@@ -111,5 +111,5 @@ struct ForgingRun {
     }
 }
 
-/// Tells at once: a signal must not take along what was said before.
+/// Prints without buffering, so that a signal loses no line.
 private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

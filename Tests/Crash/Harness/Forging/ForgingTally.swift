@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// What the processes that judge forged files found.
+/// The combined results of the processes that judge forged files.
 struct ForgingTally: Sendable {
     private var files = 0
     private var signals = 0

@@ -1,23 +1,23 @@
 import ColumnFormat
 import TestSupport
 
-/// Forges rows of a store: what they say is anything, their checksums are right, and every value names the key that it
-/// stands under. Opening believes such a file, so that each reader meets what it says.
+/// Forges rows of a store: arbitrary content with correct checksums and the right key in each value. Opening accepts
+/// such a file, so the forged content reaches each reader.
 struct Mutation {
     private let base: StoredRows
     private let tables: [TableCode]
     private var generator: SeededGenerator
     private(set) var changes: StoredRows.Changes = []
-    /// What was done, for a report.
+    /// The changes in words, for reports.
     private(set) var words: [String] = []
 
-    /// - Parameter table: rows of this one only; `nil` for any.
+    /// - Parameter table: the only table to forge; `nil` for any.
     init(_ base: StoredRows, _ generator: SeededGenerator, table: TableCode?) {
         (self.base, self.generator) = (base, generator)
         tables = TableCode.allCases.filter { !base[$0].isEmpty && table ?? $0 == $0 }
     }
 
-    /// Draws some changes, mostly one.
+    /// Makes random changes, mostly one.
     mutating func draw() {
         for _ in 0..<generator.pick([1, 1, 1, 1, 2, 3]) { change() }
     }
@@ -63,7 +63,7 @@ struct Mutation {
 
     // MARK: - Numbers
 
-    /// Numbers at which arithmetic and allocations go wrong.
+    /// Numbers that are likely to break arithmetic and allocations.
     private mutating func number(near old: UInt64, of size: Int) -> UInt64 {
         switch generator.number(0..<16) {
         case 0: 0
@@ -85,7 +85,7 @@ struct Mutation {
         }
     }
 
-    /// Sets a number of one to eight bytes at a drawn place, in the order of bytes of values or of keys.
+    /// Sets a number of one to eight bytes at a random offset, in the byte order of values or of keys.
     private mutating func setNumber(_ bytes: inout [UInt8], from first: Int = 0, _ limit: Int = .max) {
         let size = generator.pick([1, 1, 2, 4, 4, 8, 8])
         let end = min(bytes.count, limit) - size
@@ -100,7 +100,7 @@ struct Mutation {
 
     // MARK: - Bodies
 
-    /// Changes numbers in a column: mostly in its first bytes, where counts and widths stand.
+    /// Changes numbers in a column, mostly in its first bytes, which hold counts and widths.
     private mutating func fields(_ bytes: [UInt8]) -> [UInt8] {
         guard var value = SealedValue(bytes), !value.columns.isEmpty else { return bytes }
         for _ in 0..<generator.pick([1, 1, 1, 2, 3, 6]) {
@@ -115,7 +115,7 @@ struct Mutation {
         return value.sealed
     }
 
-    /// Forges a whole value inside of a record, such as what is kept of a deleted sample.
+    /// Forges a whole value inside a record, such as the content kept of a deleted sample.
     private mutating func inner(_ bytes: [UInt8]) -> [UInt8]? {
         let starts = bytes.indices.dropLast(64).filter { place in
             (bytes[place + 4] == 4 || bytes[place + 4] == 5) && bytes[place + 5] == 1
@@ -133,7 +133,7 @@ struct Mutation {
         return bytes[..<start] + SealedValue.bytes(UInt32(forged.count)) + forged + bytes[end...]
     }
 
-    /// Cuts, stretches, doubles, removes and reorders columns, or parts of one.
+    /// Cuts, extends, duplicates, removes and reorders columns, or parts of one.
     private mutating func columns(_ bytes: [UInt8]) -> [UInt8] {
         guard var value = SealedValue(bytes), !value.columns.isEmpty else { return bytes }
         let column = generator.number(0..<value.columns.count)
@@ -152,7 +152,7 @@ struct Mutation {
         case 8: for index in part.indices { value.columns[column].bytes[index] = generator.pick([0, 255]) }
         case 9: value.columns[column].bytes.replaceSubrange(part.indices, with: part.reversed())
         default:
-            // Columns beside the first ones are rare: another's bytes under this tag.
+            // Rare columns are few, so put the bytes of another row's column under this tag.
             let other = base.rows.randomElement(using: &generator)!
             guard let donor = SealedValue(other.value)?.columns.randomElement(using: &generator) else { break }
             value.columns[column].bytes = donor.bytes
@@ -179,7 +179,7 @@ struct Mutation {
         return sealed
     }
 
-    /// The body of another row, mostly of the same table.
+    /// Takes the body of another row, mostly of the same table.
     private mutating func otherBody(_ row: StoredRows.Row) -> [UInt8] {
         let rows = generator.chance(percent: 70) ? base[row.table] : base.rows[...]
         guard let other = rows.randomElement(using: &generator), var value = SealedValue(other.value) else {
@@ -209,7 +209,7 @@ struct Mutation {
         return value.sealed
     }
 
-    /// Moves a row under another key, or puts a copy there.
+    /// Moves a row to another key, or copies it there.
     private mutating func moveToOtherKey(_ row: StoredRows.Row) {
         var key = row.key
         changeKey(&key)
@@ -225,7 +225,7 @@ struct Mutation {
         changes.append((row.table, other.key, renamed(row.value, other.key)))
     }
 
-    /// Puts a row under many keys: readers must not do for each of them what takes long.
+    /// Copies a row to many keys: readers must not do slow work for each of them.
     private mutating func copy(_ row: StoredRows.Row) {
         let counts = generator.chance(percent: 5) ? [1_000] : [2, 10, 100]
         for _ in 0..<generator.pick(counts) {
@@ -236,7 +236,7 @@ struct Mutation {
         }
     }
 
-    /// Changes a chunk and its details alike, since each vouches for the other.
+    /// Changes a chunk and its details in the same way, because each verifies the other.
     private mutating func changePair() {
         guard let chunk = base[.chunks].randomElement(using: &generator),
             let details = base[.details].first(where: { $0.key == chunk.key }),

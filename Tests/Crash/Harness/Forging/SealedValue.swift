@@ -1,13 +1,13 @@
 import ColumnFormat
 
-/// A value in its parts, to be changed and put together again under right checksums, as an attacker would.
+/// A value in its parts, which can be changed and reassembled with correct checksums, as an attacker would.
 struct SealedValue {
     struct Column {
         var tag: UInt8
         var bytes: [UInt8]
     }
 
-    /// The fixed part of the header. Lengths and the number of columns are set by ``sealed``.
+    /// The fixed part of the header. ``sealed`` sets the lengths and the number of columns.
     var head: [UInt8]
     var key: [UInt8]
     var upper: [UInt8]
@@ -16,7 +16,7 @@ struct SealedValue {
     private static let fixed = 28
     private static let slack = 8
 
-    /// The parts of a sound value; `nil` for bytes that are none.
+    /// Splits a sound value into its parts; `nil` for other bytes.
     init?(_ bytes: [UInt8]) {
         guard let layout = Layout(bytes), layout.end - layout.body >= SealedValue.slack else { return nil }
         head = Array(bytes[..<SealedValue.fixed])
@@ -32,7 +32,7 @@ struct SealedValue {
         }
     }
 
-    /// The whole value with right lengths and checksums.
+    /// The whole value with correct lengths and checksums.
     var sealed: [UInt8] {
         var value = head
         value[3] = UInt8(truncatingIfNeeded: columns.count)
@@ -58,7 +58,7 @@ struct SealedValue {
         (0..<Word.bitWidth / 8).map { UInt8(truncatingIfNeeded: word >> (8 * Word($0))) }
     }
 
-    /// Sets the checksums of a value whose lengths may be anything; leaves one alone that no reader would accept.
+    /// Corrects the checksums of a value with arbitrary lengths; leaves it unchanged if no reader would accept it.
     static func seal(_ bytes: inout [UInt8]) {
         guard let layout = Layout(bytes) else { return }
         for block in 0..<layout.blocks {
@@ -70,7 +70,7 @@ struct SealedValue {
         bytes.put(layout.body - 4, Checksum.hash(bytes, 0..<layout.body - 4))
     }
 
-    /// Where the parts lie, as a reader finds them.
+    /// The offsets of the parts, computed as a reader computes them.
     private struct Layout {
         let directory: Int
         let blocks: Int
@@ -95,10 +95,10 @@ struct SealedValue {
 }
 
 extension [UInt8] {
-    /// The number of four bytes at an offset.
+    /// The little-endian number in the four bytes at an offset.
     func number(_ offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(self[offset + $1]) << (8 * $1) } }
 
-    /// Puts the 32 bits of a checksum at an offset.
+    /// Stores the 32 bits of a checksum at an offset.
     fileprivate mutating func put(_ offset: Int, _ hash: UInt64) {
         replaceSubrange(offset..<offset + 4, with: SealedValue.bytes(UInt32(truncatingIfNeeded: hash ^ hash >> 32)))
     }

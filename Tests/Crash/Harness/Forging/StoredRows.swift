@@ -1,7 +1,7 @@
 import ColumnFormat
 import LMDB
 
-/// The rows of a store as LMDB keeps them, and changes of them that the rest of the file agrees with.
+/// The rows of a store as LMDB keeps them, and consistent changes to them.
 struct StoredRows {
     struct Row {
         var table: TableCode
@@ -9,7 +9,7 @@ struct StoredRows {
         var value: [UInt8]
     }
 
-    /// Rows in the order of tables and keys.
+    /// The rows, ordered by table and key.
     let rows: [Row]
     private let places: [TableCode: Range<Int>]
 
@@ -44,12 +44,12 @@ struct StoredRows {
         return options
     }
 
-    /// What is put and removed in a store; `nil` for a value that goes.
+    /// The rows to put or remove; a `nil` value removes the row.
     typealias Changes = [(table: TableCode, key: [UInt8], value: [UInt8]?)]
 
     private static let headerKey = Array("header".utf8)
 
-    /// Writes changes into the store in a folder in one transaction, with a header that fits them.
+    /// Writes changes to the store in a folder in one transaction, and updates the header to match them.
     static func write(_ changes: Changes, to folder: String) throws {
         let environment = try Environment(folder: folder, options: options)
         defer { environment.close() }
@@ -74,7 +74,7 @@ struct StoredRows {
         try transaction.commit()
     }
 
-    /// A header that names a transaction and has a difference added to its sum.
+    /// Returns the header with this transaction number and with a difference added to its sum.
     private static func fitting(_ header: [UInt8], _ transaction: UInt64, _ difference: UInt64) -> [UInt8] {
         guard var value = SealedValue(header), !value.columns.isEmpty, value.columns[0].bytes.count >= 96 else {
             return header

@@ -1,7 +1,7 @@
 import TestSupport
 
-/// A planted fault: a reader that believes the counts of records, as none of the store's may. It meets the end of its
-/// bytes, or goes on for as long as a count says; the battery must find both.
+/// A planted fault: a reader that trusts the counts in records, which no reader of the store may do. It reads beyond
+/// its bytes, or loops as often as a count says; the battery must find both.
 enum TrustingReader {
     static func read(_ changes: StoredRows.Changes) {
         for change in changes {
