@@ -1,7 +1,7 @@
 import HealthKVSync
 
-/// What the user did to each sample, and what may be left of it in the end: the judge's only memory. Every save has a
-/// value of its own, so that a value tells which save it is.
+/// The history of each sample and its possible final states, kept as the judge's only memory. Every save has a unique
+/// value, so that a value identifies its save.
 struct Ledger {
     struct Act {
         enum Kind: Equatable {
@@ -9,28 +9,30 @@ struct Ledger {
             case delete
         }
         let kind: Kind
-        /// The save that it was done to.
+        /// The index of the save that this act changed.
         let parent: Int?
-        /// The version that a deletion deleted, and when it did where it was made in a store: a tombstone below that is
-        /// of another one.
+        /// For a deletion in a store, the deleted version and the clock of the deletion: a tombstone with less belongs
+        /// to another deletion.
         var version: Int64 = 0
         var clock = ChangeClock.unknown
-        /// Whether it may have been lost with a store that was removed or put back.
+        /// Whether the act may have been lost with a store that was removed or restored.
         var mayBeLost = false
     }
 
     struct Entry {
         let type: SampleType
         let start: Instant
-        /// The part of the world that it was written in: edits that HealthKit cannot put in order are made there only.
+        /// The part of the world in which the sample was written. Concurrent edits that HealthKit cannot order are made
+        /// only there.
         let home: Int
         var acts: [Act] = []
-        /// Whether a deletion of it was forgotten before everybody had heard: then nobody can know whether it lives.
+        /// Whether a deletion was forgotten before every store had read it: then the sample may legitimately live or be
+        /// gone.
         var isUnknowable = false
 
         func act(of value: Int) -> Int? { acts.firstIndex { $0.kind == .save(value) } }
 
-        /// Acts that an act was done upon, itself among them.
+        /// The act and all acts that it builds on.
         func line(of act: Int) -> Set<Int> {
             var line: Set<Int> = []
             var next: Int? = act
@@ -38,7 +40,7 @@ struct Ledger {
             return line
         }
 
-        /// What may stand in the end: what no act that must be there was done upon.
+        /// The possible final states: acts that no certain act builds on.
         var possible: (values: Set<Int>, mayBeGone: Bool) {
             var covered: Set<Int> = []
             for index in acts.indices where !acts[index].mayBeLost {
@@ -57,11 +59,11 @@ struct Ledger {
     }
 
     private(set) var entries: [SampleID: Entry] = [:]
-    /// In the order in which they were written, so that a seed picks the same again.
+    /// The ids in the order of writing, so that a seed always draws the same ids.
     private(set) var ids: [SampleID] = []
     private var last = 0
 
-    /// A value that nobody saved before.
+    /// Returns a value that no save has used before.
     mutating func newValue() -> Int {
         last += 1
         return last
@@ -87,8 +89,8 @@ struct Ledger {
 
     mutating func markUnknowable(_ id: SampleID) { entries[id]?.isUnknowable = true }
 
-    /// A store is gone, with all that is held nowhere else; of what was deleted, the version that the other stores know
-    /// is.
+    /// Notes that a store is gone. All acts may be lost that are held nowhere else, except deletions that other stores
+    /// know.
     mutating func lose(held: [SampleID: Set<Int>], deleted: [SampleID: DeletedSample]) {
         for id in ids {
             let entry = entries[id]!

@@ -3,24 +3,24 @@ import HealthKVSync
 import HealthKitSimulator
 import TestSupport
 
-/// Lets engines run by themselves, as in apps, while users write and clouds sync; then nobody writes any more, and all
-/// must come to rest and agree.
+/// Lets engines run by themselves, as in apps, while users write and clouds sync. After the last write, all stores must
+/// come to rest and agree.
 struct LiveRun {
     private let scratch: String
     private let seed: UInt64
     private let seconds: Double
     private let plant: Plant?
     private let traces: Bool
-    /// How long it may take to come to rest, by the world's clock.
+    /// The time limit for coming to rest, by the world's clock.
     private let patience: Double
 
-    /// How much faster the world's clock goes than the machine's: retries and leases are waited for.
+    /// The speed of the world's clock relative to real time, because the run waits for retries and leases.
     private static let pace = 20.0
-    /// The most that the world's clock advances at once: where the machine is busy with other things, time goes on as
-    /// slowly as the engines do, so that nothing is taken for rest that only waits for a processor.
+    /// The maximum advance of the world's clock at once. On a busy machine the clock slows down with the engines, so
+    /// that engines waiting for a processor do not count as at rest.
     private static let longestTick = 0.02
-    /// For how long, by the world's clock, nothing may happen before it counts as rest, and then must not: longer than
-    /// a lease, and than the first retries.
+    /// The time without events, by the world's clock, that counts as rest, and during which nothing may happen then. It
+    /// is longer than a lease and the first retries.
     private static let rest = 90.0
 
     init(_ arguments: Arguments) throws {
@@ -55,7 +55,7 @@ struct LiveRun {
                 try await Task.sleep(for: .milliseconds(world.random.number(1..<40)))
             }
             try await world.mend()
-            // What failed too often is tried again slowly, an hour later.
+            // Operations that failed too often are retried only an hour later.
             clock.advance(by: 7_200)
             world.note("nobody writes any more")
             findings = try await atRest(world)
@@ -79,7 +79,7 @@ struct LiveRun {
         if !findings.isEmpty { exit(1) }
     }
 
-    /// Waits until nothing happens any more, and judges what is left and whether it stays so.
+    /// Waits for rest, judges the state, and checks that the state does not change afterwards.
     private func atRest(_ world: World) async throws -> [String] {
         let limit = world.clock.now.addingTimeInterval(patience)
         var (last, since) = (try world.traffic(), world.clock.now)
@@ -101,7 +101,7 @@ struct LiveRun {
         ]
     }
 
-    /// Notes where each sample stands that a finding names.
+    /// Adds the state of each sample that a finding names to the trace.
     private func note(_ findings: [String], _ world: World) {
         for id in world.ledger.ids where findings.contains(where: { $0.contains(id.description) }) {
             world.note("\(id) in the end, with \(world.ledger.entries[id]!.acts.suffix(4)):")
@@ -110,7 +110,7 @@ struct LiveRun {
     }
 }
 
-/// What stores and HealthKits were asked to write.
+/// The number of writes to stores and HealthKits.
 struct Traffic: Equatable {
     var commits: UInt64 = 0
     var saves = 0
@@ -126,7 +126,7 @@ extension World {
         return traffic
     }
 
-    /// One thing that happens while engines run: users write, and what carries it is late, and loses and doubles calls.
+    /// One event while engines run: users write, the cloud is late, wires lose and double calls.
     func liveStep() async throws {
         let site = random.pick(sites)
         switch random.number(0..<100) {
@@ -155,11 +155,11 @@ extension World {
         }
     }
 
-    /// The process of a device ends in the middle of what it does, and is started again.
+    /// Ends and restarts the process of a device in the middle of its work.
     private func restart(_ site: Site) async throws {
         for other in sites { await other.engine?.stop() }
         try site.reopen()
-        // Engines hold the stores of their neighbours.
+        // Engines hold the stores of their neighbours, so restart all.
         forgetEngines()
         for other in sites { engine(other).start() }
         note("the process of store\(site.number) ends, and all start again")

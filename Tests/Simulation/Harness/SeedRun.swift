@@ -2,7 +2,7 @@ import Foundation
 import HealthKVSync
 import TestSupport
 
-/// Lives through one seed after the other.
+/// Simulates one seed after the other.
 struct SeedRun {
     private let scratch: String
     private let seeds: [UInt64]
@@ -11,7 +11,7 @@ struct SeedRun {
     private let progress: String?
     private let traces: Bool
     private let watched: SampleID?
-    /// Ends with the first seed that fails, as where a planted mistake is to be found.
+    /// Whether to stop at the first seed that fails, as when searching for a planted mistake.
     private let endsAtFirst: Bool
 
     init(_ arguments: Arguments) throws {
@@ -40,7 +40,7 @@ struct SeedRun {
         plant = known
     }
 
-    /// The first word of each line of a file; the rest of a line says what the seed found.
+    /// Reads the first word of each line of a file; the rest of a line describes the finding.
     private static func listed(in path: String) throws -> [UInt64] {
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap { line in
             if line.hasPrefix("#") { return nil }

@@ -1,7 +1,7 @@
 import TestSupport
 
-/// Lets stores, HealthKits and engines live through what goes wrong, and judges what is left. tools/simulate runs it;
-/// docs/TESTING.md says what it does and what it cannot see.
+/// Simulates stores, HealthKits and engines under faults, and judges the final state. tools/simulate runs it;
+/// docs/TESTING.md describes what it tests and what it cannot detect.
 @main
 enum SimulationHarness {
     private static let usage = """

@@ -5,36 +5,36 @@ import HealthKitSimulator
 import Synchronization
 import TestSupport
 
-/// A device: a store in a folder, an engine, and perhaps a HealthKit with an app on it.
+/// A device: a store in a folder, an engine, and optionally a HealthKit with an app on it.
 final class Site {
     let number: Int
     let folder: String
     let health: SimulatedDevice?
     private let clock: SimulatedClock
     let wire = Wire()
-    /// How far the device's clock is wrong; both the store and the engine go by it.
+    /// The error of the device's clock, which applies to both the store and the engine.
     let skew = Skew()
-    /// Calls of HealthKit's observer that nobody has answered yet.
+    /// Observer calls of HealthKit that are not completed yet.
     let calls = ObserverCalls()
-    /// What tells stores and replicas apart follows from the seed, as all else does.
+    /// Random numbers for the identities of stores and replicas, which follow from the seed like everything else.
     private let draws: Draws
 
     private(set) var app: SimulatedApp?
     private(set) var store: SampleStore
-    /// Lasts until the process ends or a neighbour's store is opened again.
+    /// The current engine. It ends with the process or when a neighbour's store is reopened.
     var engine: SyncEngine?
-    /// Which neighbours this one's engine syncs with.
+    /// The neighbours that this engine syncs with.
     var links: [Int] = []
-    /// Under which name the store is opened.
+    /// The source under which the store is opened.
     var source = Source(bundle: "app.weights", name: "Weights")
-    /// Whether reading was denied: what came meanwhile is read again once the user is asked again.
+    /// Whether reading was denied at some time. The engine then reads again after the next authorization request.
     var wasBlind = false
 
-    /// Whether engines run by themselves, and listen to HealthKit.
+    /// Whether engines run by themselves and observe HealthKit.
     private let runs: Bool
-    /// Whether upkeep has something to do already in a store of some dozen samples.
+    /// Whether limits are so small that a store of some dozen samples needs maintenance.
     private let isSmall: Bool
-    /// What this app writes, and syncs in both directions.
+    /// The types that this app writes, and syncs in both directions.
     let types: [SampleType]
 
     static let weights: [SampleType] = [.bodyMass, .leanBodyMass]
@@ -70,7 +70,7 @@ final class Site {
         options.source = source
         options.mapSize = 64 << 20
         options.maintainsWhenIdle = false
-        // What is tried here is the order of commits, not what a disk does.
+        // The simulation tests the order of commits, not the behaviour of a disk.
         options.limits.skipsSync = true
         options.limits.draw = { draws.next() }
         if isSmall {
@@ -81,14 +81,14 @@ final class Site {
         return options
     }
 
-    /// Makes an engine, as when the app starts.
+    /// Makes an engine, as at the start of the app.
     func start(_ neighbours: [Site], _ plant: Plant?) -> SyncEngine {
         var options = SyncOptions()
         let (skew, clock, wire, health, runs) = (skew, clock, wire, health, runs)
         options.clock = SyncClock(
             now: { skew.time(clock) },
             sleep: { time in
-                // Timers of an engine that does not run never end.
+                // Timers of an engine that does not run must never fire.
                 guard runs else { return try await Task.sleep(for: .seconds(3_600)) }
                 while skew.time(clock) < time { try await Task.sleep(for: .milliseconds(5)) }
             })
@@ -119,7 +119,7 @@ final class Site {
         return engine
     }
 
-    /// The app is put on the device, in place of an older one; it has to ask for access again.
+    /// Installs the app, replacing an older one; it has to request access again.
     private func install() {
         guard let health else { return }
         app = health.install(bundle: "app.weights", name: "Weights")
@@ -127,7 +127,7 @@ final class Site {
     }
 
     private func observe() {
-        // A running engine listens by itself.
+        // A running engine observes HealthKit by itself.
         guard let app, !runs else { return }
         let calls = calls
         let types = (types + [.stepCount]).map { type in
@@ -142,7 +142,7 @@ final class Site {
         return HKQuantityType(HKQuantityTypeIdentifier(rawValue: type.identifier))
     }
 
-    /// The process ends, whatever it was doing, and is started again.
+    /// Ends the process at any point of its work, and starts it again.
     func reopen() throws {
         engine = nil
         _ = calls.take()
@@ -155,13 +155,13 @@ final class Site {
         observe()
     }
 
-    /// Calls of a process that has ended return to nobody.
+    /// Ends hung calls of the old process, whose results nobody receives.
     private func restartWire() {
         health?.releaseHungCalls()
         wire.restart()
     }
 
-    /// An older state is copied over the store's file, which stays the same file to the system.
+    /// Copies an older state over the store's file, which keeps its inode.
     func overwriteStore(by copy: String) throws {
         try overwriteStore(byFile: copy + "/data.mdb", keepsAttribute: true)
     }
@@ -176,7 +176,7 @@ final class Site {
         app?.launch()
     }
 
-    /// The app is removed with its store, and installed again; or its store is put back from a folder, as it was once.
+    /// Removes the app with its store and installs it again, or restores an old copy of the store from a folder.
     func replaceStore(by copy: String?, reinstalls: Bool) throws {
         engine = nil
         _ = calls.take()
@@ -188,7 +188,7 @@ final class Site {
         if reinstalls { install() } else { app?.launch() }
     }
 
-    /// Where the values of own samples stand, in the store.
+    /// The values of own samples in the store.
     func values() throws -> [SampleID: Int] {
         var values: [SampleID: Int] = [:]
         try store.read { txn in
@@ -201,7 +201,7 @@ final class Site {
         return values
     }
 
-    /// What HealthKit holds of this app, by sync identifier.
+    /// The samples of this app in HealthKit.
     func healthValues() -> [(type: SampleType, sample: SimulatedSample)] {
         guard let health, let app else { return [] }
         return types.flatMap { type in
@@ -213,7 +213,7 @@ final class Site {
         healthValues().contains { $0.sample.syncIdentifier.flatMap { SampleID($0) } == id }
     }
 
-    /// What HealthKit holds of others.
+    /// The samples of others in HealthKit.
     func foreign() -> [SimulatedSample] {
         guard let health, let app else { return [] }
         return (types + [.stepCount]).flatMap { health.contents(of: $0.identifier) }
@@ -222,18 +222,18 @@ final class Site {
 }
 
 extension Sample {
-    /// What was imported, without what lies over it.
+    /// The imported value, without an overlay.
     var importedValue: Double { (original?.quantity ?? quantity).value }
 
-    /// A tenth of a workout's seconds, or the quantity: tells which save this is.
+    /// The value that identifies a save: the quantity, or for workouts a tenth of the seconds of the span.
     var ledgerValue: Int {
         type == .workout ? Int((end - start.nanoseconds).secondsSinceReference / 10) : Int(quantity.value)
     }
 
-    /// How long a workout of a value lasted, which is less or more than its span, or just that.
+    /// The duration of a workout with a value: equal to its span, shorter or longer.
     static func workoutSeconds(of value: Int) -> Double { Double(value) * [10, 5, 20][value % 3] }
 
-    /// Puts a value where it is read again.
+    /// Stores a value where `ledgerValue` reads it.
     mutating func setLedgerValue(_ value: Int) {
         guard type == .workout else { return quantity.value = Double(value) }
         end = start + Int64(value) * 10 * 1_000_000_000
@@ -242,17 +242,17 @@ extension Sample {
 }
 
 extension SimulatedSample {
-    /// The same, as HealthKit holds it: of a workout it derives the seconds from the span.
+    /// The value that identifies a save, in HealthKit's form: HealthKit derives the seconds of a workout from its span.
     func ledgerValue(of type: SampleType) -> Int { Int(type == .workout ? value / 10 : value) }
 }
 
-/// How far a clock is wrong.
+/// The error of a device's clock.
 final class Skew: Sendable {
     private let seconds = Mutex(0.0)
 
     func set(_ value: Double) { seconds.withLock { $0 = value } }
 
-    /// Whether it is more than the day or so by which a clock is wrong for as long as it likes.
+    /// Whether the error exceeds the day or so that a clock may be wrong for any length of time.
     var isYears: Bool { seconds.withLock { abs($0) > 100 * 86_400 } }
 
     func time(_ clock: SimulatedClock) -> Instant {
@@ -261,9 +261,9 @@ final class Skew: Sendable {
     }
 }
 
-/// Calls of an observer, to be answered when their work is done.
+/// Calls of an observer, to be completed when their work is done.
 final class ObserverCalls: Sendable {
-    /// HealthKit does not mark the handler as safe to send, but calls it wherever it is called from.
+    /// unchecked: HealthKit does not mark the handler as Sendable, but allows calling it from any thread.
     private struct Completion: @unchecked Sendable {
         let call: () -> Void
     }
@@ -277,10 +277,10 @@ final class ObserverCalls: Sendable {
 
     var isEmpty: Bool { waiting.withLock { $0.isEmpty } }
 
-    /// Completes all that wait.
+    /// Completes all waiting calls.
     func answer() { for completion in take() { completion() } }
 
-    /// Takes all that wait away from their callers.
+    /// Removes and returns all waiting calls.
     func take() -> [() -> Void] {
         let taken = waiting.withLock { waiting in
             defer { waiting = [] }

@@ -1,55 +1,55 @@
 import HealthKVSync
 import Synchronization
 
-/// What may happen to a call between an engine and its peer.
+/// A fault of a call between an engine and its peer.
 enum WireFault: String, CaseIterable, Sendable {
-    /// It does not arrive.
+    /// The call does not arrive.
     case lost
-    /// It is carried out, and the answer does not come back.
+    /// The call is performed, and its result does not come back.
     case answerLost
-    /// It is carried out twice.
+    /// The call is performed twice.
     case doubled
     /// The process ends before the call is sent.
     case crashBefore
-    /// The process ends when the call was carried out, before it knows.
+    /// The process ends after the call is performed, and before its result arrives.
     case crashAfter
-    /// The device is locked after it was asked whether it is there.
+    /// The device is locked right after its availability was queried.
     case lockedBetween
 
-    /// An operation is carried out, and its outcome is missing.
+    /// An operation is performed, and its outcome is missing.
     case outcomeMissing
-    /// There are more outcomes than operations.
+    /// The peer returns more outcomes than operations.
     case outcomesTooMany
-    /// A page has nothing, leads nowhere, and says that more is left.
+    /// A page is empty, does not advance the token, and claims that more is left.
     case standsStill
-    /// A page has samples of a type that nobody asked for, or deletions without what belongs to them.
+    /// A page has samples of another type, or deletions of unknown samples.
     case wrongPage
-    /// It is carried out, and never returns.
+    /// The call is performed and never returns.
     case neverReturns
 
-    /// What a wire does to calls.
+    /// The faults of a wire.
     static let ofWires: [WireFault] = [.lost, .answerLost, .doubled, .crashBefore, .crashAfter, .lockedBetween]
-    /// What a peer does that keeps no rule of its protocol.
+    /// The faults of a peer that violates its protocol.
     static let ofPeers: [WireFault] = [.outcomeMissing, .outcomesTooMany, .standsStill, .wrongPage, .neverReturns]
 }
 
-/// Mistakes of an engine, made where its calls cross the wire. The simulation must find each.
+/// Mistakes of an engine, simulated at the wire. The simulation must find each of them.
 enum Plant: String, CaseIterable, Sendable {
-    /// The place in a feed is stored before what stands in front of it.
+    /// The anchor of a feed is stored before the page that precedes it.
     case anchorBeforeData = "anchor-before-data"
     /// An operation leaves its queue before it is sent.
     case acknowledgementBeforePush = "acknowledgement-before-push"
     /// A deletion removes the version that replaced the deleted one.
     case deletionOfReplacement = "deletion-of-replacement"
-    /// What comes back from a database of health is taken for an edit of its user.
+    /// An echo from a health database is treated as an edit of its user.
     case echoTakenForEdit = "echo-taken-for-edit"
-    /// A workout takes the duration that a database of health derives from its span.
+    /// A workout takes the duration that a health database derives from its span.
     case durationOfSpan = "duration-of-span"
-    /// An edit that lies over an import goes when the peer tells of the import again.
+    /// An overlay is removed when the peer reports the import again.
     case overlayLost = "overlay-lost"
 }
 
-/// What the calls of one store are to meet, and whether its process has ended.
+/// The planned faults of one store's calls, and whether its process has ended.
 final class Wire: Sendable {
     private struct State {
         var fault: (kind: WireFault, left: Int)?
@@ -58,22 +58,22 @@ final class Wire: Sendable {
         var met: [String: Int] = [:]
         var hung: [CheckedContinuation<Void, Never>] = []
         var isOverdue = false
-        /// How many calls of HealthKit hang that were overdue.
+        /// The number of hanging HealthKit calls that were overdue.
         var overdueInHealth = 0
     }
 
     private let state = Mutex(State())
 
-    /// The fault that a later call meets.
+    /// Plans a fault of a later call.
     func plan(_ fault: WireFault, after calls: Int) { state.withLock { $0.fault = (fault, calls) } }
-    /// The step at which the process ends.
+    /// Plans the step at which the process ends.
     func plan(crashAt step: SyncStep, after times: Int) { state.withLock { $0.crash = (step, times) } }
 
     var hasCrashed: Bool { state.withLock { $0.hasCrashed } }
-    /// How often each fault was met, by name.
+    /// The number of times that each fault occurred, by name.
     var met: [String: Int] { state.withLock { $0.met } }
 
-    /// The process runs again; with `whole`, nothing is planned any more.
+    /// Restarts the process; with `whole`, also cancels the planned faults.
     func restart(whole: Bool = false) {
         let hung = state.withLock { state in
             state.hasCrashed = false
@@ -84,10 +84,10 @@ final class Wire: Sendable {
         for call in hung { call.resume() }
     }
 
-    /// How many calls have not returned.
+    /// The number of calls that have not returned.
     var hungCalls: Int { state.withLock { $0.hung.count } }
 
-    /// Returns when the process that made the call is gone, and lets the call's deadline come.
+    /// Suspends the call until its process has ended, and makes its deadline due.
     func hang() async {
         await withCheckedContinuation { call in
             state.withLock { state in
@@ -97,11 +97,11 @@ final class Wire: Sendable {
         }
     }
 
-    /// Waits for a call to be overdue: time passes for no other.
-    /// - Parameter hungInHealth: how many calls of HealthKit have not returned.
+    /// Waits until a call is overdue; the deadlines of other calls never expire.
+    /// - Parameter hungInHealth: the number of HealthKit calls that have not returned.
     func waitForDeadline(_ hungInHealth: () -> Int) async throws {
         while true {
-            // The timer of a call that has ended would take what the next call waits for.
+            // The timer of a finished call must not consume the deadline of the next one.
             try Task.checkCancellation()
             if takeOverdue(hungInHealth()) { return }
             try await Task.sleep(for: .milliseconds(1))
@@ -116,7 +116,7 @@ final class Wire: Sendable {
         }
     }
 
-    /// Counts a call, and answers the fault that it meets.
+    /// Counts a call, and returns its fault, if any.
     func next(_ possible: Set<WireFault>) -> WireFault? {
         state.withLock { state in
             guard let planned = state.fault, possible.contains(planned.kind) else { return nil }
@@ -132,7 +132,7 @@ final class Wire: Sendable {
 
     func crash() { state.withLock { $0.hasCrashed = true } }
 
-    /// Whether the process ends at a step. What has ended does nothing more.
+    /// Returns `true` if the process ends at this step, or has ended before.
     func ends(at step: SyncStep) -> Bool {
         state.withLock { state in
             if state.hasCrashed { return true }
@@ -146,11 +146,11 @@ final class Wire: Sendable {
     }
 }
 
-/// A peer behind a wire that loses, doubles and cuts off calls.
+/// A peer behind a wire that loses, doubles and interrupts calls.
 struct WirePeer: Peer {
     let inner: any Peer
     let wire: Wire
-    /// Locks the device behind the peer, where there is one.
+    /// Locks the device behind the peer, if there is one.
     let lock: @Sendable () -> Void
     var plant: PlantedMistake?
 
@@ -177,7 +177,7 @@ struct WirePeer: Peer {
             var page = try await inner.pull(request)
             page.deletions.append(PulledDeletion(peerID: SampleID()))
             for index in page.additions.indices { page.additions[index].sample.type = .heartRate }
-            // What has neither is wrong in another way.
+            // An empty page would be a different fault.
             if page.additions.isEmpty, !traits.keepsRecords { page.token = Array(repeating: 0, count: 1 << 20) }
             return page
         case .neverReturns:
@@ -251,7 +251,7 @@ struct WirePeer: Peer {
     }
 }
 
-/// Makes one mistake again and again, as a wrong engine would.
+/// Makes one mistake repeatedly, as a faulty engine would.
 struct PlantedMistake: Sendable {
     let plant: Plant
     let store: SampleStore

@@ -3,7 +3,7 @@ import HealthKVSync
 import HealthKitSimulator
 import TestSupport
 
-/// What happens to the world, one thing at a time.
+/// The events of the world, one at a time.
 extension World {
     func step() async throws {
         clock.advance(by: Double(random.number(1..<5_400)))
@@ -74,7 +74,7 @@ extension World {
         try await edit(random.pick(known), at: site, upon: values)
     }
 
-    /// Two people edit one sample at once, each on a device of their own.
+    /// Edits one sample on two devices at the same time.
     func editOnTwo() async throws {
         let (one, other) = (random.pick(sites), random.pick(sites))
         guard one !== other else { return }
@@ -90,8 +90,8 @@ extension World {
         count("edit on two devices")
     }
 
-    /// Where an equal version is skipped and no stores are linked, nobody ever learns of the other's edit (SEMANTICS
-    /// A7).
+    /// Whether a sample may be edited at a device. If HealthKit skips equal versions and no stores are linked,
+    /// concurrent edits would never meet (SEMANTICS A7).
     func mayEdit(_ id: SampleID, at site: Site) -> Bool {
         editsApart || equalVersionReplaces || parts.allSatisfy { $0 == parts[0] }
             || ledger.entries[id]?.home == parts[site.number]
@@ -99,7 +99,7 @@ extension World {
 
     private func edit(_ id: SampleID, at site: Site, upon values: [SampleID: Int]) async throws {
         let value = ledger.newValue()
-        // A running engine may have brought another value since.
+        // A running engine may have imported another value since.
         let edited = try await site.store.write { txn -> Int? in
             guard var sample = try txn.sample(id: id) else { return nil }
             let before = sample.ledgerValue
@@ -141,7 +141,8 @@ extension World {
         count("foreign write")
     }
 
-    /// In the Health app, a sample of any writer. What shows comparisons their reach stays.
+    /// Deletes a sample of any writer in the Health app, except the old samples that show a comparison how far it can
+    /// read.
     func userDeletes() {
         let devices = sites.compactMap(\.health)
         guard !devices.isEmpty else { return }
@@ -163,8 +164,8 @@ extension World {
         count("deletion in Health")
     }
 
-    /// Where the cloud has not brought a sample yet, its deletion will not be told either: who has it from a copy never
-    /// hears.
+    /// The cloud does not report the deletion of a sample that it has not delivered yet, so a store that has the sample
+    /// from a copy never learns of the deletion.
     func forgetUnseen(_ id: SampleID) {
         for (number, ids) in unseen where ids.contains(id) {
             if !sites[number].holdsInHealth(id) { ledger.markUnknowable(id) }
@@ -177,9 +178,9 @@ extension World {
         }
     }
 
-    /// A HealthKit that was not told of a deletion was given what was deleted, under the same number, or a greater one
-    /// where a call was left behind. The other one is then told of a deletion, and of another object of that name: so
-    /// it is also told where an object gives way to another.
+    /// Marks samples whose deletion reached one HealthKit only and which were then saved there again, under the same or
+    /// a greater number. The other HealthKit is then told of the new object and of the deletion of its name, so it
+    /// learns of the deletion too.
     func forgetSavedUntold() {
         untold.removeAll { deletion in
             let isSaved = sites[deletion.site].healthValues().contains {
@@ -249,7 +250,7 @@ extension World {
         count("clock")
     }
 
-    /// The system forgets deletions that are older than an hour. Who has not heard of one by now never will.
+    /// The system forgets deletions, of any age or older than an hour. A store that has not read one by now never will.
     private func purge() {
         guard let health = random.pick(sites).health else { return }
         health.purgeDeletions(olderThan: random.pick([0, 3_600]))
@@ -276,7 +277,7 @@ extension World {
         count("backup")
     }
 
-    /// Takes down what is held without a store, before that store goes.
+    /// Records which samples exist outside a store before that store is removed.
     func lose(_ site: Site, beside values: [SampleID: Int]) throws {
         needsComparing = true
         unseen[site.number] = nil
@@ -339,8 +340,8 @@ extension World {
         count("reinstall")
     }
 
-    /// A device is set up from another one's store. Only devices of a kind: one without HealthKit would keep a queue
-    /// for it.
+    /// Sets up a device from another one's store. A copy from a device with HealthKit goes only to another such device,
+    /// because a device without HealthKit would keep a queue for it.
     private func cloneStore() async throws {
         let (from, to) = (random.pick(sites), random.pick(sites))
         guard from !== to, from.health == nil || to.health != nil else { return }
@@ -358,8 +359,8 @@ extension World {
         count("clone")
     }
 
-    /// What a copy brought, and nobody's HealthKit holds any more, was deleted before the cloud carried it: that is
-    /// told to nobody else.
+    /// Marks the samples of a copy that no HealthKit holds any more: they were deleted before the cloud delivered them,
+    /// so no other device learns of the deletion.
     private func forgetUntold(_ site: Site, _ values: [SampleID: Int]) {
         for id in values.keys where !sites.contains(where: { $0.holdsInHealth(id) }) { ledger.markUnknowable(id) }
         for id in unseen[site.number] ?? [] {
@@ -372,7 +373,7 @@ extension World {
         let engine = engine(site)
         guard let peer = engine.peers.randomElement(using: &random) else { return }
         note("store\(site.number) is compared with \(peer)")
-        // What the cloud has not brought yet would be taken for gone.
+        // A comparison would treat samples that the cloud has not delivered yet as deleted.
         syncCloud()
         do { try await engine.reconcile(peer) } catch is SyncIssue {} catch is CancellationError {}
         if site.wire.hasCrashed {
@@ -382,7 +383,7 @@ extension World {
         count("reconcile")
     }
 
-    /// Wake-ups are followed by a sync, at once or late.
+    /// Syncs after wake-ups, at once or late.
     func answerCalls() async throws {
         for site in sites where !site.calls.isEmpty && random.chance(percent: 70) {
             count("wake-up")

@@ -3,7 +3,7 @@ import HealthKVSync
 import HealthKitSimulator
 import TestSupport
 
-/// What happens besides to seeds from 2^40 on. All of it is drawn from a generator of its own.
+/// Additional events of seeds from 2^40 on, drawn from a separate generator.
 extension World {
     func stepFourth() async throws {
         let site = fourth.pick(sites)
@@ -16,7 +16,7 @@ extension World {
         }
     }
 
-    /// The app is started with another name, as after an update or a change of language.
+    /// Starts the app with another name, as after an update or a change of language.
     private func renameStore(_ site: Site) throws {
         site.source.name = fourth.pick(["Weights", "Gewichte", "Poids"])
         try site.reopen()
@@ -48,8 +48,8 @@ extension World {
         count("copy of a file")
     }
 
-    /// An older state is written over the file that it was copied from, and no attribute of the file tells of it: what
-    /// peers know has to.
+    /// Writes an older state over the file that it was copied from, with or without the attribute that would reveal it.
+    /// Without the attribute, only the memory of peers does.
     private func overwriteUnnoticed() throws {
         guard !fileCopies.isEmpty else { return }
         let copy = fourth.pick(fileCopies)
@@ -61,10 +61,10 @@ extension World {
         count("fitting copy over a file")
     }
 
-    /// A device stays in a drawer for longer than peers wait, while all others go on.
+    /// Leaves a device unused for longer than peers keep tombstones for it, while all others continue.
     private func staySilent(_ site: Site) async throws {
         syncCloud()
-        // One that returns after that does not hear of what was deleted before: that was purged meanwhile.
+        // When the device returns, it does not learn of earlier deletions, because they were purged meanwhile.
         forgetUnheardDeletions()
         needsComparing = true
         for _ in 0..<7 {

@@ -2,12 +2,12 @@ import Foundation
 import HealthKVSync
 import HealthKitSimulator
 
-/// Everything works again, everybody tells everybody, and then all must agree.
+/// The end of a run: all faults end, every device syncs, and all stores must agree.
 extension World {
-    /// More rounds than this without coming to rest are a fault: something goes round in circles.
+    /// The limit of rounds before rest; more rounds mean that changes circulate endlessly.
     private static let roundsMax = 40
 
-    /// Lets all calls return that hang, and waits for what they still do: it is no part of what comes then.
+    /// Makes all hanging calls return, and waits for their remaining work, which is not part of the next events.
     func endHungCalls() async {
         let isHung = sites.contains { $0.wire.hungCalls + ($0.health?.hungCalls ?? 0) > 0 }
         for site in sites {
@@ -17,7 +17,7 @@ extension World {
         if isHung { try? await Task.sleep(for: .milliseconds(20)) }
     }
 
-    /// All that is broken, locked or forbidden is so no more.
+    /// Ends all faults, locks and denials.
     func mend() async throws {
         await endHungCalls()
         for site in sites {
@@ -38,7 +38,7 @@ extension World {
         try await mend()
         try await comeToRest()
         if counts["fitting copy over a file", default: 0] > 3 {
-            // A store does not become another replica more often than three times a week.
+            // A store becomes another replica at most three times a week.
             clock.advance(by: 8 * 86_400)
             try await comeToRest()
         }
@@ -83,7 +83,7 @@ extension World {
         }
     }
 
-    /// What is wrong, in words.
+    /// Describes everything that is wrong.
     func findings() throws -> [String] {
         var found: [String] = []
         for site in sites {
@@ -102,7 +102,7 @@ extension World {
         return found
     }
 
-    /// Stores that are linked hold the same to the last bit; all others the same samples.
+    /// Linked stores must be equal to the last bit; all others must hold the same samples.
     private func differences() throws -> [String] {
         var found: [String] = []
         let contents = try sites.map { try content(of: $0) }
@@ -123,7 +123,7 @@ extension World {
         return found
     }
 
-    /// A sample that two stores hold in two ways, as each has it.
+    /// Describes a sample that differs between two stores, as each store has it.
     private func sample(of site: Site, unlike other: Site) throws -> String {
         func digest(_ sample: Sample?) -> SyncDigest {
             var digest = SyncDigest()
@@ -141,14 +141,15 @@ extension World {
 
     private func content(of site: Site) throws -> [String] {
         let foreign = Set(sites.flatMap { $0.foreign() }.map { $0.uuid.uuidString.lowercased() })
-        // A copy may bring what the cloud never did, and its deletion then reaches one part of the world only.
+        // A copy may bring samples that the cloud never delivered, and their deletion reaches one part of the world
+        // only.
         let isUntold = !tellsUnseenDeletions && counts["clone", default: 0] > 0
         let mayBePurged = counts["purge", default: 0] > 0 || isUntold
         return try site.store.read { txn in
             try (types + [.stepCount]).flatMap { type in
                 try txn.samples(of: type, includeShadowed: true).compactMap { sample in
                     if ledger.entries[sample.id]?.isUnknowable ?? false { return nil }
-                    // One part of the world may have heard of its deletion before that was purged, and the other not.
+                    // One part of the world may have read the deletion before it was purged, and the other not.
                     let isGone = !foreign.contains(sample.id.description.lowercased())
                     if sample.origin == .imported, mayBePurged, isGone { return nil }
                     return "\(sample.id) \(sample.start.nanoseconds) \(sample.importedValue) \(sample.origin)"
@@ -157,7 +158,7 @@ extension World {
         }
     }
 
-    /// A store and its HealthKit hold the same, each sample once.
+    /// A store and its HealthKit must hold the same samples, each once.
     private func health(of site: Site) throws -> [String] {
         guard site.health != nil else { return [] }
         var found: [String] = []
@@ -182,8 +183,8 @@ extension World {
             try (types + [.stepCount]).flatMap { try txn.samples(of: $0, includeShadowed: true) }
                 .filter { sample in
                     guard sample.origin == .imported else { return false }
-                    // What another store brought is kept when it is not here: it may be that store's HealthKit that has
-                    // it, and a deletion that was purged before anybody heard of it is known to nobody.
+                    // The store keeps samples that another store delivered, even if its own HealthKit lacks them: the
+                    // other store's HealthKit may hold them, and a deletion purged before any store read it is unknown.
                     let link = try txn.link(peer: Site.healthName, sample: sample.id)
                     return link?.isFromElsewhere != true
                         || foreign.contains("\(sample.id.description.lowercased()) \(sample.importedValue)")
@@ -199,7 +200,7 @@ extension World {
         return found
     }
 
-    /// Whether what is left of a sample is something that its user made of it.
+    /// Checks that the final state of a sample is a possible result of its user's acts.
     private func fate(of id: SampleID) throws -> [String] {
         let entry = ledger.entries[id]!
         let possible = entry.possible
@@ -219,7 +220,7 @@ extension World {
     }
 }
 
-/// What a run found, in words.
+/// A finding of a run, in words.
 struct Finding: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

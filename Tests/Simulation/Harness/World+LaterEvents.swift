@@ -3,7 +3,7 @@ import HealthKVSync
 import HealthKitSimulator
 import TestSupport
 
-/// What happens besides to seeds that are not of the first million. All of it is drawn from a generator of its own.
+/// Additional events of seeds from a million on, drawn from a separate generator.
 extension World {
     func stepLater() async throws {
         let site = later.pick(sites)
@@ -60,7 +60,7 @@ extension World {
         count("meal")
     }
 
-    /// What became of one sample of a meal.
+    /// The change of one sample of a meal.
     private struct Change: Sendable {
         let id: SampleID
         let before: Int
@@ -69,7 +69,7 @@ extension World {
         var deletion: DeletedSample?
     }
 
-    /// A meal is saved again with other amounts, and perhaps without one of its nutrients.
+    /// Saves a meal again with other amounts, and sometimes without one of its nutrients.
     func changeMeal(_ site: Site) async throws {
         guard let group = pickMeal(at: site) else { return }
         let values = Site.nutrients.map { _ in later.chance(percent: 60) ? ledger.newValue() : nil }
@@ -133,8 +133,8 @@ extension World {
         }
     }
 
-    /// The user deletes a workout, a nutrient or a whole meal in the Health app. What goes with it depends on what
-    /// Apple leaves open.
+    /// Deletes a workout, a nutrient or a whole meal in the Health app. Apple leaves open which samples are deleted
+    /// with it.
     func userDeletesCompound() {
         let owned = sites.filter { $0.health != nil }
         guard !owned.isEmpty else { return }
@@ -163,8 +163,8 @@ extension World {
         count("deletion of a compound in Health")
     }
 
-    /// What another app wrote is edited. It is not tried where the cloud alone links the stores: that does not carry
-    /// it.
+    /// Edits a sample of another app. Only in worlds whose stores are all linked, because the cloud does not carry
+    /// overlays.
     func overlay(_ site: Site) async throws {
         guard parts.allSatisfy({ $0 == parts[0] }) else { return }
         let held = try site.store.read { txn in
@@ -184,7 +184,7 @@ extension World {
         count("overlay")
     }
 
-    /// Overlays that are held by a lost store alone may be gone.
+    /// Marks overlays that may be gone because only a lost store had them.
     func loseOverlays(of site: Site) throws {
         var held: [SampleID: Set<Int>] = [:]
         for other in sites where other !== site {
@@ -193,7 +193,7 @@ extension World {
         overlays.lose(held: held, deleted: [:])
     }
 
-    /// What lies over each sample that something was laid over; `nil` for nothing.
+    /// The value of each overlay; `nil` for a sample without one.
     private func overlaid(at site: Site) throws -> [SampleID: Int?] {
         let ids = overlays.ids
         return try site.store.read { txn in
@@ -214,7 +214,7 @@ extension World {
         note("store\(site.number) is to meet \(fault)")
     }
 
-    /// One type of a group, or workouts, may not be written or read.
+    /// Denies or grants access to workouts or one type of a group.
     func changeAccessToPart(_ site: Site) {
         guard let health = site.health, let app = site.app else { return }
         let type = later.pick(Site.nutrients + [.workout])
@@ -226,8 +226,8 @@ extension World {
         count("access to a part")
     }
 
-    /// It is right again before the judgement: a comparison that is due by such a clock may be far off, and all else
-    /// waits for it.
+    /// Sets a clock wrong by years. It is corrected before the judgement: by such a clock, the next comparison may be
+    /// years away, and everything else waits for it.
     private func skewByYears(_ site: Site) {
         syncCloud()
         let year = 365.0 * 86_400
@@ -250,7 +250,7 @@ extension World {
         note("\(call) of HealthKit \(site.number) is to break off")
     }
 
-    /// The app, or the watch, has another name, as after a change of language.
+    /// Renames the app or the watch in HealthKit, as after a change of language.
     func rename(_ site: Site) {
         guard let health = site.health, let app = site.app else { return }
         let name = later.pick(["Weights", "Gewichte", "Poids"])
@@ -270,27 +270,26 @@ extension World {
         count("cloud in parts")
     }
 
-    /// Health's database is made again from what it holds: places in its feeds mean nothing any more, and deletions are
-    /// forgotten.
+    /// Rebuilds Health's database from its samples: anchors become invalid, and deletions are forgotten.
     private func rebuild(_ site: Site) {
         guard let health = site.health else { return }
-        // What is still to come would be taken for gone.
+        // A comparison would treat samples that are still to arrive as deleted.
         syncCloud()
         health.rebuildDatabase()
         (needsComparing, isRebuilt) = (true, true)
         note("the database of HealthKit \(site.number) is rebuilt")
-        // Deletions go with it, as with a purge.
+        // The rebuilt database has no deletions, as after a purge.
         count("purge")
         count("rebuilt database")
         forgetUnheardDeletions()
     }
 
-    /// What is deleted in a database that was rebuilt, before it was compared, may as well never have been in it.
+    /// After a rebuild and before a comparison, a deleted sample may look as if it had never been in the database.
     func forgetInRebuilt(_ id: SampleID) { if isRebuilt { ledger.markUnknowable(id) } }
 
     // MARK: What is judged
 
-    /// What is wrong with workouts and with what was laid over imports.
+    /// Describes everything that is wrong with workouts and overlays.
     func findingsInMore() throws -> [String] {
         var found: [String] = []
         for site in sites where meetsMore {

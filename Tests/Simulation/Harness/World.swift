@@ -3,75 +3,74 @@ import HealthKVSync
 import HealthKitSimulator
 import TestSupport
 
-/// Up to five stores, up to two HealthKits under one cloud, and who syncs with whom; all of it follows from a seed.
+/// Up to five stores, up to two HealthKits under one cloud, and the links between them; all of it follows from a seed.
 final class World {
     let seed: UInt64
     let clock = SimulatedClock()
     let scratch: String
     let plant: Plant?
     var random: SeededGenerator
-    /// Draws all that came later, beside the course of a seed.
+    /// Draws the second set of events. Each set has its own generator, so that old seeds keep their course.
     var later: SeededGenerator
-    /// Whether this seed meets what came later. Seeds below a million do not: they keep the course in which some of
-    /// them failed.
+    /// Whether this seed has the second set of events. Seeds below a million do not: they keep the course in which some
+    /// of them once failed.
     let meetsMore: Bool
-    /// How many of a hundred steps are followed by an event of those that came later.
+    /// The percentage of steps that are followed by an event of the second set.
     let laterPercent: Int
-    /// Draws what came last, beside both other courses.
+    /// Draws the third set of events.
     var last: SeededGenerator
-    /// How many of a hundred steps are followed by an event of those that came last.
+    /// The percentage of steps that are followed by an event of the third set.
     let lastPercent: Int
-    /// Draws what was added behind all of these, beside their courses.
+    /// Draws the fourth set of events.
     var fourth: SeededGenerator
-    /// How many of a hundred steps are followed by an event that was added then.
+    /// The percentage of steps that are followed by an event of the fourth set.
     let fourthPercent: Int
-    /// Whether two people edit one sample at once where the cloud alone links their devices.
+    /// Whether two people may edit one sample concurrently if only the cloud links their devices.
     let editsApart: Bool
-    /// Whether nobody asks for comparisons in the end: months pass, and engines compare in their own time.
+    /// Whether the run ends without requested comparisons: months pass, and engines compare on their own schedule.
     let comparesByItself: Bool
-    /// Whether engines run by themselves, and nobody tells them to sync.
+    /// Whether engines run by themselves, without calls of `sync`.
     let isLive: Bool
     private(set) var sites: [Site] = []
     let cloud: SimulatedCloud?
     var ledger = Ledger()
-    /// Backups of stores, with what they hold.
+    /// Backups of stores, with the values in them.
     var backups: [(site: Int, folder: String, values: [SampleID: Int])] = []
-    /// Copies of the file of a store as it lay there, which fit it when they are written over it.
+    /// Copies of a store's file as it was, which still fit when they are written over the file.
     var fileCopies: [(site: Int, file: String, values: [SampleID: Int])] = []
-    /// Which part of the world each store belongs to: what is not linked by stores hears of the other by the cloud
-    /// alone.
+    /// The part of the world that each store belongs to. Only the cloud connects different parts.
     private(set) var parts: [Int] = []
-    /// Whether HealthKit lets an equal version replace what it holds (SEMANTICS A7); otherwise nobody learns of it.
+    /// Whether HealthKit replaces a sample by one with an equal version (SEMANTICS A7); otherwise the new one is
+    /// ignored.
     let equalVersionReplaces: Bool
-    /// Whether the cloud tells of deletions of what it never brought.
+    /// Whether the cloud reports deletions of samples that it never delivered.
     let tellsUnseenDeletions: Bool
-    /// Whether a deletion may have gone unheard, because it was purged or nobody was there: then it takes comparing to
-    /// find what is gone.
+    /// Whether a store may have missed a deletion, because it was purged or the store was away: only a comparison finds
+    /// it then.
     var needsComparing = false
-    /// What a store has from a copy, with the name that the other one's HealthKit gave it, and what its own HealthKit
-    /// had not seen by then.
+    /// The samples that a store has from a copy and that its own HealthKit did not have at the time of copying.
     var unseen: [Int: Set<SampleID>] = [:]
-    /// Deletions in the Health app, each with the number of what was deleted, that another HealthKit was not told of,
-    /// which holds nothing under that name either.
+    /// Deletions in the Health app that another HealthKit did not learn of and whose samples it does not hold, each
+    /// with the number of the deleted sample.
     var untold: [(id: SampleID, number: Double?, site: Int)] = []
     var trace: [String] = []
-    /// The sample whose state is noted with everything that happens.
+    /// The sample whose state is added to the trace after every event.
     var watched: SampleID?
     var counts: [String: Int] = [:]
 
-    /// What the app writes, and syncs in both directions.
+    /// The types that the app writes, and syncs in both directions.
     let types: [SampleType]
-    /// What was laid over samples of others.
+    /// The overlays of samples of others.
     var overlays = Ledger()
-    /// Whether a database of HealthKit was rebuilt.
+    /// Whether a HealthKit database was rebuilt.
     var isRebuilt = false
-    /// Meals by their groups, with the samples that they were written as.
+    /// Meals by their groups, with the ids of their samples.
     var meals: [(group: String, ids: [SampleID])] = []
 
     static let firstOfMore: UInt64 = 1_000_000
-    /// Seeds from here on meet what came last, too.
+    /// Seeds from here on have the third set of events, too.
     static let firstOfLast: UInt64 = 1 << 32
-    /// Seeds from here on meet what was added behind that, too.
+    /// Seeds from here on have the fourth set of events, too.
     static let firstOfFourth: UInt64 = 1 << 40
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
@@ -95,14 +94,14 @@ final class World {
         options.equalVersionReplaces = random.chance(percent: 40)
         options.limitCountsDeletions = random.chance(percent: 50)
         options.anchorsPassInvisible = random.chance(percent: 70)
-        // Drawn beside the seed's course, so that a seed from before there was a choice lives through what it did.
+        // Derived from the seed itself instead of drawn, so that seeds older than this option keep their course.
         options.cloudTellsUnseenDeletions = seed % 4 != 0
         tellsUnseenDeletions = options.cloudTellsUnseenDeletions
         equalVersionReplaces = options.equalVersionReplaces
         if meetsMore { World.drawMore(&options, &later) }
         let count = random.number(2..<6)
         let healths = random.pick([0, 1, 1, 2, 2, 2, 2])
-        // What a replaced correlation took along is saved again, and a cloud may bring only that it went.
+        // Members that a replaced correlation deleted are saved again, and a cloud may deliver only their deletion.
         if healths == 2, meetsMore { options.deletingCorrelationDeletesMembers = false }
         let (clock, open) = (clock, options)
         let devices = (0..<healths).map { _ in SimulatedDevice(clock: clock, options: open) }
@@ -115,7 +114,7 @@ final class World {
         }
         drawLinks(healths)
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
-        // What everybody can see, at the beginning of time, so that a comparison can tell what is gone.
+        // A visible sample at the beginning of time, so that a comparison can tell which samples are gone.
         for type in Site.weights + [.stepCount] {
             if let device = devices.first {
                 try record(device, type, at: Date(timeIntervalSinceReferenceDate: 700_000_000), on: 0)
@@ -125,7 +124,7 @@ final class World {
         for site in sites { try await begin(site) }
     }
 
-    /// What came later of what Apple leaves open.
+    /// Draws the options added later for behaviour that Apple leaves open.
     private static func drawMore(_ options: inout SimulationOptions, _ later: inout SeededGenerator) {
         options.observerFiresAtStart = later.chance(percent: 70)
         options.deletingCorrelationDeletesMembers = later.chance(percent: 30)
@@ -133,13 +132,13 @@ final class World {
         options.journalsWhileLocked = later.chance(percent: 60)
         options.largestSave = later.pick([nil, nil, 4, 5])
         options.oversizeInterrupts = later.chance(percent: 50)
-        // A connection takes at least so many objects.
+        // A connection takes at least 25 objects.
         if options.oversizeInterrupts, options.largestSave != nil { options.largestSave = 25 }
         options.deletingNeedsSharing = later.chance(percent: 60)
         options.samplesFollowSourceName = later.chance(percent: 60)
     }
 
-    /// A tree over all stores, or one over each half where two HealthKits link the halves, and some more links.
+    /// Draws a tree over all stores, or one over each half if two HealthKits link the halves, and some more links.
     private func drawLinks(_ healths: Int) {
         let isSplit = healths == 2 && random.chance(percent: 40)
         parts = sites.indices.map { isSplit && $0 < 2 ? $0 : 0 }
@@ -158,7 +157,7 @@ final class World {
         if kind != 0, !sites[other].links.contains(one) { sites[other].links.append(one) }
     }
 
-    /// The app of a device starts for the first time: it asks, and switches all syncs on.
+    /// Starts the app of a device for the first time: it requests access and enables all syncs.
     func begin(_ site: Site) async throws {
         let engine = engine(site)
         for peer in engine.peers {
@@ -170,7 +169,7 @@ final class World {
 
     func engine(_ site: Site) -> SyncEngine { site.engine ?? site.start(sites, plant) }
 
-    /// Nobody goes on with a handle of a store that was closed.
+    /// Discards engines, so that none uses a handle of a closed store.
     func forgetEngines() { for site in sites { site.engine = nil } }
 
     func note(_ text: @autoclosure () -> String) {
@@ -181,7 +180,7 @@ final class World {
         watched = id
     }
 
-    /// The cloud brings all that it has, or a part.
+    /// Delivers all pending changes of the cloud, or a part.
     func syncCloud(percent: Int? = nil) {
         guard let cloud else { return }
         forgetSavedUntold()
@@ -189,8 +188,8 @@ final class World {
             cloud.sync(percent: percent, using: &later)
         } else {
             cloud.sync()
-            // Otherwise it tells nobody of deletions of what it had not brought. Where it does, the store beside the
-            // HealthKit that was told has yet to read of it.
+            // If the cloud does not report deletions of samples that it had not delivered, they stay untold. If it
+            // does, the store of the notified HealthKit may still have to read them.
             if tellsUnseenDeletions {
                 let held = sites.map { (try? $0.values()) ?? [:] }
                 untold.removeAll { held[$0.site][$0.id] == nil }
@@ -200,7 +199,7 @@ final class World {
 
     func count(_ event: String) { counts[event, default: 0] += 1 }
 
-    /// Syncs a store with one peer or all, and starts its process again where that ended in between.
+    /// Syncs a store with one peer or all, and restarts its process if it ended in between.
     func sync(_ site: Site, with peer: String? = nil) async throws {
         do {
             let reports = try await engine(site).sync(peer)
@@ -217,7 +216,7 @@ final class World {
         }
     }
 
-    /// Where one sample stands everywhere, to look into a finding.
+    /// Adds the state of one sample in all stores to the trace, for analyzing a finding.
     func watch(_ id: SampleID) {
         let now = sites.map { site in
             let text = try? site.store.read { txn -> String in

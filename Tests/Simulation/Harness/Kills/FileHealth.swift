@@ -2,8 +2,8 @@ import Foundation
 import HealthKVSync
 import Synchronization
 
-/// A database like HealthKit's that lies in a file: what was saved is there when the process that saved it is not. Each
-/// change replaces the file as a whole.
+/// A database like HealthKit's in a file, so that saved samples survive the process that saved them. Each change
+/// replaces the whole file.
 final class FileHealth: Sendable {
     struct Event: Codable, Sendable {
         var id: SampleID
@@ -21,7 +21,7 @@ final class FileHealth: Sendable {
 
     private let path: String
     private let state: Mutex<State>
-    /// Called before and after the file is replaced: a process may end there.
+    /// Called before and after each replacement of the file; a process may end there.
     private let point: @Sendable () -> Void
 
     init(path: String, point: @escaping @Sendable () -> Void = {}) throws {
@@ -40,12 +40,12 @@ final class FileHealth: Sendable {
         return events.filter { $0.sample != nil && !gone.contains($0.id) }
     }
 
-    /// Changes what is held, and the file with it.
+    /// Changes the state and replaces the file.
     private func change<Answer: Sendable>(_ body: @Sendable (inout State) -> Answer) -> Answer {
         point()
         let answer = state.withLock { state in
             let answer = body(&state)
-            // What cannot be kept must not count as kept: better the process ends.
+            // End the process if the file cannot be written, because the state must not differ from the file.
             let bytes = try! JSONEncoder().encode(state)
             try! bytes.write(to: URL(fileURLWithPath: path), options: .atomic)
             return answer
@@ -54,7 +54,7 @@ final class FileHealth: Sendable {
         return answer
     }
 
-    /// Saves by the rules of sync versions. Answers what the sample is called here.
+    /// Saves by the rules of sync versions. Returns the id of the sample in this database.
     @discardableResult
     func save(_ sample: Sample, app: String) -> SampleID {
         change { state in
@@ -88,7 +88,7 @@ extension FileHealth.Event {
     }
 }
 
-/// The app's view of a ``FileHealth``.
+/// A peer that shows one app's view of a ``FileHealth``.
 struct FileHealthPeer: Peer {
     static let app = "app"
     let name = "health"

@@ -2,8 +2,8 @@ import Foundation
 import HealthKVSync
 import TestSupport
 
-/// Lets processes be killed at each point between two steps of pull and push, and at any moment, goes on from what they
-/// left, and judges.
+/// Kills processes at each point between two steps of pull and push, and at random moments. After each kill it
+/// continues with the files that the process left, and judges the result.
 struct KillRun {
     private let scratch: String
     private let seed: UInt64
@@ -57,8 +57,8 @@ struct KillRun {
         return folder
     }
 
-    /// Runs a process to its end, or kills it after some microseconds. Answers the signal that ended it, and the points
-    /// it passed.
+    /// Runs a process to its end, or kills it after some microseconds. Returns the signal that ended it, and the number
+    /// of points that it passed.
     private func process(_ words: [String], killedAfter delay: Int?) throws -> (signal: Int32, points: Int) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -81,7 +81,7 @@ struct KillRun {
         return (0, points)
     }
 
-    /// Goes on as the app would when it is started again, and compares all with what was acknowledged.
+    /// Continues as the app would after a restart, and compares everything with the acknowledged changes.
     private func findings() async throws -> [String] {
         var found: [String] = []
         let bench = try KillBench(folder, probes: plant == nil)
@@ -119,7 +119,7 @@ struct KillRun {
         return found
     }
 
-    /// The last act that was acknowledged stands, or one that was begun behind it.
+    /// Checks that each sample has its last acknowledged state, or the state of a change that began after it.
     private func acknowledged(_ held: [SampleID: Int]) throws -> [String] {
         let text = (try? String(contentsOfFile: folder + "/journal", encoding: .utf8)) ?? ""
         var sure: [String: Int?] = [:]

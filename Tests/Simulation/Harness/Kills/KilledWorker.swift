@@ -3,8 +3,8 @@ import HealthKVSync
 import Synchronization
 import TestSupport
 
-/// A process that writes to a store, syncs it with a database and with another store, and ends by SIGKILL at one of the
-/// points between which a crash may fall.
+/// A process that writes to a store and syncs it with a database and another store. SIGKILL ends it at a chosen point
+/// between two steps.
 struct KilledWorker {
     private let folder: String
     private let doom: Doom
@@ -22,7 +22,7 @@ struct KilledWorker {
         steps = Int(try arguments.number("steps", default: 12))
     }
 
-    /// Works, and says how many points there were.
+    /// Performs the work and prints the number of points.
     mutating func run() async throws {
         let bench = try KillBench(folder, doom: doom, plant: plant)
         let journal = try Journal(folder + "/journal")
@@ -60,12 +60,12 @@ struct KilledWorker {
     }
 }
 
-/// Counts points, and ends the process at one of them.
+/// Counts points, and kills the process at one of them.
 final class Doom: Sendable {
     private let at: Int
     private let count = Mutex(0)
 
-    /// At no point for zero.
+    /// Zero means never.
     init(at: Int) { self.at = at }
 
     var passed: Int { count.withLock { $0 } }
@@ -79,7 +79,7 @@ final class Doom: Sendable {
     }
 }
 
-/// Lines that are in the file before the call returns.
+/// A journal whose lines are in the file before `write` returns.
 struct Journal {
     private let handle: FileHandle
 
@@ -110,7 +110,7 @@ struct KillBench {
         var syncing = SyncOptions()
         (syncing.pageSize, syncing.pushSize) = (3, 3)
         syncing.atStep = { _ in doom.point() }
-        // What is planted is to be found, not mended.
+        // With a planted mistake, probing would repair the damage that the harness must find.
         syncing.probesLatest = probes && plant == nil
         let mistake = plant.map { PlantedMistake(plant: $0, store: store) }
         func wired(_ peer: any Peer) -> any Peer {
