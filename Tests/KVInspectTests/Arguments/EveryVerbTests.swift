@@ -3,7 +3,7 @@ import Testing
 
 @testable import kvinspect
 
-/// What holds of every verb, also of those to come.
+/// Rules for every verb, including future ones.
 @Suite("Every verb")
 struct EveryVerbTests {
     let bench: Workbench
@@ -14,7 +14,7 @@ struct EveryVerbTests {
         operation = try SyncFixture(bench, "S").operations[0].id
     }
 
-    /// Words with which a verb can do its work, each time.
+    /// The arguments of a successful run of the verb; unique copies allow repeated runs.
     private func words(_ verb: VerbDescription) -> [String] {
         switch verb.name {
         case "help": [verb.name]
@@ -25,7 +25,7 @@ struct EveryVerbTests {
         }
     }
 
-    /// The verbs that take an option, and the words for it; those that can do something else do that, too.
+    /// The verbs with an option and arguments for each, plus the actions of verbs that have some.
     private func runs(with option: String) -> [(verb: String, words: [String])] {
         let verbs = Tool.verbs.map { $0.description }.filter { $0.options.contains { $0.name == option } }
         let actions = [
@@ -36,7 +36,7 @@ struct EveryVerbTests {
 
     private func run(_ words: [String]) throws -> ToolRun { try bench.run(words, input: Data(Fixture.lines.utf8)) }
 
-    @Test("One that takes --progress reports it")
+    @Test("Every verb with --progress reports progress")
     func progress() throws {
         let raw = [(verb: "dump", words: ["dump", "S", "--raw"])]
         for (verb, words) in runs(with: "progress") + raw {
@@ -51,7 +51,7 @@ struct EveryVerbTests {
         }
     }
 
-    @Test("One that takes --tz refuses a zone that nobody knows")
+    @Test("Every verb with --tz refuses an unknown zone")
     func zone() throws {
         let hash = try bench.run("hash", "S").output
         for (_, words) in runs(with: "tz") {
@@ -64,7 +64,7 @@ struct EveryVerbTests {
         #expect(try bench.run("hash", "S").output != hash, "only load has changed something")
     }
 
-    @Test("Each prints JSON in an envelope, JSON Lines without one, and CSV and a table where there are columns")
+    @Test("Every verb prints JSON in an envelope, JSON Lines without one, and CSV and a table if it has columns")
     func formats() throws {
         for verb in Tool.verbs.map({ $0.description }) {
             #expect(verb.options.contains { $0.name == "format" }, "\(verb.name)")
@@ -83,7 +83,7 @@ struct EveryVerbTests {
                     #expect(run.errors.contains("Please provide one of 'json' or 'jsonl'."), "\(run.errors)")
                     #expect(run.errors.contains("'scan' has tables and CSV"), "\(run.errors)")
                 } else {
-                    // A clean store gives check no rows.
+                    // For a clean store, check prints no rows.
                     let hasText = !run.output.isEmpty || verb.name == "check" && format == "table"
                     #expect(run.code == 0 && hasText, "\(verb.name) \(format): \(run.errors)")
                     #expect(run.output.hasSuffix("\r\n") == (format == "csv"), "\(verb.name)")

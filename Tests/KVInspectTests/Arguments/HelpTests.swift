@@ -9,7 +9,7 @@ struct HelpTests {
 
     init() throws { bench = try Workbench() }
 
-    @Test("Help goes to the output, ends with 0 and lists every verb")
+    @Test("Help is printed on the output, exits with 0 and lists every verb")
     func overview() throws {
         let run = try bench.run("--help")
         #expect(run.code == 0 && run.errors.isEmpty)

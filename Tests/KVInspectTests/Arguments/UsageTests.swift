@@ -8,7 +8,7 @@ struct UsageTests {
 
     init() throws { bench = try Workbench() }
 
-    @Test("Wrong usage ends with 64, says what is wrong on the error output and prints nothing else")
+    @Test("Wrong usage exits with 64, explains the error on the error output and prints nothing else")
     func wrongUsage() throws {
         let cases: [(arguments: [String], words: String)] = [
             (["stats", "S", "--type", "stepCount", "--by", "fortnight"], "Error: The value 'fortnight' is invalid"),
@@ -56,7 +56,7 @@ struct UsageTests {
         #expect(!bench.exists("S"), "nothing was made on the way")
     }
 
-    @Test("A usage error names the verb's usage and its help")
+    @Test("A usage error shows the verb's usage and how to get help")
     func form() throws {
         let run = try bench.run("get", "S", "--x")
         #expect(
@@ -68,7 +68,7 @@ struct UsageTests {
                 """)
     }
 
-    @Test("Later verbs are unknown, not half there")
+    @Test("Verbs that are only planned are unknown")
     func laterVerbs() throws {
         let later = [
             "pages", "page", "import", "export", "diff", "repair", "report", "watch", "completions",
@@ -80,7 +80,7 @@ struct UsageTests {
         }
     }
 
-    @Test("Options stand anywhere, with a space or an equals sign, and -- ends them")
+    @Test("Options may be anywhere, with a space or an equals sign, and -- ends them")
     func options() throws {
         let verb = ScanVerb.description
         let spaced = try ArgumentParser.parse(["--type", "a", "S", "--limit", "3"], for: verb)

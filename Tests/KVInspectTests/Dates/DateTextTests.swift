@@ -9,7 +9,7 @@ struct DateTextTests {
         DateText.instant(text, in: zone).map { Double($0.nanoseconds / 1_000_000_000) }
     }
 
-    @Test("A date is read with a zone, without one, and alone")
+    @Test("A date is parsed with a zone, without one, and without a time")
     func forms() throws {
         let kathmandu = try #require(Zone(name: "Asia/Kathmandu"))
         #expect(seconds("2001-01-01T00:00:00Z") == 0)
@@ -23,7 +23,7 @@ struct DateTextTests {
         #expect(seconds("2024-02-29T12:00:00Z") == 730_900_800)
     }
 
-    @Test("Nine decimals are kept, more are rounded")
+    @Test("Nine decimals are kept, and further ones are rounded")
     func decimals() {
         #expect(DateText.instant("2001-01-01T00:00:00.123456789Z", in: .utc)?.nanoseconds == 123_456_789)
         #expect(DateText.instant("2001-01-01T00:00:00.5Z", in: .utc)?.nanoseconds == 500_000_000)
@@ -33,7 +33,7 @@ struct DateTextTests {
     }
 
     @Test(
-        "What is no date is refused",
+        "A text that is not a date is refused",
         arguments: [
             "", "2024", "2024-05", "2024-13-01", "2024-00-01", "2023-02-29", "1900-02-29", "2024-04-31", "2024-05-31T",
             "2024-05-31T24:00", "2024-05-31T08", "2024-05-31T08:60", "2024-05-31T08:00:60", "2024-05-31T08:00:00.Z",
@@ -53,13 +53,13 @@ struct DateTextTests {
         #expect(DateText.bound("2001-02-30", in: .utc) == nil)
     }
 
-    @Test("A local time that clocks show twice is the first; one that they skip is as late after the change")
+    @Test("An ambiguous local time is the earlier one; a skipped local time moves past the change")
     func clockChanges() throws {
         let berlin = try #require(Zone(name: "Europe/Berlin"))
         #expect(text("2024-03-31T02:30", in: berlin) == "2024-03-31T03:30:00+02:00")
         #expect(text("2024-10-27T02:30", in: berlin) == "2024-10-27T02:30:00+02:00")
         #expect(text("2024-10-27T03:00", in: berlin) == "2024-10-27T03:00:00+01:00")
-        // The day begins at one o'clock: midnight does not exist.
+        // This day begins at one o'clock, because midnight is skipped.
         let beirut = try #require(Zone(name: "Asia/Beirut"))
         #expect(text("2022-03-27", in: beirut) == "2022-03-27T01:00:00+03:00")
     }
@@ -68,7 +68,7 @@ struct DateTextTests {
         DateText.instant(text, in: zone).map { DateText.text($0, in: zone) }
     }
 
-    @Test("What is printed is read back to the nanosecond, in any zone")
+    @Test("A printed date parses to the same nanosecond, in any zone")
     func roundTrip() throws {
         var seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
@@ -84,7 +84,7 @@ struct DateTextTests {
         }
     }
 
-    @Test("A zone is as far from UTC as calendars take it, and no farther")
+    @Test("The distance of a zone from UTC is limited to that of calendars")
     func farZones() throws {
         for name in ["+14:00", "-12:00", "+18:00", "-18:00"] {
             let zone = try #require(Zone(name: name))
@@ -93,7 +93,7 @@ struct DateTextTests {
         for name in ["+18:01", "-18:01", "+20:00", "-23:59"] { #expect(Zone(name: name) == nil, "\(name)") }
     }
 
-    @Test("The ends of the range and the open end have their texts")
+    @Test("The ends of the range and the open end are printed as special texts")
     func ends() {
         #expect(DateText.text(.earliest, in: .utc) == "1710-01-01T00:00:00Z")
         #expect(DateText.text(.latest, in: .utc) == "2290-01-01T00:00:00Z")

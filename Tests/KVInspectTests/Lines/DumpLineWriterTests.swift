@@ -5,7 +5,7 @@ import Testing
 
 @testable import kvinspect
 
-/// Lines made of pieces that are kept must be those that are made of whole samples.
+/// Lines from cached pieces must equal lines from whole samples.
 @Suite("Lines of a dump")
 struct DumpLineWriterTests {
     private static let start = Instant("2024-02-28T23:59:00Z")!
@@ -55,7 +55,7 @@ struct DumpLineWriterTests {
         Int64(random.pick([0, 0, 0, 500_000_000, 1, random.number(0..<1_000_000_000)]))
     }
 
-    /// The number of some bits, where every unit can express it.
+    /// The double with these bits, or 0.5 if not every unit can express it.
     private func finite(_ bits: UInt64) -> Double {
         let number = Double(bitPattern: bits)
         return abs(number) <= 1e200 ? number : 0.5
@@ -72,7 +72,7 @@ struct DumpLineWriterTests {
         ])
     }
 
-    @Test("Kept pieces give the bytes that whole samples give", arguments: 0..<4)
+    @Test("Cached pieces give the same bytes as whole samples", arguments: 0..<4)
     func sameBytes(part: Int) throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed, part: part)

@@ -19,7 +19,7 @@ struct JSONScannerTests {
         return text
     }
 
-    @Test("Numbers are read as JSON writes them, bit for bit")
+    @Test("Numbers in JSON's notation are parsed bit for bit")
     func numbers() throws {
         let cases: [(String, Double)] = [
             ("0", 0), ("-0", -0.0), ("-0.0", -0.0), ("12", 12), ("72.4", 72.4), ("0.1", 0.1), ("-1e-3", -0.001),
@@ -32,7 +32,7 @@ struct JSONScannerTests {
     }
 
     @Test(
-        "What JSON does not call a number is refused",
+        "A text that is not a number in JSON is refused",
         arguments: [
             "", "-", "+1", "01", "-01", ".5", "1.", "1e", "1e+", "0x10", "NaN", "Infinity", "1_000", "1 2", "1e999",
             "-1e999",
@@ -41,7 +41,7 @@ struct JSONScannerTests {
         ])
     func badNumbers(_ text: String) { #expect(throws: JSONError.self) { try double(text) } }
 
-    @Test("Whole numbers of 64 bits are exact, and nothing else passes for one")
+    @Test("Integers of 64 bits are exact, and other numbers are not accepted as integers")
     func integers() throws {
         func integer(_ text: String) throws -> Int64 {
             let bytes = Array(text.utf8)
@@ -55,7 +55,7 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("Escapes are read, and broken ones refused")
+    @Test("Valid escapes are decoded, and broken ones refused")
     func strings() throws {
         #expect(try string(Array(#""a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00""#.utf8)) == "a\"\\/\u{8}\u{c}\n\r\té😀")
         let bad = [
@@ -66,12 +66,12 @@ struct JSONScannerTests {
     }
 
     @Test(
-        "Bytes that are no UTF-8 are refused",
+        "Bytes that are not UTF-8 are refused",
         arguments: [[0x80], [0xC0, 0xAF], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF]]
             as [[UInt8]])
     func encoding(_ bytes: [UInt8]) { #expect(throws: JSONError.self) { try string([0x22] + bytes + [0x22]) } }
 
-    @Test("Every finite double that is written is read back bit for bit")
+    @Test("Every finite double is written and read back bit for bit")
     func roundTrip() throws {
         var seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")

@@ -36,7 +36,7 @@ struct LineReaderTests {
     }
 
     @Test(
-        "A head with more sources than a dump has is refused, and a batch takes no line that could be too much for it")
+        "A head with too many sources is refused, and a batch stops accepting lines before it could overflow")
     func manySources() throws {
         func line(_ sources: Range<Int>) -> [UInt8] {
             let names = sources.map { #""s\#($0)""# }.joined(separator: ",")
@@ -55,14 +55,14 @@ struct LineReaderTests {
         #expect(batch.kinds.count <= 65_535)
     }
 
-    @Test("Nobody's UUID is all zeros")
+    @Test("The UUID of all zeros is refused as an id")
     func zero() {
         let line =
             #"{"id":"00000000-0000-0000-0000-000000000000","type":"stepCount","start":"2001-01-01","value":1,"unit":"count"}"#
         #expect(reason(Array(line.utf8))?.hasPrefix("id: The id is the UUID of all zeros") == true)
     }
 
-    @Test("What is wrong inside a workout is named for what it is")
+    @Test("The reason for refusing a workout names the wrong part")
     func workouts() {
         func reason(_ workout: String) -> String {
             let line =
@@ -105,7 +105,7 @@ struct LineReaderTests {
         #expect(sample.metadata == metadata)
     }
 
-    @Test("What the tool writes for a sample is what it reads")
+    @Test("The line that the tool writes for a sample reads back as the same sample")
     func roundTrip() throws {
         let sample = try read(Fixture.lines.split(separator: "\n").map(String.init)[3])
         var writer = JSONWriter()
@@ -149,7 +149,7 @@ struct LineReaderTests {
         }
     }
 
-    @Test("What the model refuses is refused here, before it is in a batch")
+    @Test("A sample that the model refuses is refused before it is added to a batch")
     func model() {
         let head = #"{"type":"stepCount","start":"2001-01-02","value":1,"unit":"count""#
         let cases = [
@@ -166,7 +166,7 @@ struct LineReaderTests {
         #expect(reason(Array(wrongUnit.utf8))?.contains("cannot be converted") ?? false)
     }
 
-    @Test("Hostile lines end in a reason: deep nesting, huge numbers, cut and broken text")
+    @Test("Hostile lines are refused with a reason: deep nesting, huge numbers, truncated and broken text")
     func hostile() {
         let deep = String(repeating: "[", count: 1_000_000)
         let deepObjects = String(repeating: #"{"metadata":"#, count: 100_000)
@@ -179,7 +179,7 @@ struct LineReaderTests {
         #expect(reason(Array(#"{"type":""#.utf8) + [0xFF, 0xFE] + Array(#""}"#.utf8)) != nil)
     }
 
-    @Test("Any line cut or changed anywhere is read or refused, never a crash")
+    @Test("Any line truncated or changed anywhere is read or refused, and never crashes the reader")
     func mutations() {
         var seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
@@ -195,7 +195,7 @@ struct LineReaderTests {
         }
     }
 
-    @Test("No reason repeats what the line says")
+    @Test("No reason repeats the content of the line")
     func canary() {
         let canaries = ["73.625", "secret-name", "2031-07-08"]
         let lines = [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import kvinspect
 
-/// Lines of a known shape are read without being taken apart. That must never be seen.
+/// The reader recognizes lines of a known shape without parsing them. The results must not differ.
 @Suite("Known shapes of lines")
 struct LineShapesTests {
     private enum Outcome: Equatable {
@@ -14,7 +14,7 @@ struct LineShapesTests {
         case refused(String)
     }
 
-    /// Reads lines one after another, as a whole load does.
+    /// Reads lines one after another, as a load does.
     private struct Reading {
         var reader: LineReader
         var batch = SampleBatch()
@@ -32,13 +32,13 @@ struct LineShapesTests {
             }
             if batch.count == before { return .nothing }
             var sample = batch.sample(at: before)
-            // Who names none gets another id each time.
+            // A line without an id gets a new one each time.
             if !String(decoding: line, as: UTF8.self).contains("\"id\":\"") { sample.id = .max }
             return .sample(sample)
         }
     }
 
-    @Test("Known shapes read as lines that are taken apart, and refuse the same for the same reason", arguments: 0..<4)
+    @Test("Lines of known shape are read or refused exactly as if they were parsed", arguments: 0..<4)
     func sameOutcome(part: Int) {
         let seed = UInt64.random(in: 0 ... .max)
         var lines = HostileLines(random: SeededGenerator(seed: seed, part: part))
@@ -52,12 +52,12 @@ struct LineShapesTests {
             if one != other { Issue.record("seed \(seed), part \(part), line \(number): \(text)") }
             if case .refused = one { refused += 1 }
         }
-        // Else nothing was tried.
+        // Make sure that the test covered both paths.
         #expect(quick.reader.known > 100 && refused > 100, "seed \(seed), part \(part)")
         #expect(thorough.reader.known == 0)
     }
 
-    @Test("Lines that never have a shape again are learned no more after a while")
+    @Test("The reader stops learning shapes if they never recur")
     func noShapes() {
         var reading = Reading(learns: true)
         for number in 0..<2_000 {

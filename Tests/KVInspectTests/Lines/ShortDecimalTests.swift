@@ -13,12 +13,12 @@ struct ShortDecimalTests {
 
     private func expectNearest(_ text: String) throws {
         let found = try #require(number(text), "\(text)")
-        // An expectation each would take longer than all the rest.
+        // One expectation for each number would take longer than the rest of the test.
         if found.value.bitPattern == Double(text)!.bitPattern, found.end == text.utf8.count { return }
         Issue.record("\(text) was read as \(found.value)")
     }
 
-    @Test("Up to nineteen digits are read as the nearest double, wherever the point stands")
+    @Test("Up to nineteen digits are read as the nearest double, with the point at any place")
     func random() throws {
         var random = SeededGenerator()
         for _ in 0..<20_000 {
@@ -31,7 +31,7 @@ struct ShortDecimalTests {
         }
     }
 
-    @Test("What the shortest text of a double is reads back as it, and halves between two go to the even one")
+    @Test("The shortest text of a double reads back as it, and ties round to even")
     func shortest() throws {
         var random = SeededGenerator()
         for _ in 0..<5_000 {
@@ -46,7 +46,7 @@ struct ShortDecimalTests {
         }
     }
 
-    @Test("What is no such number, or has an exponent, is left to others")
+    @Test("Other texts and numbers with an exponent are left to the general parser")
     func others() {
         for text in ["", "-", "01", "-00", "1.", ".5", "+1", "1e5", "1.5E3", "12345678901234567890", "x"] {
             #expect(number(text) == nil, "\(text)")

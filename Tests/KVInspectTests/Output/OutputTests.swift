@@ -24,7 +24,7 @@ struct OutputTests {
                 + #""nan":{"bits":"7ff8000000000000"},"list":[null,true,[],{}]}"#)
     }
 
-    @Test("Numbers are written as short as they read back, few decimals or many")
+    @Test("Numbers are written with the fewest digits that read back exactly")
     func numbers() {
         var state: UInt64 = 17
         func next() -> UInt64 {
@@ -45,12 +45,12 @@ struct OutputTests {
         }
     }
 
-    @Test("Text is escaped where JSON asks for it")
+    @Test("Text is escaped as JSON requires")
     func escapes() {
         #expect(json(.string("a\"\\\n\r\t\u{8}\u{c}\u{1}é😀\u{7f}")) == #""a\"\\\n\r\t\b\f\u0001é😀"# + "\u{7f}\"")
     }
 
-    @Test("CSV quotes what holds a comma, a quote or a line break, and ends lines with CR LF")
+    @Test("CSV quotes fields with a comma, a quote or a line break, and ends lines with CR LF")
     func csv() {
         let line = CSV.line(["plain", "", "a,b", "say \"hi\"", "two\nlines", " space "])
         #expect(String(decoding: line, as: UTF8.self) == "plain,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\", space \r\n")
@@ -65,12 +65,12 @@ struct OutputTests {
         #expect(lines == ["name          count  note", "steps         12345  ", "weight, long      1  x"])
     }
 
-    @Test("What would steer the terminal is shown, not obeyed")
+    @Test("Control characters for the terminal are printed as escapes")
     func control() {
         #expect(Table.clean("a\u{1B}[31mb\u{202E}c\n") == "a\\u{1b}[31mb\\u{202e}c\\u{a}")
     }
 
-    @Test("Objects inside objects become columns")
+    @Test("Nested objects become columns")
     func flattened() {
         let value = JSONValue.object([
             .init("a", .object([.init("b", .integer(1)), .init("c", .object([.init("d", .null)]))]))

@@ -9,14 +9,14 @@ struct StreamTests {
 
     init() throws { bench = try Workbench() }
 
-    /// Lines that never end while somebody reads them.
+    /// So many lines that a reader may close the output before their end.
     private func manyLines(_ count: Int) -> String {
         (0..<count).map {
             #"{"type":"stepCount","start":"2024-01-01T00:00:00.\#(String(format: "%09d", $0))Z","value":\#($0 % 300),"unit":"count"}"#
         }.joined(separator: "\n")
     }
 
-    @Test("A reader that has seen enough ends the tool quietly")
+    @Test("A reader that closes the output early ends the tool without a message")
     func closedOutput() throws {
         try bench.load("S", manyLines(5000))
         let process = try bench.prepare(["dump", "S"], input: nil)
@@ -33,7 +33,7 @@ struct StreamTests {
         #expect(ToolRun.words(String(decoding: said, as: UTF8.self)).isEmpty)
     }
 
-    @Test("Ctrl-C stops a load between two batches, and the store is in order")
+    @Test("Ctrl-C stops a load between two batches, and the store is sound")
     func interrupted() throws {
         let process = try bench.prepare(["load", "S"], input: nil)
         let input = Pipe()
@@ -41,14 +41,14 @@ struct StreamTests {
         process.standardInput = input
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
-        // A child inherits which signals are blocked, and the threads that run tests block most of them.
+        // A child inherits the blocked signals, and the threads that run tests block most of them.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe sigaddset(&signals, SIGINT)
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         try process.run()
         try input.fileHandleForWriting.write(contentsOf: Data(manyLines(100).utf8))
-        // The first words on the error output say that the tool is at work.
+        // The first text on the error output shows that the tool is working.
         _ = errors.fileHandleForReading.availableData
         Thread.sleep(forTimeInterval: 0.2)
         process.interrupt()
@@ -57,11 +57,11 @@ struct StreamTests {
         let words = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         #expect(process.terminationReason == .exit && process.terminationStatus == 1, "\(words)")
         #expect(words.contains("Interrupted."))
-        // Stopped before the first batch it leaves nothing.
+        // A load that stops before its first batch leaves no store.
         if bench.exists("S") { try bench.expectClean("S") }
     }
 
-    @Test("Progress events are JSON on the error output, and data stays alone on the output")
+    @Test("Progress events are JSON on the error output, and the output has data only")
     func progressEvents() throws {
         try bench.load("S", Fixture.lines)
         let run = try bench.run("dump", "S", "--progress", "json")
@@ -72,7 +72,7 @@ struct StreamTests {
         #expect(try bench.run("dump", "S").errors.isEmpty)
     }
 
-    @Test("Nothing but plain text goes to a file, whatever the terminal could do")
+    @Test("Output to a file is plain text, whatever the terminal supports")
     func noStyle() throws {
         try bench.load("S", Fixture.lines)
         #expect(!(try bench.run("types", "S", environment: ["TERM": "xterm-256color"]).output.contains("\u{1B}")))

@@ -3,7 +3,7 @@
     import Testing
 
     extension Workbench {
-        /// Runs the tool with Ctrl-C pressed before its work begins.
+        /// Runs the tool and interrupts it as Ctrl-C does, before its work begins.
         func interrupted(_ arguments: [String]) throws -> ToolRun {
             try heldBack(arguments) { process in
                 try withSignalsLetThrough { try process.run() }
@@ -12,7 +12,8 @@
             }
         }
 
-        /// Runs the tool, and ends the process that works for it as the system does where a file under a map is cut.
+        /// Runs the tool, and kills its worker process with the signal that the system sends when a mapped file is
+        /// truncated.
         func crashed(_ arguments: [String]) throws -> ToolRun {
             try heldBack(arguments) { process in
                 try process.run()
@@ -20,7 +21,8 @@
             }
         }
 
-        /// Runs the tool so that its first message waits for room in a pipe until `body`, which starts it, has ended.
+        /// Runs the tool with a full pipe as its error output, so that its first message blocks. `body` starts the
+        /// process.
         private func heldBack(_ arguments: [String], _ body: (Process) throws -> Void) throws -> ToolRun {
             let process = try prepare(arguments, input: nil)
             let errors = Pipe()
@@ -38,11 +40,11 @@
                 errors: String(decoding: said.dropFirst(fill), as: UTF8.self))
         }
 
-        /// Waits until the tool has a child that runs as it does, which waits for room in the pipe.
+        /// Waits until the tool has a child process, and returns its id.
         private func worker(of process: Process) throws -> Int32 {
             for _ in 0..<5_000 {
                 for id in try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap({ Int32($0) }) {
-                    // The name in brackets may hold anything; behind it stand the state and the parent.
+                    // The name in parentheses may contain any character; state and parent follow it.
                     let status = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
                     let fields = status.split(separator: ")").last?.split(separator: " ") ?? []
                     if fields.count > 2, Int32(fields[1]) == process.processIdentifier { return id }
@@ -52,7 +54,7 @@
             return try #require(nil as Int32?, "no process works for the tool")
         }
 
-        /// Fills a pipe, and answers with how many bytes.
+        /// Fills a pipe, and returns the number of bytes.
         private func block(_ pipe: Pipe) throws -> Int {
             let size = Int(fcntl(pipe.fileHandleForWriting.fileDescriptor, 1032))
             try #require(size > 0)
@@ -60,7 +62,8 @@
             return size
         }
 
-        /// A process inherits what the thread that starts it blocks, and threads of a pool block signals.
+        /// Unblocks all signals during `body`. A process inherits the blocked signals of the thread that starts it, and
+        /// threads of a pool block signals.
         private func withSignalsLetThrough(_ body: () throws -> Void) throws {
             var none = sigset_t()
             var before = sigset_t()
@@ -70,7 +73,7 @@
             try body()
         }
 
-        /// Waits until the process catches the interrupt.
+        /// Waits until the process has installed its signal handler.
         private func waitForHandler(of process: Process) throws {
             for _ in 0..<5_000 {
                 let status =

@@ -2,14 +2,14 @@ import Foundation
 import HealthKV
 import Testing
 
-/// A store that has been syncing with two peers.
+/// A store that has synced with two peers.
 struct SyncFixture {
     static let time = Instant("2024-06-01T10:00:00Z")!
     let weight: SampleID
-    /// One waits, one is parked, one is refused for good.
+    /// One waiting, one parked and one quarantined operation.
     let operations: [PendingOperation]
 
-    /// Fills the store `name`, which holds the lines of ``Fixture``.
+    /// Fills the store `name`, which has the lines of ``Fixture``.
     init(_ bench: Workbench, _ name: String) throws {
         try bench.load(name, Fixture.lines)
         let store = try SampleStore.open(at: bench.path(name))

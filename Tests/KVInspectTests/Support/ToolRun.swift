@@ -8,21 +8,20 @@ struct ToolRun {
     let output: String
     let errors: String
 
-    /// What the tool says, but for the notice that the folder of the tests lies on an overlay, as it may in a
-    /// container.
+    /// Removes the notice that the test folder is on an overlay file system, as it may be in a container.
     static func words(_ errors: String) -> String {
         var lines = errors.split(separator: "\n", omittingEmptySubsequences: false)
         lines.removeAll { $0.contains("lies on an overlay file system") }
         return lines.joined(separator: "\n")
     }
 
-    /// The output as one JSON object.
+    /// The output parsed as one JSON object.
     func json(_ location: SourceLocation = #_sourceLocation) throws -> [String: Any] {
         try #require(
             try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any], sourceLocation: location)
     }
 
-    /// The output as one JSON object a line.
+    /// The output parsed as one JSON object per line.
     func lines(_ location: SourceLocation = #_sourceLocation) throws -> [[String: Any]] {
         try output.split(separator: "\n").map { line in
             try #require(
@@ -31,7 +30,7 @@ struct ToolRun {
     }
 }
 
-/// A folder for one test, removed at its end, and the tool to work in it.
+/// A folder for one test, removed at its end, and the tool to run in it.
 final class Workbench {
     let folder: URL
 
@@ -44,7 +43,7 @@ final class Workbench {
 
     func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-    /// The tool lies beside the tests that were built with it.
+    /// The tool is built into the same folder as the tests.
     static let tool: URL = {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let tests = bundle ?? URL(fileURLWithPath: CommandLine.arguments[0])
@@ -53,7 +52,7 @@ final class Workbench {
 
     func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path(name)) }
 
-    /// Runs the tool in the folder. Names of stores are relative to it.
+    /// Runs the tool in the folder. Names of stores are relative to the folder.
     func run(
         _ arguments: String..., input: String? = nil, environment: [String: String] = [:]
     ) throws -> ToolRun {
@@ -62,7 +61,7 @@ final class Workbench {
 
     func run(_ arguments: [String], input: Data?, environment: [String: String] = [:]) throws -> ToolRun {
         let process = try prepare(arguments, input: input, environment: environment)
-        // Files instead of pipes: nobody has to read while the tool writes.
+        // Use files instead of pipes, so that the tool can write without a concurrent reader.
         let output = try stream("output")
         let errors = try stream("errors")
         process.standardOutput = output
@@ -73,7 +72,7 @@ final class Workbench {
             code: process.terminationStatus, output: try text(of: output), errors: ToolRun.words(try text(of: errors)))
     }
 
-    /// The process, not started yet.
+    /// Prepares the process without starting it.
     func prepare(_ arguments: [String], input: Data?, environment: [String: String] = [:]) throws -> Process {
         let process = Process()
         process.executableURL = Workbench.tool
@@ -88,13 +87,13 @@ final class Workbench {
         return process
     }
 
-    /// Damages one chunk of the type that has most of them: the bytes of its columns, wherever they stand in the file.
+    /// Damages one chunk of the type that has the most chunks, in the columns, in each copy of it in the file.
     func damageChunk(_ store: String, at position: (Int) -> Int) throws {
         let opened = try SampleStore.open(at: path(store))
         var chunks: [[UInt8]: [[UInt8]]] = [:]
         try opened.read { transaction in
             try transaction.forEachRecord(ofTable: "chunks") { key, value in
-                // A key begins with the number of its type.
+                // A key begins with the number of the type.
                 chunks[Array(key.prefix(4)), default: []].append(value)
             }
         }
@@ -112,7 +111,7 @@ final class Workbench {
         try bytes.write(to: file)
     }
 
-    /// Damages the last byte of every value of the tables that stands on a leaf page. Keys of 8 bytes are those of free
+    /// Damages the last byte of every value on a leaf page of a table. Keys of 8 bytes belong to the list of free
     /// pages.
     func damageValues(_ store: String) throws {
         let file = folder.appendingPathComponent("\(store)/data.mdb")
@@ -128,7 +127,7 @@ final class Workbench {
         try Data(bytes).write(to: file)
     }
 
-    /// How the tool ends when nobody reads what it prints.
+    /// The exit code of the tool if the reader of its output has closed it.
     func codeOfClosedOutput(_ arguments: [String]) throws -> Int32 {
         let process = try prepare(arguments, input: nil)
         let output = Pipe()
@@ -157,14 +156,14 @@ final class Workbench {
         try #require(run.code == 0, "\(run.errors)", sourceLocation: location)
     }
 
-    /// The store must be in order.
+    /// Checks that the store is sound.
     func expectClean(_ store: String, _ location: SourceLocation = #_sourceLocation) throws {
         let run = try run("check", store)
         #expect(run.code == 0, "\(run.output)\(run.errors)", sourceLocation: location)
     }
 }
 
-/// A small history with every field, from two hands and three apps.
+/// A small history with every field, from two kinds of input and three apps.
 enum Fixture {
     static let weight = "11111111-2222-4333-8444-555555555555"
 

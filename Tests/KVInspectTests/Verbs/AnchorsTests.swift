@@ -26,7 +26,7 @@ struct AnchorsTests {
         #expect(try bench.run("anchors", "S", "--format", "csv").output.hasPrefix("peer,type,scope,token,time,outcome"))
     }
 
-    @Test("A reset forgets the anchors of one peer, says so first, and leaves everything else")
+    @Test("A reset forgets the anchors of one peer, announces it, and leaves everything else")
     func reset() throws {
         let hash = try bench.run("hash", "S").output
         let run = try bench.run("anchors", "S", "reset", "health", "--format", "json")
@@ -40,7 +40,7 @@ struct AnchorsTests {
         try bench.expectClean("S")
     }
 
-    @Test("A peer that nobody knows, a missing name and another word are refused, and nothing changes")
+    @Test("An unknown peer, a missing name and an unknown action are refused, and nothing changes")
     func refusals() throws {
         let unknown = try bench.run("anchors", "S", "reset", "nobody")
         #expect(unknown.code == 1 && unknown.output.isEmpty && unknown.errors.contains("No peer is called nobody"))

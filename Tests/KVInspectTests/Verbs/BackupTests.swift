@@ -12,7 +12,7 @@ struct BackupTests {
         try bench.load("S", Fixture.lines)
     }
 
-    @Test("The copy holds the same content, and the tool says first what it writes")
+    @Test("A backup holds the same content, and the tool announces the folder that it writes")
     func copy() throws {
         let run = try bench.run("backup", "S", "D", "--format", "json")
         #expect(run.code == 0 && run.errors.hasPrefix("Writing ") && run.errors.contains(" of S to D."))
@@ -23,7 +23,7 @@ struct BackupTests {
         try bench.expectClean("D")
     }
 
-    @Test("A folder that holds a store is not overwritten")
+    @Test("A backup does not overwrite a folder that holds a store")
     func exists() throws {
         try bench.load("D", "")
         let before = try Data(contentsOf: bench.folder.appendingPathComponent("D/data.mdb"))

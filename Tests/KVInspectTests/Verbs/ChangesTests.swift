@@ -28,7 +28,7 @@ struct ChangesTests {
         #expect((end["next"] as? String)?.hasPrefix("kv1:") == true)
     }
 
-    @Test("The token that info shows is the end of the changes")
+    @Test("The token that info prints is the end of the changes")
     func current() throws {
         let token = try #require(try bench.run("info", "S", "--format", "json").json()["token"] as? String)
         #expect(try bench.run("changes", "S", "--since", token, "--format", "jsonl").output.isEmpty)
@@ -38,7 +38,7 @@ struct ChangesTests {
         try bench.expectClean("S")
     }
 
-    @Test("A token of another store is answered with an error that says what to do")
+    @Test("A token of another store gives an error with the remedy")
     func foreign() throws {
         try bench.load("T", Fixture.lines)
         let token = try #require(try bench.run("info", "T", "--format", "json").json()["token"] as? String)

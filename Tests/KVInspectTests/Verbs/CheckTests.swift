@@ -15,7 +15,7 @@ struct CheckTests {
         try bench.load("S", lines.joined(separator: "\n"))
     }
 
-    @Test("A store in order is clean: 0, and an empty list")
+    @Test("A sound store exits with 0 and an empty list")
     func clean() throws {
         let run = try bench.run("check", "S", "--format", "json")
         #expect(run.code == 0)
@@ -26,7 +26,7 @@ struct CheckTests {
     }
 
     #if os(Linux)
-        @Test("A file that the system cannot read is an error, not damage: 1")
+        @Test("A file that the system cannot read is an error and not damage, and exits with 1")
         func unreadable() throws {
             let file = bench.folder.appendingPathComponent("S/data.mdb")
             try FileManager.default.removeItem(at: file)
@@ -37,7 +37,7 @@ struct CheckTests {
         }
     #endif
 
-    @Test("Damage in the middle of the file is found: 2, with findings and never a value")
+    @Test("Damage in the middle of the file exits with 2 and findings, and never prints a value")
     func damaged() throws {
         let file = bench.folder.appendingPathComponent("S/data.mdb")
         var bytes = try Data(contentsOf: file)
@@ -52,7 +52,7 @@ struct CheckTests {
         #expect(!run.output.contains(".125"))
     }
 
-    @Test("What is no file is refused at once, in the words of other verbs", arguments: ["pipe", "folder"])
+    @Test("A pipe or a folder in place of the file is refused with the usual message", arguments: ["pipe", "folder"])
     func noFile(kind: String) throws {
         let file = bench.path("F/data.mdb")
         try FileManager.default.createDirectory(
@@ -64,12 +64,12 @@ struct CheckTests {
         }
         let run = try bench.run("check", "F")
         #expect(run.code == 1 && run.errors.contains("This is no file"), "\(run.errors)")
-        // Behind the progress of a machine that is slow.
+        // On a slow machine, progress precedes the message.
         let other = try bench.run("info", "F").errors
         #expect(run.errors.hasSuffix(other), "\(run.errors) and not \(other)")
     }
 
-    @Test("A reader that has seen enough of many findings still gets the code of damage")
+    @Test("A reader that closes the output early still gets the exit code of damage")
     func closedOutput() throws {
         let lines = (0..<1_000).map {
             #"{"type":"custom\#($0)","start":"2024-01-01T00:00:00Z","value":\#($0),"unit":"count"}"#
@@ -82,7 +82,7 @@ struct CheckTests {
     }
 
     #if os(Linux)
-        @Test("Where the system ends the process that reads the file, that is a finding in the format asked for: 2")
+        @Test("If the system kills the reading process, that is a finding in the requested format")
         func crashed() throws {
             let run = try bench.crashed(["check", "S", "--format", "json", "--progress", "json"])
             #expect(run.code == 2 && run.errors.hasSuffix("The store is damaged: 1 finding.\n"), "\(run.errors)")
@@ -93,7 +93,7 @@ struct CheckTests {
         }
     #endif
 
-    @Test("How a watched process ended is told: by a code, by a crash, or by somebody's signal")
+    @Test("The end of a watched process is classified: an exit code, a crash, or a signal from outside")
     func watched() throws {
         #expect(try WatchedProcess.run("/bin/sh", ["-c", "exit 5"]) == .ended(.partial))
         for signal in ["BUS", "SEGV", "ILL"] {
@@ -105,7 +105,7 @@ struct CheckTests {
         #expect(try WatchedProcess.run(nil, []) == nil)
     }
 
-    @Test("A file full of noise is damage, not a crash")
+    @Test("A file full of noise is damage, and does not crash the tool")
     func ruined() throws {
         let file = bench.folder.appendingPathComponent("S/data.mdb")
         let bytes = try Data(contentsOf: file)

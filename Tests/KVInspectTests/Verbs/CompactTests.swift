@@ -13,7 +13,7 @@ struct CompactTests {
         try bench.load("S", Fixture.lines)
     }
 
-    @Test("The copy holds the same content, and the tool says first what it writes")
+    @Test("A compacted copy holds the same content, and the tool announces the folder that it writes")
     func copy() throws {
         let run = try bench.run("compact", "S", "D", "--format", "json")
         #expect(run.code == 0 && run.errors.hasPrefix("Writing ") && run.errors.contains(" of S to D."))
@@ -24,7 +24,7 @@ struct CompactTests {
         try bench.expectClean("D")
     }
 
-    @Test("The copy is smaller than a store from which much was deleted, and a backup is not")
+    @Test("A compacted copy of a store with many deletions is smaller, and a backup is not")
     func size() throws {
         let lines = (0..<6_000).map {
             #"{"type":"heartRate","start":"2024-01-01T00:00:00.\#(String(format: "%09d", $0 * 7919))Z","value":\#($0 % 97).5,"unit":"count/min"}"#
@@ -41,7 +41,7 @@ struct CompactTests {
         #expect(try #require(backup["bytes"] as? Int) > before * 2 / 3)
     }
 
-    @Test("A store with pages that nobody owns is damaged: 2, and the store is named")
+    @Test("Compacting a store with pages without an owner exits with 2 and names the store")
     func lostPages() throws {
         let file = bench.folder.appendingPathComponent("S/data.mdb")
         var bytes = [UInt8](try Data(contentsOf: file))
@@ -58,7 +58,7 @@ struct CompactTests {
         #expect(try bench.run("check", "S").code == 2)
     }
 
-    @Test("A folder that holds a store is not overwritten")
+    @Test("Compacting does not overwrite a folder that holds a store")
     func exists() throws {
         try bench.load("D", "")
         let before = try Data(contentsOf: bench.folder.appendingPathComponent("D/data.mdb"))

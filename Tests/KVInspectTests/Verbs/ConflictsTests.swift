@@ -12,7 +12,7 @@ struct ConflictsTests {
         fixture = try SyncFixture(bench, "S")
     }
 
-    @Test("Conflicts are listed in order with what happened and which sample lost, without its value")
+    @Test("Conflicts are listed in order with the event and the sample that lost, without its value")
     func list() throws {
         let run = try bench.run("conflicts", "S", "--format", "jsonl")
         let entries = try run.lines()
@@ -25,7 +25,7 @@ struct ConflictsTests {
         #expect(try bench.run("conflicts", "S", "--format", "table").output.contains("edit.replaced"))
     }
 
-    @Test("--show-values prints what was displaced, whole")
+    @Test("--show-values prints the whole displaced sample")
     func values() throws {
         let entries = try bench.run("conflicts", "S", "--show-values", "--format", "jsonl").lines()
         let displaced = try #require(entries[0]["displaced"] as? [String: Any])
@@ -34,7 +34,7 @@ struct ConflictsTests {
         #expect(entries[1]["displaced"] as? String == "ff")
     }
 
-    @Test("A store without conflicts gives an empty list")
+    @Test("A store without conflicts prints an empty list")
     func none() throws {
         try bench.load("T", Fixture.lines)
         let empty = try bench.run("conflicts", "T", "--format", "json").json()

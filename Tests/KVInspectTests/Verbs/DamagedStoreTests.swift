@@ -5,7 +5,7 @@ import Testing
 
 @testable import kvinspect
 
-/// One damaged chunk costs that chunk: what does not need it is told, and what does says so.
+/// One damaged chunk costs only that chunk: verbs print everything else, and report what is missing.
 @Suite("A damaged chunk")
 struct DamagedStoreTests {
     let bench: Workbench
@@ -20,7 +20,7 @@ struct DamagedStoreTests {
         try bench.load("S", (steps + [weight]).joined(separator: "\n"))
     }
 
-    @Test("Verbs that need other types only do not meet it")
+    @Test("Verbs that read only other types do not notice the damaged chunk")
     func others() throws {
         try bench.damageChunk("S") { _ in 0 }
         for words in [
@@ -35,7 +35,7 @@ struct DamagedStoreTests {
         #expect(dump.code == 2 && dump.output.hasPrefix("{") && dump.output.contains("BodyMass"))
     }
 
-    @Test("Types and sources tell what can be read, and end with 2", arguments: [true, false])
+    @Test("Types and sources print the readable part, and exit with 2", arguments: [true, false])
     func lists(first: Bool) throws {
         try bench.damageChunk("S") { first ? 0 : $0 - 1 }
         let types = try bench.run("types", "S", "--format", "jsonl")
@@ -49,12 +49,12 @@ struct DamagedStoreTests {
         #expect(try isIncomplete("types", "S") && isIncomplete("sources", "S"))
     }
 
-    /// Whether JSON says that something is missing.
+    /// Whether the JSON output says that something is missing.
     private func isIncomplete(_ words: String...) throws -> Bool {
         try bench.run(words + ["--format", "json"], input: nil).json()["complete"] as? Bool == false
     }
 
-    @Test("What was read before it is printed, and JSON is closed")
+    @Test("Everything before the damaged chunk is printed, and JSON is complete")
     func before() throws {
         try bench.damageChunk("S") { $0 - 1 }
         let scan = ["scan", "S", "--type", "stepCount", "--format"]
@@ -68,7 +68,7 @@ struct DamagedStoreTests {
         #expect(try bench.run("dump", "S").lines().count == count + 1)
     }
 
-    @Test("With --skip-damaged all else is printed, and what is missing is named", arguments: ["asc", "desc"])
+    @Test("With --skip-damaged everything else is printed, and the gap is named", arguments: ["asc", "desc"])
     func skipping(order: String) throws {
         let whole = try bench.run("dump", "S").lines().count
         try bench.damageChunk("S") { $0 / 2 }
@@ -84,7 +84,7 @@ struct DamagedStoreTests {
         let exact = try bench.run(
             "scan", "S", "--type", "stepCount", "--skip-damaged", "--show-values", "--order", order, "--tz", "UTC")
         #expect(exact.errors.hasPrefix("Damaged: samples of stepCount that start from 2024-01-01T00:00:00."))
-        // Without the Z at the end texts are in the order of times.
+        // Without the trailing Z, texts sort like their times.
         let starts = try scan.lines().compactMap { ($0["start"] as? String)?.dropLast() }
         let isSorted = order == "asc" ? starts == starts.sorted() : starts == starts.sorted().reversed()
         #expect(isSorted && starts.count == count)
@@ -98,7 +98,7 @@ struct DamagedStoreTests {
         #expect(try bench.run("dump", "T", "--raw", "--skip-damaged").code == 64)
     }
 
-    @Test("A reader that has seen enough learns of the damage that was met by the code", arguments: ["dump", "scan"])
+    @Test("A reader that closes the output early gets the code of the damage so far", arguments: ["dump", "scan"])
     func closedOutput(verb: String) throws {
         try bench.damageChunk("S") { _ in 0 }
         let words = verb == "scan" ? [verb, "S", "--type", "stepCount", "--format", "jsonl"] : [verb, "S"]
@@ -106,7 +106,7 @@ struct DamagedStoreTests {
         #expect(try bench.codeOfClosedOutput(["scan", "S", "--type", "bodyMass"]) == 0)
     }
 
-    @Test("Copies of it stay, say how many values are damaged, and end with 2", arguments: ["backup", "compact"])
+    @Test("Copies are kept, report the number of damaged values, and exit with 2", arguments: ["backup", "compact"])
     func copies(verb: String) throws {
         #expect(try bench.run(verb, "S", "A", "--format", "json").json()["damaged_values"] as? Int == 0)
         try bench.damageChunk("S") { $0 / 2 }
@@ -116,7 +116,7 @@ struct DamagedStoreTests {
         #expect(try bench.run("dump", "B", "--skip-damaged").output == bench.run("dump", "S", "--skip-damaged").output)
     }
 
-    @Test("Pages go on behind a damaged chunk, and tell once what they pass over")
+    @Test("Pages continue after a damaged chunk, and report the skipped range once")
     func pages() async throws {
         try bench.damageChunk("S") { $0 / 2 }
         var options = SampleStore.Options()
@@ -136,7 +136,7 @@ struct DamagedStoreTests {
         try store.close()
     }
 
-    @Test("Check finds the chunk, nothing that only follows from it, and says what it could not look at")
+    @Test("Check reports the chunk without consequential findings, and names the checks that it skipped")
     func check() throws {
         try bench.damageChunk("S") { $0 / 2 }
         let run = try bench.run("check", "S", "--format", "json")

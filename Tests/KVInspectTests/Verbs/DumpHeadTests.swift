@@ -4,7 +4,7 @@ import Testing
 
 @testable import kvinspect
 
-/// What a dump says of the whole store: on the first sample's line, or alone on lines.
+/// The head of a dump describes the whole store, in the first sample's line or in lines of its own.
 @Suite("The head of a dump")
 struct DumpHeadTests {
     let bench: Workbench
@@ -20,14 +20,14 @@ struct DumpHeadTests {
         return #"{"dump":{"version":1,"sources":[\#(names)]}}"#
     }
 
-    /// The sources that have samples, in the order in which they rank.
+    /// The sources with samples, in the order of their ranks.
     private func sources(_ name: String) throws -> [String] {
         let store = try SampleStore.open(at: bench.path(name))
         defer { try? store.close() }
         return try store.read { try $0.sourceCounts() }.filter { $0.samples > 0 }.map(\.source.name)
     }
 
-    @Test("A store without samples that has settings gives a line with nothing but them, and load takes it")
+    @Test("A store with settings and no samples dumps a line with settings only, and load accepts it")
     func settingsOnly() throws {
         let order = [RankedSource(SourceIdentity(name: "Watch")), RankedSource(SourceIdentity(name: "Phone"))]
         let store = try SampleStore.open(at: bench.path("S"))
@@ -51,7 +51,7 @@ struct DumpHeadTests {
         try bench.expectClean("T")
     }
 
-    @Test("Such a line may stand anywhere, and is no sample")
+    @Test("A line with settings may be anywhere, and does not count as a sample")
     func anywhere() throws {
         let settings =
             #"{"dump":{"version":1,"sources":["Phone"],"priorities":{"stepCount":[{"source":"Watch"}]},"shadowing":{"stepCount":true}}}"#
@@ -67,7 +67,7 @@ struct DumpHeadTests {
         try bench.expectClean("S")
     }
 
-    @Test("What one line cannot hold stands on several, and nothing is left out")
+    @Test("A head that does not fit in one line is split over several, and nothing is left out")
     func parts() throws {
         try bench.load("S", (0..<5).reversed().map { step("App \($0)") }.joined(separator: "\n"))
         let store = try SampleStore.open(at: bench.path("S"))
@@ -91,7 +91,7 @@ struct DumpHeadTests {
         try bench.expectClean("T")
     }
 
-    @Test("A line that fills a batch without a sample ranks its sources, and stays when a later line is bad")
+    @Test("A line that fills a batch without a sample ranks its sources, and is kept when a later line is bad")
     func batchWithoutSamples() throws {
         let padding = String(repeating: " ", count: Loader.batchBytes)
         let bad = try bench.run("load", "S", input: "\(head(0..<3))\(padding)\nnonsense")
@@ -102,7 +102,7 @@ struct DumpHeadTests {
         try bench.expectClean("S")
     }
 
-    @Test("Lines of one head may come in several batches")
+    @Test("The lines of one head may be in several batches")
     func severalBatches() throws {
         let file = bench.folder.appendingPathComponent("lines")
         let lines = [head(2..<4), head(0..<2), step("App 0"), step("App 1"), step("App 2")]

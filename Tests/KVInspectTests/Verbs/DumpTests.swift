@@ -24,7 +24,7 @@ struct DumpTests {
         try bench.expectClean("T")
     }
 
-    @Test("Every line is an object, samples come by type and time, and times are in UTC")
+    @Test("Every line is an object, samples are ordered by type and time, and times are in UTC")
     func lines() throws {
         let lines = try bench.run("dump", "S", environment: ["TZ": "Asia/Kathmandu"]).lines()
         #expect(lines.compactMap { $0["value"] as? Double } == [72.4, 512, 100, 7])
@@ -45,7 +45,7 @@ struct DumpTests {
         try bench.expectClean("S")
     }
 
-    @Test("--all adds sync state in lines of its own, and load brings it back")
+    @Test("--all adds sync state in separate lines, and load restores it")
     func syncState() throws {
         let store = try SampleStore.open(at: bench.path("S"))
         let id = try #require(SampleID(Fixture.weight))
@@ -67,7 +67,7 @@ struct DumpTests {
                     id: SampleID(), type: .bodyMass, source: SourceIdentity(bundle: "scale", name: "Scale"),
                     syncIdentifier: "s-1", version: 4, modified: ChangeClock(time: now, replica: 9), group: "g"))
             try transaction.setLink(PeerLink(peer: "watch", sample: id, peerID: SampleID(), version: 3))
-            // Of a sample that is not there any more.
+            // A link of a sample that does not exist any more.
             try transaction.setLink(
                 PeerLink(peer: "watch", sample: SampleID(), peerID: SampleID(), version: 1, isProvisional: true))
             try transaction.notePurged(.heartRate, of: SourceIdentity(bundle: "band", name: "Band"))
@@ -93,7 +93,7 @@ struct DumpTests {
         try bench.load("T", all.output)
         let loaded = try bench.run("dump", "T", "--all")
         #expect(loaded.output.hasPrefix(plain))
-        // What peers have seen counts for the store that they saw, and operations have places of their own.
+        // Acknowledgements are valid only for the original store, and operations get new ids.
         func taken(_ run: ToolRun) throws -> [NSDictionary] {
             try run.lines().compactMap { line in
                 guard var state = line["state"] as? [String: Any], state["kind"] as? String != "removedRange" else {
@@ -105,14 +105,14 @@ struct DumpTests {
             }
         }
         #expect(try taken(loaded) == taken(all))
-        // Loaded again it changes nothing but the record of conflicts, which has no identity.
+        // Loading again adds only conflicts, which have no identity.
         try bench.load(
             "T", all.output.split(separator: "\n").filter { !$0.contains(#""audit""#) }.joined(separator: "\n"))
         #expect(try taken(bench.run("dump", "T", "--all")) == taken(all))
         try bench.expectClean("T")
     }
 
-    @Test("What was set of shadowing is in the dump and in the hash, and load sets it")
+    @Test("Settings of shadowing are in the dump and in the hash, and load restores them")
     func shadowing() throws {
         let before = try bench.run("hash", "S").output
         let store = try SampleStore.open(at: bench.path("S"))
@@ -133,7 +133,7 @@ struct DumpTests {
         try bench.expectClean("T")
     }
 
-    @Test("JSON has the same lines in an envelope, with sync state, and says when something is missing")
+    @Test("JSON has the same lines in an envelope, with sync state, and reports when something is missing")
     func json() throws {
         for words in [["dump", "S"], ["dump", "S", "--all"]] {
             let json = try bench.run(words + ["--format", "json"], input: nil).json()
@@ -148,7 +148,7 @@ struct DumpTests {
         }
     }
 
-    @Test("The raw dump is what mdb_dump writes, and mdb_load reads it back", .enabled(if: MDBTools.areInstalled))
+    @Test("The raw dump equals the output of mdb_dump, and mdb_load reads it", .enabled(if: MDBTools.areInstalled))
     func raw() throws {
         let raw = try bench.run("dump", "S", "--raw")
         #expect(raw.code == 0 && raw.errors.isEmpty)
@@ -161,7 +161,8 @@ struct DumpTests {
         #expect(
             again.split(separator: "\n").filter { $0.hasPrefix(" ") }
                 == raw.output.split(separator: "\n").filter { $0.hasPrefix(" ") })
-        // LMDB numbers its transactions from the beginning, so this is nothing to work with, and the tool says what is.
+        // mdb_load numbers transactions from the beginning, so its result is not a valid store, and the tool names the
+        // remedy.
         let refused = try bench.run("info", "R")
         #expect(refused.code == 2 && refused.errors.contains("mdb_load made: load a dump instead"), "\(refused.errors)")
         let help = try bench.run("help", "dump").output.split(whereSeparator: \.isWhitespace).joined(separator: " ")

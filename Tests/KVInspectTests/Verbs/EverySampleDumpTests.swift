@@ -4,7 +4,7 @@ import Testing
 
 @testable import kvinspect
 
-/// Every field of a sample goes through dump and load, and the lines have the shape of the model's own JSON.
+/// Every field of a sample survives dump and load, and the lines have the shape of the model's own JSON.
 @Suite struct EverySampleDumpTests {
     /// One sample with each of the fields, of several kinds.
     private var samples: [Sample] {
@@ -58,7 +58,7 @@ import Testing
             })
     }
 
-    @Test("What dump prints, load reads back bit for bit, and hash says so")
+    @Test("Load reads the output of dump bit for bit, and the hashes are equal")
     func dumpAndLoad() throws {
         let bench = try Workbench()
         let store = try SampleStore.open(at: bench.path("S"))
@@ -71,11 +71,11 @@ import Testing
         #expect(try bench.run("load", "T", input: dump.output).code == 0)
         #expect(try bench.run("dump", "T").output == dump.output)
         #expect(try bench.run("hash", "T").output == bench.run("hash", "S").output)
-        // The model's own JSON reads the same lines.
+        // The model's own JSON decoder reads the same lines.
         let lines = dump.output.split(separator: "\n").map { Data($0.utf8) }
         let decoded = try lines.map { try JSONDecoder().decode(Sample.self, from: $0) }
         #expect(bytes(decoded) == bytes(stored))
-        // And load reads what the model writes.
+        // And load reads the output of the model's encoder.
         for (name, formatting) in [("U", JSONEncoder.OutputFormatting.sortedKeys), ("V", []), ("W", [])] {
             let encoder = JSONEncoder()
             encoder.outputFormatting = formatting
@@ -92,7 +92,7 @@ import Testing
         return try store.read { txn in try txn.types().flatMap { try txn.samples(of: $0.type, includeShadowed: true) } }
     }
 
-    @Test("get shows the parts of a workout, scan converts units that the store numbered itself")
+    @Test("get shows the parts of a workout, and scan converts units that only the store numbers")
     func getAndScan() throws {
         let bench = try Workbench()
         let store = try SampleStore.open(at: bench.path("S"))
@@ -109,7 +109,7 @@ import Testing
         #expect(try bench.run("types", "S", "--format", "table").output.contains("D"))
     }
 
-    @Test("A bad workout, a case that is no whole number, and a workout on a weight are refused with their reason")
+    @Test("A bad workout, a category with a fraction, and a workout in a weight are refused with their reason")
     func refusals() throws {
         let bench = try Workbench()
         let head = #"{"start":"2026-01-01","type":"#

@@ -30,7 +30,7 @@ struct GetTests {
         #expect((metadata["least"] as? Double) == 1e-300)
     }
 
-    @Test("An identifier that nothing has is not found, and nothing else is said of the store")
+    @Test("An unknown identifier is not found, and nothing else is printed about the store")
     func missing() throws {
         for id in ["weight-2", "00000000-0000-4000-8000-000000000000", ""] {
             let run = try bench.run("get", "S", id)
@@ -39,14 +39,14 @@ struct GetTests {
         }
     }
 
-    @Test("A table shows one field a line")
+    @Test("A table shows one field per line")
     func card() throws {
         let output = try bench.run("get", "S", "weight-1", "--format", "table").output
         #expect(output.contains("value") && output.contains("72.4") && output.contains("metadata.text"))
         #expect(output.contains("a\\u{a}b"))
     }
 
-    @Test("A category's number has the name of its case beside it, in a listing and not in a dump")
+    @Test("A category's number is followed by the name of its case in a listing, but not in a dump")
     func category() throws {
         let line =
             #"{"type":"sleepAnalysis","start":"2026-02-01T03:00:00Z","end":"2026-02-01T04:00:00Z","value":5,"unit":"count","#

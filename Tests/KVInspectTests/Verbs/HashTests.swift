@@ -14,7 +14,7 @@ struct HashTests {
         return run.output
     }
 
-    @Test("The digest is 64 hexadecimal digits on a line of their own, and JSON has it too")
+    @Test("The digest is 64 hexadecimal digits on a separate line, and JSON has it too")
     func form() throws {
         try bench.load("S", Fixture.lines)
         let digest = try hash("S")
@@ -23,7 +23,7 @@ struct HashTests {
         #expect(json["hash"] as? String == String(digest.dropLast()) && json["samples"] as? Int == 4)
     }
 
-    @Test("In which order sources and samples came does not matter")
+    @Test("The hash does not depend on the order in which sources and samples were added")
     func order() throws {
         let names = ["Phone", "Watch", "Scale"]
         func line(_ source: Int, _ day: Int) -> String {

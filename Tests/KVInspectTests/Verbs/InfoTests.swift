@@ -12,7 +12,7 @@ struct InfoTests {
         try bench.load("S", Fixture.lines)
     }
 
-    @Test("JSON carries the envelope and what the contract names")
+    @Test("JSON has the envelope and the documented fields")
     func json() throws {
         let run = try bench.run("info", "S", "--format", "json")
         #expect(run.code == 0 && run.errors.isEmpty)
@@ -32,7 +32,7 @@ struct InfoTests {
         #expect(tables.contains { $0["name"] as? String == "chunks" && $0["leaf_pages"] as? Int ?? 0 > 0 })
     }
 
-    @Test("JSON Lines have no envelope, CSV has one row, a table is for people")
+    @Test("JSON Lines have no envelope, CSV has one row, and a table is for people")
     func formats() throws {
         let line = try bench.run("info", "S", "--format", "jsonl").lines()
         #expect(line.count == 1 && line[0]["kvinspect"] == nil && line[0]["samples"] as? Int == 4)
@@ -42,7 +42,7 @@ struct InfoTests {
         #expect(table.contains("samples") && table.contains("4 of 2 types from 3 sources") && table.contains("chunks"))
     }
 
-    @Test("A verb that takes --progress reports it")
+    @Test("info with --progress reports progress")
     func progress() throws {
         for words in [["info", "S"], ["types", "S"], ["sources", "S"], ["get", "S", Fixture.weight]] {
             let run = try bench.run(words + ["--progress", "json"], input: nil)
@@ -51,7 +51,7 @@ struct InfoTests {
         }
     }
 
-    @Test("A folder without a store is an error that names it, says what to do, and makes nothing")
+    @Test("A folder without a store is an error that names the folder and the remedy, and creates nothing")
     func missing() throws {
         for verb in [["info"], ["types"], ["sources"], ["dump"], ["hash"], ["check"], ["get"], ["scan"], ["changes"]] {
             let rest = verb == ["get"] ? ["x"] : verb == ["scan"] ? ["--type", "a"] : []
@@ -62,7 +62,7 @@ struct InfoTests {
         }
     }
 
-    @Test("Looking never changes the data file")
+    @Test("Reading verbs never change the data file")
     func readOnly() throws {
         let file = bench.folder.appendingPathComponent("S/data.mdb")
         let before = try Data(contentsOf: file)

@@ -4,7 +4,7 @@
 
     @testable import kvinspect
 
-    /// Ctrl-C stops the work of every long verb, and nothing half done is left.
+    /// Ctrl-C stops every long verb, and no partial result remains.
     @Suite("Ctrl-C")
     struct InterruptionTests {
         let bench: Workbench
@@ -15,14 +15,14 @@
         }
 
         @Test(
-            "Reading stops with code 1 and says why",
+            "Ctrl-C while reading exits with code 1 and the reason",
             arguments: [["check", "S"], ["stats", "S", "--type", "stepCount"], ["hash", "S"], ["dump", "S"]])
         func reading(words: [String]) throws {
             let run = try bench.interrupted(words + ["--progress", "json"])
             #expect(run.code == 1 && run.errors.hasSuffix("Error: Interrupted.\n"), "\(run.code) \(run.errors)")
         }
 
-        @Test("Loading stops while a pipe waits for somebody who writes to it")
+        @Test("Ctrl-C stops a load that waits for input from a pipe")
         func loading() throws {
             #expect(unsafe mkfifo(bench.path("pipe"), 0o600) == 0)
             let run = try bench.interrupted(["load", "N", "pipe"])
@@ -30,7 +30,7 @@
             #expect(!bench.exists("N"))
         }
 
-        @Test("A copy that is stopped leaves nothing", arguments: ["backup", "compact"])
+        @Test("An interrupted copy leaves nothing", arguments: ["backup", "compact"])
         func copying(verb: String) throws {
             let before = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter {
                 $0.hasPrefix("D")

@@ -16,7 +16,7 @@ struct LoadTests {
         try bench.run("info", store, "--format", "json").json()["samples"] as? Int
     }
 
-    @Test("Four fields suffice, blank lines are passed over, and the last line needs no end")
+    @Test("Four fields suffice, blank lines are skipped, and the last line needs no line break")
     func handWritten() throws {
         let run = try bench.run("load", "S", "--format", "json", input: "\(step)\n\n  \r\n\(step)\r\n\(step)")
         let report = try run.json()
@@ -30,7 +30,7 @@ struct LoadTests {
         try bench.expectClean("S")
     }
 
-    @Test("Dates without a zone are local, and --tz says where")
+    @Test("Dates without a zone are local, and --tz chooses the zone")
     func zone() throws {
         try bench.load("A", step)
         #expect(try bench.run("load", "B", "--tz", "Asia/Kathmandu", input: step).code == 0)
@@ -53,7 +53,7 @@ struct LoadTests {
         try bench.expectClean("S")
     }
 
-    @Test("A bad line stops with its number, and nothing of its batch is stored")
+    @Test("A bad line stops the load with its number, and nothing of its batch is stored")
     func badLine() throws {
         let run = try bench.run("load", "S", input: "\(step)\n\(step)\n{\"type\":\"stepCount\"}\n\(step)\n")
         #expect(run.code == 1)
@@ -65,7 +65,7 @@ struct LoadTests {
         try bench.expectClean("S")
     }
 
-    @Test("A folder that was there stays, with what is in it, when nothing could be loaded")
+    @Test("An existing folder is kept with its content if nothing could be loaded")
     func foreignFolder() throws {
         let folder = bench.folder.appendingPathComponent("F")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -76,7 +76,7 @@ struct LoadTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["note"])
     }
 
-    @Test("The mark of UTF-8 may stand at the beginning of the input, and nowhere else")
+    @Test("A byte order mark is accepted at the beginning of the input only")
     func byteOrderMark() throws {
         try bench.load("S", "\u{FEFF}\(step)\n\(step)")
         #expect(try samples("S") == 2)
@@ -102,7 +102,7 @@ struct LoadTests {
         }
     }
 
-    @Test("Batches before the one with the bad line stay")
+    @Test("Batches before the one with the bad line are kept")
     func earlierBatches() throws {
         let lines = (0..<Loader.batchRows).map {
             #"{"type":"stepCount","start":"2024-01-01T00:00:00.\#(String(format: "%09d", $0))Z","value":1,"unit":"count"}"#
@@ -119,7 +119,7 @@ struct LoadTests {
         try bench.expectClean("S")
     }
 
-    @Test("A batch ends at so many bytes of input too, and with all that was read the store says where to go on")
+    @Test("A batch ends at a limit of bytes too, and after an error the load names the line to continue from")
     func longLines() throws {
         let long = step.replacingOccurrences(
             of: "}", with: #","metadata":{"text":"\#(String(repeating: "x", count: 990))"}}"#)
@@ -143,9 +143,9 @@ struct LoadTests {
         try store.close()
     }
 
-    @Test("--skip-bad goes on, names the lines and counts them")
+    @Test("--skip-bad continues, names the bad lines and counts them")
     func skipBad() throws {
-        // Nothing left out is no partial load.
+        // A load without bad lines is not partial.
         #expect(try bench.run("load", "A", "--skip-bad", input: step).code == 0)
         let wrongUnit = #"{"type":"stepCount","start":"2024-05-31","value":12.375,"unit":"kg"}"#
         let run = try bench.run(
@@ -165,7 +165,7 @@ struct LoadTests {
         #"{"state":{"kind":"total","peer":"p","type":"\#(type)","day":"\#(day)","zone":"\#(zone)","value":1.375,"unit":"\#(unit)","time":"2024-06-01T00:00:00Z"}}"#
     }
 
-    @Test("A bad line of sync state is named by its number and by what is wrong, and --skip-bad goes on")
+    @Test("A bad line of sync state is reported with its number and reason, and --skip-bad continues")
     func badTotals() throws {
         let bad = [
             (total(day: "2024-99-99"), "is no day of the calendar"), (total(day: "1600-01-01"), "1710 to 2290"),
@@ -185,7 +185,7 @@ struct LoadTests {
         #expect(try bench.run("dump", "S", "--all").lines().count { $0["state"] != nil } >= 1)
     }
 
-    @Test("Settings are for types that samples can have", arguments: ["priorities", "shadowing"])
+    @Test("Settings of types that cannot have samples are refused", arguments: ["priorities", "shadowing"])
     func settingsOfNoType(key: String) throws {
         let setting = key == "shadowing" ? "true" : #"[{"source":"Phone"}]"#
         let head = #"{"dump":{"version":1,"sources":[],"\#(key)":{"":\#(setting)}}}"#
@@ -194,7 +194,7 @@ struct LoadTests {
         #expect(try bench.run("dump", "S").lines().compactMap { ($0["dump"] as? [String: Any])?[key] }.isEmpty)
     }
 
-    @Test("Hostile input ends with an error and leaves nothing: deep nesting, huge numbers, no UTF-8, no lines at all")
+    @Test("Hostile input is an error and leaves nothing: deep nesting, huge numbers, no UTF-8, no lines at all")
     func hostile() throws {
         let inputs: [[UInt8]] = [
             Array(String(repeating: "[", count: 2_000_000).utf8),
@@ -216,7 +216,7 @@ struct LoadTests {
         }
     }
 
-    @Test("More sources and types than the caches hold are loaded all the same")
+    @Test("More sources and types than the caches hold are loaded too")
     func manyTexts() throws {
         let lines = (0..<20_000).map {
             #"{"type":"custom\#($0 % 300)","start":"2024-01-01T00:00:00Z","value":\#($0),"unit":"count","source":"App \#($0 % 7000)"}"#
@@ -227,7 +227,7 @@ struct LoadTests {
         try bench.expectClean("S")
     }
 
-    @Test("A line of a later version of the same sample replaces it, an older one does not")
+    @Test("A line with a later version of a sample replaces it, and one with an older version does not")
     func versions() throws {
         func line(_ version: Int, _ value: Int) -> String {
             #"{"id":"\#(Fixture.weight)","type":"bodyMass","start":"2024-05-31","value":\#(value),"unit":"kg","source":"Scale","syncIdentifier":"w","syncVersion":\#(version),"modified":"2024-05-31T0\#(version):00:00Z"}"#

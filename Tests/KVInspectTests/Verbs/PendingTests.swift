@@ -26,7 +26,7 @@ struct PendingTests {
         #expect(try bench.run("pending", "S", "--format", "table").output.contains("locked"))
     }
 
-    @Test("A retry lets a refused operation start over at its place")
+    @Test("A retry resets a refused operation in its place")
     func retry() throws {
         let id = fixture.operations[2].id
         let run = try bench.run("pending", "S", "retry", id)
@@ -39,7 +39,7 @@ struct PendingTests {
         try bench.expectClean("S")
     }
 
-    @Test("Discarding takes one operation out of the queue and leaves its sample")
+    @Test("Discarding removes one operation from the queue and keeps its sample")
     func discard() throws {
         let hash = try bench.run("hash", "S").output
         let run = try bench.run("pending", "S", "discard", fixture.operations[0].id, "--format", "json")
@@ -51,7 +51,7 @@ struct PendingTests {
         try bench.expectClean("S")
     }
 
-    @Test("An operation that is not there, a missing id and another word are refused")
+    @Test("An unknown operation, a missing id and an unknown action are refused")
     func refusals() throws {
         let unknown = try bench.run("pending", "S", "retry", "health#1")
         #expect(

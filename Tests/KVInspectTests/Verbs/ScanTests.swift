@@ -18,7 +18,7 @@ struct ScanTests {
         return try run.lines().compactMap { $0["value"] as? Double }
     }
 
-    @Test("JSON Lines give the fields of the contract, and others when they are present")
+    @Test("JSON Lines have the documented fields, and others if they are set")
     func fields() throws {
         let weights = try bench.run("scan", "S", "--type", "bodyMass", "--format", "jsonl").lines()
         let weight = try #require(weights.first)
@@ -43,7 +43,7 @@ struct ScanTests {
         }
     }
 
-    @Test("A range is half open, and the rule says which samples are in it")
+    @Test("A range is half open, and the rule decides which samples are in it")
     func ranges() throws {
         #expect(try values() == [512, 100, 7])
         #expect(try values("--from", "2024-05-31T08:05Z", "--to", "2024-05-31T09:00Z") == [512])
@@ -54,7 +54,7 @@ struct ScanTests {
         #expect(try values("--from", "0001-01-01", "--to", "9999-12-31") == [512, 100, 7])
     }
 
-    @Test("A date alone is midnight in the zone, and dates are printed in it")
+    @Test("A date without a time is midnight in the zone, and dates are printed in it")
     func zones() throws {
         #expect(try values("--from", "2024-06-01", "--tz", "UTC") == [7])
         #expect(try values("--from", "2024-06-01", "--tz", "Pacific/Kiritimati") == [7])
@@ -65,7 +65,7 @@ struct ScanTests {
         #expect(try local.lines().first?["start"] as? String == "2024-05-31T13:45:00+05:45")
     }
 
-    @Test("Limit, order and source pick")
+    @Test("Limit, order and source select samples")
     func picks() throws {
         #expect(try values("--limit", "2") == [512, 100])
         #expect(try values("--limit", "2", "--order", "desc") == [7, 100])
@@ -75,7 +75,7 @@ struct ScanTests {
         #expect(try values("--source", "Nobody") == [])
     }
 
-    @Test("Two apps of one name are both asked for, and a bundle tells them apart")
+    @Test("A name selects all apps of that name, and a bundle selects one")
     func sameName() throws {
         let line = #"{"type":"stepCount","start":"2024-01-01","unit":"count","#
         try bench.load(
@@ -96,7 +96,7 @@ struct ScanTests {
         #expect(line?["value"] as? Double == 72_400 && line?["unit"] as? String == "g")
     }
 
-    @Test("Of two weights at one time the older is shown only when asked for")
+    @Test("Of two weights at one time, the older is shown only on request")
     func shadowed() throws {
         let line = #"{"type":"bodyMass","start":"2024-01-01","unit":"kg","#
         try bench.load(
@@ -111,7 +111,7 @@ struct ScanTests {
         try bench.expectClean("W")
     }
 
-    @Test("Lines of scan can be loaded, those of categories with the name of their value too")
+    @Test("Lines of scan can be loaded, including the names of category values")
     func loadable() throws {
         let night = #"{"type":"HKCategoryTypeIdentifierSleepAnalysis","start":"2024-01-01T22:00:00Z","#
         try bench.load("N", night + #""end":"2024-01-02T06:00:00Z","value":5,"unit":"count","source":"Watch"}"#)
@@ -125,7 +125,7 @@ struct ScanTests {
         try bench.expectClean("M")
     }
 
-    @Test("JSON, CSV and table say the same")
+    @Test("JSON, CSV and table have the same data")
     func formats() throws {
         let json = try bench.run("scan", "S", "--type", "stepCount", "--format", "json").json()
         #expect(json["kvinspect"] as? Int == 1 && json["verb"] as? String == "scan")
@@ -141,7 +141,7 @@ struct ScanTests {
         #expect(table.count == 4 && table[0].hasPrefix("start ") && table[1].contains(" 512  count  Phone"))
     }
 
-    @Test("A type without samples gives nothing, and says so beside the data")
+    @Test("A type without samples prints nothing but a notice")
     func empty() throws {
         let run = try bench.run("scan", "S", "--type", "heartRate", "--format", "jsonl")
         #expect(run.code == 0 && run.output.isEmpty && run.errors == "No sample matches.\n")

@@ -11,7 +11,7 @@ struct SourcesTests {
         try bench.load("S", Fixture.lines)
     }
 
-    @Test("Sources come in the order first seen, with their samples")
+    @Test("Sources are listed in the order of their first samples, with their counts")
     func lines() throws {
         let sources = try bench.run("sources", "S", "--format", "jsonl").lines()
         #expect(sources.map { $0["source"] as? String } == ["Phone", "Watch, \"mine\"", "Scale"])

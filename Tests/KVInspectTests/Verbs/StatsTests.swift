@@ -23,7 +23,7 @@ struct StatsTests {
         try bench.run(["stats"] + arguments + ["--format", "jsonl"], input: nil).lines()
     }
 
-    @Test("A day has sum, count and unit, and begins with the zone's distance on that day")
+    @Test("A day has sum, count and unit, and its bounds have the zone's offset on that day")
     func days() throws {
         let days = try lines("S", "--type", "stepCount", "--by", "day", "--tz", "America/New_York")
         #expect(days.map { $0["start"] as? String } == ["2024-05-31T00:00:00-04:00", "2024-06-01T00:00:00-04:00"])
@@ -32,7 +32,7 @@ struct StatsTests {
         #expect(days.allSatisfy { $0["unit"] as? String == "count" && $0["min"] == nil })
     }
 
-    @Test("Sources are merged by priority, by another one, or not at all; borders divide by time")
+    @Test("Sources are merged by priority, by a given one, or not at all; samples are divided at borders by time")
     func merging() throws {
         let zone = ["--tz", "America/New_York"]
         func sums(_ more: String...) throws -> [Double?] {
@@ -40,7 +40,7 @@ struct StatsTests {
                 ["stats", "M", "--type", "stepCount", "--format", "jsonl"] + zone + more, input: nil
             ).lines().map { $0["sum"] as? Double }
         }
-        // The pedometer was met last, so it wins half an hour of the phone's six hundred steps.
+        // The pedometer is the latest source, so it wins half an hour of the phone's six hundred steps.
         #expect(try sums() == [60, 20 + 300 + 300])
         #expect(try sums("--priority", "Phone") == [60, 20 + 600 + 150])
         #expect(try sums("--unmerged") == [60, 20 + 600 + 300])
@@ -48,7 +48,7 @@ struct StatsTests {
         #expect(try sums("--from", "2024-03-10T02:45:00-04:00") == [225])
     }
 
-    @Test("A bucket through which a sample only passes has a sum and count 0; --fill adds those without data")
+    @Test("A bucket inside a sample has a sum and count 0; --fill adds buckets without data")
     func filling() throws {
         let hours = try lines("M", "--type", "stepCount", "--by", "hour", "--tz", "UTC")
         #expect(hours.map { $0["count"] as? Int } == [1, 0, 0, 2, 0])
@@ -67,7 +67,7 @@ struct StatsTests {
         #expect(weights[0]["unit"] as? String == "g" && weights[0]["count"] as? Int == 1)
     }
 
-    @Test("What has no meaning is wrong usage")
+    @Test("Meaningless combinations of options are wrong usage")
     func usage() throws {
         for words in [
             ["--type", "bodyMass", "--unmerged"], ["--type", "stepCount", "--by", "fortnight"], [],
@@ -81,7 +81,7 @@ struct StatsTests {
         #expect(none.code == 0 && none.output.isEmpty)
     }
 
-    @Test("Progress is reported, as a share of the range")
+    @Test("Progress is reported as a share of the range")
     func progress() throws {
         let run = try bench.run("stats", "S", "--type", "stepCount", "--by", "hour", "--progress", "json")
         #expect(
@@ -89,7 +89,7 @@ struct StatsTests {
         #expect(run.errors.contains(#"{"event":"done","verb":"stats","done":100,"#))
     }
 
-    @Test("Units that cannot be brought to one are both named, and types lists them")
+    @Test("The error for units that cannot be combined names both, and types lists them")
     func mixedUnits() throws {
         let lines = ["kg", "count"].map { #"{"type":"custom","start":"2024-05-31","value":1.625,"unit":"\#($0)"}"# }
         try bench.load("U", lines.joined(separator: "\n"))
@@ -99,7 +99,7 @@ struct StatsTests {
         #expect(try bench.run("types", "U", "--format", "jsonl").lines()[0]["unit"] as? String == "count, kg")
     }
 
-    @Test("JSON has an envelope, CSV a head")
+    @Test("JSON has an envelope, and CSV has a header")
     func formats() throws {
         let json = try bench.run("stats", "S", "--type", "stepCount", "--format", "json").json()
         #expect(json["verb"] as? String == "stats" && (json["buckets"] as? [Any])?.count == 2)

@@ -38,7 +38,7 @@ struct StatsTotalsTests {
         try bench.run(["stats", "S", "--totals", "--format", "jsonl"] + arguments, input: nil).lines()
     }
 
-    @Test("C15: a peer's total stands beside the sum of the samples, with the difference")
+    @Test("C15: a peer's total is printed beside the sum of the samples, with the difference")
     func difference() throws {
         let days = try lines("--type", "stepCount", "--tz", "UTC")
         #expect(days.map { $0["day"] as? String } == ["2024-03-09", "2024-03-10", "2024-03-11", "2024-03-12"])
@@ -48,13 +48,13 @@ struct StatsTotalsTests {
         #expect(days.map { $0["count"] as? Int } == [0, 1, 1, 0])
         #expect(days.map { $0["complete"] as? Bool } == [true, true, true, false])
         #expect(days.allSatisfy { $0["peer"] as? String == "HealthKit" && $0["unit"] as? String == "count" })
-        // A day of the peer's zone, whatever zone is asked for; clocks changed on the tenth.
+        // Days are those of the peer's zone, whatever zone is requested; clocks changed on the tenth.
         #expect(days[1]["start"] as? String == "2024-03-10T00:00:00-05:00")
         #expect(days[1]["end"] as? String == "2024-03-11T00:00:00-04:00")
         #expect(days[1]["read"] as? String == "2024-03-12T10:00:00Z")
     }
 
-    @Test("Totals are converted, and narrowed to days that begin in a range")
+    @Test("Totals are converted, and restricted to days that begin in a range")
     func converted() throws {
         let day = try lines("--type", "distanceWalkingRunning", "--unit", "m")
         #expect(day.map { $0["total"] as? Double } == [3_500] && day.map { $0["sum"] as? Double } == [4_000])
@@ -64,7 +64,7 @@ struct StatsTotalsTests {
         #expect(some.map { $0["day"] as? String } == ["2024-03-10", "2024-03-11"])
     }
 
-    @Test("What has no meaning with totals is wrong usage, and days without totals are no error")
+    @Test("Options without meaning for totals are wrong usage, and days without totals are no error")
     func usage() throws {
         for words in [
             ["--by", "hour"], ["--unmerged"], ["--fill"], ["--source", "Phone"], ["--priority", "Phone"],
@@ -77,7 +77,7 @@ struct StatsTotalsTests {
         #expect(none.code == 0 && none.output.isEmpty && none.errors.contains("No peer"))
     }
 
-    @Test("The table, CSV and JSON have the difference too, and stats without the option is as ever")
+    @Test("Table, CSV and JSON have the difference too, and stats without the option is unchanged")
     func formats() throws {
         let table = try bench.run("stats", "S", "--type", "stepCount", "--totals", "--format", "table").output
         #expect(table.contains("difference") && table.contains("640"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import kvinspect
 
-/// What verbs say of a store before they look into it, and of what keeps them out.
+/// The notices of verbs about access to a store, and the errors if access is denied.
 @Suite("Access to a store")
 struct StoreAccessTests {
     let bench: Workbench
@@ -18,10 +18,10 @@ struct StoreAccessTests {
         try FileManager.default.setAttributes(attributes, ofItemAtPath: bench.path(path))
     }
 
-    @Test("Every reader says that it reads without locks where the lock file cannot be used")
+    @Test("Every reader reports that it reads without locks if the lock file cannot be used")
     func withoutLocks() throws {
         try FileManager.default.removeItem(atPath: bench.path("S/lock.mdb"))
-        // The superuser may write everywhere, but makes no lock file in another's folder.
+        // The superuser may write everywhere, but does not create a lock file in another user's folder.
         try set(geteuid() == 0 ? [.ownerAccountID: 4_321] : [.posixPermissions: 0o500], "S")
         defer { try? set([.posixPermissions: 0o700], "S") }
         for words in [["check", "S"], ["info", "S"], ["dump", "S"]] {
@@ -34,7 +34,7 @@ struct StoreAccessTests {
         #expect(!bench.exists("S/lock.mdb"))
     }
 
-    @Test("Reader and writer say when others may look into a store, and no reader changes that")
+    @Test("Readers and writers warn when other users may read a store, and do not change its permissions")
     func permissions() throws {
         #expect(try bench.run("info", "S").errors.isEmpty)
         try set([.posixPermissions: 0o644], "S/data.mdb")
@@ -48,7 +48,7 @@ struct StoreAccessTests {
     }
 
     @Test(
-        "A reader says when the store belongs to another user",
+        "A reader reports when the store belongs to another user",
         .enabled(if: geteuid() == 0, "only the superuser may give files away"))
     func foreignOwner() throws {
         try set([.ownerAccountID: 4_321], "S/data.mdb")
@@ -60,7 +60,7 @@ struct StoreAccessTests {
     }
 
     @Test(
-        "A folder that may not be looked into is not called one without a store",
+        "An inaccessible folder is not reported as a folder without a store",
         .enabled(if: geteuid() != 0, "the superuser may look everywhere"))
     func hidden() throws {
         try set([.posixPermissions: 0o000], "S")
@@ -72,7 +72,7 @@ struct StoreAccessTests {
         }
     }
 
-    @Test("A link is refused with advice for somebody at a terminal")
+    @Test("A link is refused with advice for a user at a terminal")
     func link() throws {
         try FileManager.default.createSymbolicLink(
             atPath: bench.path("L"), withDestinationPath: bench.path("S"))
@@ -81,7 +81,7 @@ struct StoreAccessTests {
         #expect(!run.errors.contains("option"))
     }
 
-    @Test("No advice is for those who call the library")
+    @Test("No message contains advice for callers of the library")
     func advice() {
         let codes: [StoreError.Code] = [
             .noStore, .notAStore, .newerFormat, .damaged, .closed, .nested, .readOnly, .invalidSample, .tokenExpired,

@@ -11,7 +11,7 @@ struct TypesTests {
         try bench.load("S", Fixture.lines)
     }
 
-    @Test("JSON Lines give type, samples, first, last, unit, sources and bytes")
+    @Test("JSON Lines have type, samples, first, last, unit, sources and bytes")
     func lines() throws {
         let types = try bench.run("types", "S", "--format", "jsonl", "--tz", "+02:00").lines()
         #expect(
@@ -25,7 +25,7 @@ struct TypesTests {
         #expect(types.allSatisfy { $0["bytes"] as? Int ?? 0 > 0 })
     }
 
-    @Test("JSON has an envelope and an empty store an empty list")
+    @Test("JSON has an envelope, and an empty store has an empty list")
     func envelope() throws {
         try bench.load("E", "")
         let json = try bench.run("types", "E", "--format=json").json()
