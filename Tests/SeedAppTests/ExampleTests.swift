@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The three apps in Examples, as their users run them.
+/// The three apps in Examples, run as users run them.
 @Suite struct ExampleTests {
-    /// Programs lie beside the tests that were built with them.
+    /// The programs are built into the same folder as the tests.
     private func program(_ name: String) -> URL {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let tests = bundle ?? URL(fileURLWithPath: CommandLine.arguments[0])
@@ -23,7 +23,7 @@ import Testing
         #expect(text.split(separator: "\n").count { $0.hasPrefix("- ") } == count, "\(text)")
     }
 
-    @Test("Enabling, importing a year, five syncs and all the rest of W8Trackr's scenarios take less than five seconds")
+    @Test("Enabling, importing a year, five syncs and the rest of W8Trackr's scenarios take less than five seconds")
     func timings() throws {
         let times = try (0..<3).map { _ in
             let begin = ContinuousClock.now
@@ -35,7 +35,7 @@ import Testing
             #expect(process.terminationStatus == 0)
             return ContinuousClock.now - begin
         }
-        // The fastest of three, since other work on the machine is not what is measured.
+        // Take the fastest of three runs, to exclude other work on the machine.
         #expect(times.min() ?? .seconds(60) < .seconds(5), "\(times)")
     }
 

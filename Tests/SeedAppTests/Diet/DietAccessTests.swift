@@ -4,14 +4,14 @@ import HealthKitPeer
 import HealthKitSimulator
 import Testing
 
-/// What the Diet App asks for, when, and what follows (document 004).
+/// Authorization of the Diet App: its requests, their times and their effects (document 004).
 @Suite struct DietAccessTests {
     private let nutrients: Set<SampleType> = [
         .dietaryEnergyConsumed, .dietaryProtein, .dietaryCarbohydrates, .dietaryFatTotal, .dietaryFiber, .dietarySugar,
         .dietarySodium, .dietaryCholesterol, .dietaryFatSaturated,
     ]
 
-    @Test("All types are asked for as the document lists them")
+    @Test("The authorization request has all types that the document lists")
     func fullRequest() {
         let request = SyncPlan.dietApp.request(.all)
         #expect(
@@ -22,7 +22,7 @@ import Testing
         #expect(request.write == nutrients.union([.dietaryWater, .bodyMass]))
     }
 
-    @Test("The onboarding asks for the few types that the document names, and for no more")
+    @Test("The onboarding requests only the few types that the document names")
     func onboardingRequest() {
         let request = SyncPlan.dietApp.request(.onboarding)
         #expect(request.read == [.bodyMass, .activeEnergyBurned, .workout])
@@ -32,7 +32,7 @@ import Testing
         #expect(request.write == written)
     }
 
-    @Test("Asked in two stages: what was not asked for yet waits, and follows once it is granted")
+    @Test("With requests in two stages, types that were not requested yet wait, and sync once they are granted")
     func stages() async throws {
         try await withApp(.dietApp, answer: nil) { bench in
             try await bench.sync.enable(AppBench.health)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("The status tells not determined, authorized, denied and unavailable apart, and when the last sync was")
+    @Test("The status tells not determined, authorized, denied and unavailable apart, and has the last sync's time")
     func statuses() async throws {
         try await withApp(.dietApp, answer: nil) { bench in
             let energy = SampleType.dietaryEnergyConsumed
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("Errors say what happened and what to do, and never a value")
+    @Test("Errors name the failure and the remedy, and never a value")
     func errors() async throws {
         try await withApp(.dietApp, answer: nil) { bench in
             bench.device.setAvailable(false)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("Each type has the direction and the triggers that the document's table gives it")
+    @Test("Each type has the direction and the triggers of the document's table")
     func table() throws {
         let types = SyncPlan.dietApp.types
         for type in [SampleType.bodyMass, .dietaryWater] {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("A background task syncs until its time is over, and says whether all was done")
+    @Test("A background task syncs until its time is over, and reports whether it finished")
     func backgroundTask() async throws {
         try await withApp(.dietApp) { bench in
             try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-60))

@@ -5,7 +5,7 @@ import Testing
 
 /// Energy, workouts, steps, weight and water from Apple Health to the Diet App (document 004).
 @Suite struct DietInTests {
-    /// A run that the watch records.
+    /// Records a run with the watch.
     private func run(_ bench: AppBench, from start: Date, to end: Date, kilocalories: Double) async throws {
         let store = bench.watch.healthStore
         let energy = HKQuantityType(HKQuantityTypeIdentifier(rawValue: SampleType.activeEnergyBurned.identifier))
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A second weighing of a day is kept, and a weight that comes from Health is not sent back")
+    @Test("A second weight on the same day is kept, and a weight from Health is not sent back")
     func secondWeighing() async throws {
         try await withApp(.dietApp) { bench in
             try bench.save(Sample(.bodyMass, 71, .kilogram, at: try bench.at(-7_200)))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Water goes both ways")
+    @Test("Water syncs both ways")
     func water() async throws {
         try await withApp(.dietApp) { bench in
             try bench.scale.record("DietaryWater", 330, "mL", from: bench.date(-60))
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Today's active energy is summed in kilocalories by strict start, and is zero where there is none")
+    @Test("Today's active energy is summed in kilocalories by strict start, and is zero without samples")
     func energy() async throws {
         try await withApp(.dietApp) { bench in
             bench.clock.advance(by: 12 * 3_600)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("Today's workouts come with activity, duration, energy and times")
+    @Test("Today's workouts have activity, duration, energy and times")
     func workouts() async throws {
         try await withApp(.dietApp) { bench in
             bench.clock.advance(by: 12 * 3_600)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("A new weight in Health, or newly burned energy, wakes the app, which tells its screens")
+    @Test("New weight or energy in Health wakes the app, which notifies its screens")
     func observed() async throws {
         try await withApp(.dietApp) { bench in
             bench.sync.start()
@@ -134,13 +134,13 @@ import Testing
             }
             let both = await heard.value
             #expect(both == [.bodyMass, .activeEnergyBurned])
-            // Weight, water and energy: nothing wakes the app for what it only sends.
+            // Weight, water and energy. Types that the app only sends do not wake it.
             #expect(bench.device.count(of: .enableDelivery) == 3)
             try await eventually { bench.device.uncompletedCalls == 0 }
         }
     }
 
-    @Test("While the app runs, energy is read every hour without anybody asking")
+    @Test("A running app reads energy every hour without a request")
     func hourly() async throws {
         try await withApp(.dietApp) { bench in
             bench.sync.start()

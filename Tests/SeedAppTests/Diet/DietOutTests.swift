@@ -23,7 +23,7 @@ import Testing
 
     private func log(_ meal: Meal, _ bench: AppBench) throws { _ = try bench.store.write { try $0.save(meal) } }
 
-    /// How many samples Health holds of each nutrient.
+    /// The number of samples in Health for each nutrient.
     private func held(_ bench: AppBench) -> [Int] { nutrients.map { bench.inHealth($0).count } }
 
     @Test(
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("A nutrient that the meal does not have is not written")
+    @Test("A nutrient that the meal lacks is not written")
     func optional() async throws {
         try await withApp(.dietApp) { bench in
             try log(try soup(bench, fiber: nil), bench)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("A save that failed is queued and tried again, and after one of unknown outcome nothing is doubled")
+    @Test("A failed save is queued and retried, and a save with unknown outcome doubles nothing")
     func retry() async throws {
         try await withApp(.dietApp) { bench in
             try await bench.refresh()
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A deleted meal goes from Health with all its nutrients, and other meals stay")
+    @Test("A deleted meal is removed from Health with all its nutrients, and other meals stay")
     func deleted() async throws {
         try await withApp(.dietApp) { bench in
             try log(try soup(bench), bench)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("Weight in kilograms and water in millilitres go out with the app as source")
+    @Test("Weight in kilograms and water in millilitres are written with the app as source")
     func weightAndWater() async throws {
         try await withApp(.dietApp) { bench in
             let metadata: [String: MetadataValue] = ["Source": .string("DietApp")]
@@ -117,13 +117,13 @@ import Testing
             #expect(weight.value == 70.25 && weight.source == bench.app.bundle && weight.start == bench.date(-60))
             #expect(weight.metadataKeys.contains("Source"))
             let water = try #require(bench.inHealth(.dietaryWater).first)
-            // The simulator measures volumes in its own unit.
+            // The simulator stores volumes in its own unit.
             #expect([250, 0.25].contains { abs($0 - water.value) < 1e-9 }, "\(water.value)")
             #expect(water.start == bench.date(-30) && water.end == water.start)
         }
     }
 
-    @Test("What cannot be saved in Health is set aside with its reason, and does not hold up what is behind it")
+    @Test("A sample that Health refuses is quarantined with its reason, and does not block later ones")
     func refused() async throws {
         try await withApp(.dietApp) { bench in
             try bench.save(

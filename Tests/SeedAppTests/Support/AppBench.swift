@@ -5,8 +5,8 @@ import HealthKitSimulator
 import TestSupport
 import Testing
 
-/// A person's phone: an app with its store and its sync, Apple Health, and others that write to it. Time stands until
-/// it is told to go on.
+/// A person's phone: an app with its store and its sync, Apple Health, and other apps that write to it. Time advances
+/// only on request.
 final class AppBench {
     static let health = "HealthKit"
 
@@ -22,7 +22,7 @@ final class AppBench {
     private(set) var store: SampleStore
     private(set) var sync: SyncEngine
 
-    /// Days are those of a time zone, or for `nil` those of the machine that tests.
+    /// Days are those of `zone`, or of the machine if it is `nil`.
     init(_ plan: SyncPlan, zone: String? = "UTC") throws {
         (self.plan, self.zone) = (plan, zone)
         device = SimulatedDevice(clock: clock)
@@ -53,7 +53,7 @@ final class AppBench {
         return (store, SyncEngine(store: store, peers: [SyncPeer(peer, plan: plan)], options: syncing))
     }
 
-    /// The app ends and is started again; the store is all that is left of it.
+    /// Ends the app and starts it again; only its store remains.
     func restart() async throws {
         await sync.stop()
         app.terminate()
@@ -64,7 +64,7 @@ final class AppBench {
 
     var now: Instant { get throws { try Instant(clock.now) } }
 
-    /// An instant so many seconds from now.
+    /// The instant this many seconds from now.
     func at(_ seconds: Int) throws -> Instant { try now + Int64(seconds) * Instant.nanosecondsPerSecond }
 
     func date(_ seconds: Int) -> Date { clock.now.addingTimeInterval(Double(seconds)) }
@@ -74,12 +74,12 @@ final class AppBench {
 
     func samples(_ type: SampleType) throws -> [Sample] { try store.read { try $0.samples(of: type) } }
 
-    /// What Apple Health holds of a type, of any writer.
+    /// The samples of a type in Apple Health, of any writer.
     func inHealth(_ type: SampleType) -> [SimulatedSample] {
         device.contents(of: type.identifier).sorted { $0.start < $1.start }
     }
 
-    /// One sync, as when the user pulls to refresh.
+    /// Syncs once, as when the user pulls to refresh.
     @discardableResult
     func refresh() async throws -> SyncReport { try #require(try await sync.sync(AppBench.health)[AppBench.health]) }
 
@@ -93,8 +93,8 @@ final class AppBench {
     }
 }
 
-/// Runs `body` with an app whose user answered the request for access, or was not asked yet, and checks its store
-/// afterwards.
+/// Runs `body` with an app, and checks its store afterwards. `answer` is the user's answer to the authorization
+/// request; `nil` sends none.
 func withApp(
     _ plan: SyncPlan, answer: SimulatedDevice.Answer? = .allow, zone: String? = "UTC",
     _ location: SourceLocation = #_sourceLocation, _ body: (AppBench) async throws -> Void
@@ -109,8 +109,8 @@ func withApp(
     try await bench.finish(location)
 }
 
-/// Waits for something that another task brings about. It counts its looks and not the time, which other tests may take
-/// up.
+/// Waits until another task fulfils a condition. The limit is a number of checks and not a time, because other tests
+/// may occupy the machine.
 func eventually(_ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) async throws {
     for _ in 0..<4_000 {
         if try condition() { return }
@@ -120,13 +120,13 @@ func eventually(_ location: SourceLocation = #_sourceLocation, _ condition: () t
 }
 
 extension SampleType {
-    /// As the simulated apps name it.
+    /// The name of the type in the calls of the simulated apps.
     var recorded: String { String(identifier.dropFirst("HKQuantityTypeIdentifier".count)) }
 }
 
 extension SimulatedSample {
-    /// What HealthKit orders versions by.
+    /// The number by which HealthKit orders versions.
     var number: Int64 { Int64(version ?? 0) }
-    /// The version that the number was made for.
+    /// The version from which the number was made.
     var storeVersion: Int64 { PeerNumber.slot(of: number) }
 }

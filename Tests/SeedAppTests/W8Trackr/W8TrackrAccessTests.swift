@@ -4,17 +4,17 @@ import HealthKitPeer
 import HealthKitSimulator
 import Testing
 
-/// Permission, switching on and off, and what goes wrong (documents 000, 001, 002).
+/// Permission, enabling and disabling, and failures (documents 000, 001, 002).
 @Suite struct W8TrackrAccessTests {
     private let weight = SampleType.bodyMass.identifier
 
-    @Test("Weight is asked for to read and to write, and nothing else")
+    @Test("The request asks to read and to write weight, and nothing else")
     func request() {
         let request = SyncPlan.weightTracker.request(.all)
         #expect(request.read == [.bodyMass] && request.write == [.bodyMass])
     }
 
-    @Test("Before the user was asked, nothing of Health is read or written")
+    @Test("Before the user was asked, nothing is read from Health or written to it")
     func askedFirst() async throws {
         try await withApp(.weightTracker, answer: nil) { bench in
             try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-60))
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("Missing usage strings are told before asking would end the process")
+    @Test("Missing usage strings are reported before a request would end the process")
     func usageStrings() async throws {
         try await withApp(.weightTracker, answer: nil) { bench in
             bench.app.infoKeys = []
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("Reading and writing granted: full sync")
+    @Test("With reading and writing granted, both directions sync")
     func bothGranted() async throws {
         try await withApp(.weightTracker) { bench in
             try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-60))
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("Writing alone granted: export works, import shows no data, and reading stays unknown")
+    @Test("With only writing granted, export works, import shows no data, and reading stays unknown")
     func writeOnly() async throws {
         let answer = SimulatedDevice.Answer.allowOnly(reading: [], sharing: [weight])
         try await withApp(.weightTracker, answer: answer) { bench in
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("Everything denied: the status advises to switch the sync off, and what went wrong has words for the user")
+    @Test("With everything denied, the status advises to switch the sync off, and the issue has a message for the user")
     func bothDenied() async throws {
         try await withApp(.weightTracker, answer: .deny) { bench in
             let issue = try #require(try await bench.refresh().issue)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("A cancelled request is the same as a denied one, and the app may ask again")
+    @Test("A cancelled request has the effect of a denied one, and the app may ask again")
     func cancelled() async throws {
         try await withApp(.weightTracker, answer: nil) { bench in
             bench.device.answerRequests(.cancel)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("Sync can be switched off and on at any time, and nothing logged meanwhile is missed")
+    @Test("Sync can be switched off and on at any time, and entries logged in between are not missed")
     func switching() async throws {
         try await withApp(.weightTracker) { bench in
             try await bench.refresh()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("From switching on to the first successful sync it takes three calls, and no time has to pass")
+    @Test("The first successful sync after enabling needs three calls, and no waiting")
     func enabling() async throws {
         try await withApp(.weightTracker, answer: nil) { bench in
             try await bench.sync.enable(AppBench.health)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("Access that is revoked later leaves all local entries, and the app goes on with them")
+    @Test("If access is revoked later, all local entries stay, and the app continues with them")
     func revoked() async throws {
         try await withApp(.weightTracker) { bench in
             try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-60))
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("Without Health on the device the option is to be hidden, and entries are kept locally")
+    @Test("On a device without Health the option must be hidden, and entries are kept locally")
     func unavailable() async throws {
         try await withApp(.weightTracker, answer: nil) { bench in
             bench.device.setAvailable(false)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("A locked device: reading is tried again on the next foreground, saving goes on")
+    @Test("While the device is locked, saving continues, and reading is retried on the next foreground")
     func locked() async throws {
         try await withApp(.weightTracker) { bench in
             try await bench.refresh()
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("A time-out delays the sync, is told as such, and loses nothing")
+    @Test("A timeout delays the sync, is reported as a delay, and loses nothing")
     func delayed() async throws {
         try await withApp(.weightTracker) { bench in
             try await bench.refresh()

@@ -5,7 +5,7 @@ import Testing
 
 /// Weight from W8Trackr to Apple Health (documents 000, 001, 002).
 @Suite struct W8TrackrExportTests {
-    @Test("A new entry goes to Health as soon as it is logged: nobody asks for a sync, and no time has to pass")
+    @Test("A new entry is sent to Health as soon as it is logged, without a request or a delay")
     func newEntry() async throws {
         try await withApp(.weightTracker) { bench in
             bench.sync.start()
@@ -35,14 +35,14 @@ import Testing
                 HKMetadataKeySyncIdentifier, HKMetadataKeySyncVersion, HKMetadataKeyWasUserEntered, "HealthKVVersion",
             ]
             #expect(exported.metadataKeys.isSubset(of: kept))
-            // Health's UUID is kept beside the entry.
+            // Health's UUID is stored with the entry.
             let link = try bench.store.read { try $0.link(peer: AppBench.health, sample: entry.id) }
             #expect(link?.peerID == SampleID(exported.uuid) && link?.version == exported.number)
             #expect(try bench.samples(.bodyMass).map(\.quantity) == [Quantity(160, .pound)])
         }
     }
 
-    @Test("An edit replaces the entry in Health at a higher version, and an older version sent again changes nothing")
+    @Test("An edit replaces the entry in Health with a higher version, and sending an older version changes nothing")
     func editedEntry() async throws {
         try await withApp(.weightTracker) { bench in
             var entry = Sample.weight(Quantity(72.5, .kilogram), at: try bench.now, syncIdentifier: "w8trackr-1")
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("A deleted entry goes from Health; one that the user deleted there already is deleted without an error")
+    @Test("A deleted entry is removed from Health; deleting one that the user already deleted there is no error")
     func deletedEntry() async throws {
         try await withApp(.weightTracker) { bench in
             let entries = try (0..<2).map { Sample.weight(Quantity(72, .kilogram), at: try bench.at(-$0 * 60)) }
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("An entry that never reached Health and is deleted again asks Health for nothing")
+    @Test("Deleting an entry that never reached Health causes no call of Health")
     func neverSent() async throws {
         try await withApp(.weightTracker) { bench in
             let entry = Sample.weight(Quantity(72, .kilogram), at: try bench.now)
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(
-        "A save that failed is tried again, one of which nobody knows whether it happened doubles nothing, and none is lost"
+        "A failed save is retried, one with unknown outcome doubles nothing, and none is lost"
     )
     func retries() async throws {
         try await withApp(.weightTracker) { bench in
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("What was logged while the app could not sync is still queued after a restart")
+    @Test("Entries logged while the app could not sync are still queued after a restart")
     func restart() async throws {
         try await withApp(.weightTracker) { bench in
             bench.device.lock()

@@ -3,9 +3,9 @@ import HealthKVSync
 import HealthKitSimulator
 import Testing
 
-/// Weight from Apple Health to W8Trackr, at first and later (documents 000, 001, 002).
+/// Weight from Apple Health to W8Trackr, the first import and later ones (documents 000, 001, 002).
 @Suite struct W8TrackrImportTests {
-    /// A weighing a day of a smart scale, up to now.
+    /// Records one weight of a smart scale per day, up to now.
     private func weigh(_ bench: AppBench, days: Int) throws {
         for day in 0..<days {
             try bench.scale.record("BodyMass", 80 - Double(day) / 100, "kg", from: bench.date(-day * 86_400 - 60))
@@ -18,7 +18,7 @@ import Testing
         return steps
     }
 
-    @Test("Before anything is imported the app can ask how much there is, and nothing is stored by asking")
+    @Test("Before an import the app can query how much there is, and the query stores nothing")
     func prompt() async throws {
         try await withApp(.weightTracker) { bench in
             try weigh(bench, days: 12)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Importing brings all of the history, however old, the newest first, with progress")
+    @Test("An import reads the whole history, however old, the newest first, with progress")
     func importsAll() async throws {
         try await withApp(.weightTracker) { bench in
             try weigh(bench, days: 30)
@@ -36,10 +36,10 @@ import Testing
             let weights = try bench.samples(.bodyMass)
             #expect(weights.count == 31 && weights.first?.quantity == Quantity(95, .kilogram))
             #expect(steps.map(\.imported).reduce(0, +) == 31 && steps.last?.isDrained == true)
-            // The first step brought last week.
+            // The first step imports last week.
             #expect(steps.first.map { (7...8).contains($0.imported) } == true)
             #expect(try bench.status.imported[.bodyMass] == 31)
-            // By their ends, descending: each later step brought what lies before all of the earlier ones.
+            // Ends descend: each later step imports samples before those of all earlier steps.
             let told = try bench.store.read { try $0.changes(since: nil) }.changes.compactMap { change -> Instant? in
                 if case .saved(let sample) = change.kind { sample.end } else { nil }
             }
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Skipping the import stores nothing of what is there, and everything that comes")
+    @Test("With the import skipped, existing samples are not stored, and later ones are")
     func skips() async throws {
         try await withApp(.weightTracker) { bench in
             try weigh(bench, days: 5)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("An imported entry keeps source, date and UUID, is told from own ones, and has neither note nor body fat")
+    @Test("An imported entry keeps source, date and UUID, differs from own ones, and has neither note nor body fat")
     func attribution() async throws {
         try await withApp(.weightTracker) { bench in
             let uuid = try bench.scale.record("BodyMass", 160, "lb", from: bench.date(-60))
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("A sync version that another app gave is kept")
+    @Test("A sync version that another app assigned is kept")
     func foreignVersion() async throws {
         try await withApp(.weightTracker) { bench in
             let keys: [String: Any] = [HKMetadataKeySyncIdentifier: "s-1", HKMetadataKeySyncVersion: 7]
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("Weights in pounds, kilograms and stones are read in whichever unit is preferred")
+    @Test("Weights in pounds, kilograms and stones are read in the preferred unit")
     func units() async throws {
         try await withApp(.weightTracker) { bench in
             for (index, unit) in ["lb", "kg", "st"].enumerated() {
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("365 days of weights are imported whole in one go")
+    @Test("365 days of weights are imported completely at once")
     func aYear() async throws {
         try await withApp(.weightTracker) { bench in
             try weigh(bench, days: 365)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("Thousands of entries come in several steps, and an import that was cancelled goes on where it stopped")
+    @Test("Thousands of entries are imported in several steps, and a cancelled import continues at its last step")
     func batches() async throws {
         try await withApp(.weightTracker) { bench in
             try weigh(bench, days: 5_000)

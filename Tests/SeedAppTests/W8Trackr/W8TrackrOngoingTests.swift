@@ -3,9 +3,9 @@ import HealthKVSync
 import HealthKitSimulator
 import Testing
 
-/// Both ways, day by day (documents 000, 001, 002).
+/// Sync in both directions, day by day (documents 000, 001, 002).
 @Suite struct W8TrackrOngoingTests {
-    @Test("While the app runs, a weight that a scale writes to Health appears by itself, and Health is called back")
+    @Test("A running app shows a weight that a scale writes to Health, and calls Health's completion handler")
     func observed() async throws {
         try await withApp(.weightTracker) { bench in
             bench.sync.start()
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("What the observer missed while the app was closed comes as soon as it is opened")
+    @Test("Changes that the observer missed while the app was closed are imported at its next start")
     func foreground() async throws {
         try await withApp(.weightTracker) { bench in
             try await bench.refresh()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("Only what is new is asked for: the anchor outlives a restart, and echoes of own entries change nothing")
+    @Test("Only new changes are read: the anchor survives a restart, and echoes of own entries change nothing")
     func incremental() async throws {
         try await withApp(.weightTracker) { bench in
             for day in 1...10 { try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-day * 86_400)) }
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("A feed that starts over, as after `kvinspect anchors reset`, brings nothing twice")
+    @Test("A feed that starts over, as after `kvinspect anchors reset`, doubles nothing")
     func anchorReset() async throws {
         try await withApp(.weightTracker) { bench in
             for day in 1...10 { try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-day * 86_400)) }
@@ -67,14 +67,14 @@ import Testing
         }
     }
 
-    @Test("Two entries of one time: the newest shows, the other is kept, and comes back when the newest is deleted")
+    @Test("Of two entries of one time the newest shows; the other is kept, and shows when the newest is deleted")
     func sameTime() async throws {
         try await withApp(.weightTracker) { bench in
             let (time, date) = (try bench.at(-60), bench.date(-60))
             let mine = Sample.weight(Quantity(72, .kilogram), at: time)
             try bench.save(mine)
             bench.clock.advance(by: 60)
-            // A look behind the entry: what is new at the next one was written later.
+            // Sync after the entry, so that the changes of the next sync count as written later.
             try await bench.refresh()
             bench.clock.advance(by: 60)
             try bench.scale.record("BodyMass", 72.4, "kg", from: date)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("Of two entries of one day at different times both are kept, and the last modified stands for the day")
+    @Test("Two entries of one day at different times are both kept, and the last modified represents the day")
     func sameDay() async throws {
         try await withApp(.weightTracker) { bench in
             var entry = Sample.weight(Quantity(72, .kilogram), at: try bench.at(3_600))
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("The trend counts entries of all sources")
+    @Test("The trend includes entries of all sources")
     func trend() async throws {
         try await withApp(.weightTracker) { bench in
             try bench.scale.record("BodyMass", 70, "kg", from: bench.date(-86_400))
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("The same app on another phone edited the entry further: the higher version wins on both")
+    @Test("If the same app on another phone edited the entry further, the higher version wins on both")
     func higherVersionWins() async throws {
         try await withApp(.weightTracker) { bench in
             var entry = Sample.weight(Quantity(72, .kilogram), at: try bench.at(-60), syncIdentifier: "w8trackr-7")
@@ -131,7 +131,7 @@ import Testing
             let held = try #require(try bench.samples(.bodyMass).first)
             #expect(held.version == 3 && held.quantity == Quantity(71, .kilogram))
             #expect(bench.inHealth(.bodyMass).map(\.value) == [71])
-            // The edit that lost is kept, and can be brought back.
+            // The edit that lost is kept, and can be restored.
             let conflict = try #require(try bench.store.read { try $0.conflicts() }.first)
             #expect(conflict.displaced.quantity == Quantity(72.2, .kilogram))
             try await bench.store.write { _ = try $0.restore(conflict) }
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("An edit of what was edited elsewhere before goes out as a still higher version")
+    @Test("An edit of an entry that was edited elsewhere before gets a still higher version")
     func editOnTop() async throws {
         try await withApp(.weightTracker) { bench in
             var entry = Sample.weight(Quantity(72, .kilogram), at: try bench.at(-60), syncIdentifier: "w8trackr-8")
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("An entry that is deleted in Health is deleted here too, own or imported, and does not come back")
+    @Test("An entry that is deleted in Health is deleted here too, own or imported, and does not return")
     func deletedInHealth() async throws {
         try await withApp(.weightTracker) { bench in
             let foreign = try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-120))
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test("After a reinstall what the app once wrote is taken over, not doubled")
+    @Test("After a reinstall, the app's earlier samples are adopted, not doubled")
     func reinstalled() async throws {
         try await withApp(.weightTracker) { bench in
             let keys: [String: Any] = [HKMetadataKeySyncIdentifier: "w8trackr-1", HKMetadataKeySyncVersion: 4]
@@ -191,7 +191,7 @@ import Testing
 }
 
 extension Calendar {
-    /// Days of UTC.
+    /// Days in UTC.
     static var utc: Calendar {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(identifier: "UTC")!

@@ -4,7 +4,7 @@ import HealthKitPeer
 import HealthKitSimulator
 import Testing
 
-/// Permission, its loss, and what is then removed (document 003).
+/// Permission, its loss, and the removal that follows (document 003).
 @Suite struct WalkingAccessTests {
     private func walk(_ bench: AppBench, days: Int) throws {
         for day in 1...days {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Where Health does not exist the app is told so in the document's words, and steps can be entered by hand")
+    @Test("Without Health the app gets the document's message, and steps can be entered by hand")
     func unavailable() async throws {
         try await withApp(.walkingApp, answer: nil) { bench in
             bench.device.setAvailable(false)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("Steps and distance are asked for in one request, and the answer is remembered across restarts")
+    @Test("Steps and distance are in one request, and the answer survives restarts")
     func authorization() async throws {
         try await withApp(.walkingApp, answer: nil) { bench in
             try await bench.sync.enable(AppBench.health)
@@ -57,14 +57,14 @@ import Testing
         }
     }
 
-    @Test("A denied request leaves manual entry, has the document's words, and can be granted later in Settings")
+    @Test("A denied request leaves manual entry, has the document's message, and can be granted later in Settings")
     func denied() async throws {
         try await withApp(.walkingApp, answer: .deny) { bench in
             try walk(bench, days: 3)
             try enter(bench)
             try await bench.refresh()
             #expect(try bench.samples(.stepCount).map(\.quantity.value) == [900])
-            // HealthKit does not tell: for a day there may be nothing to read.
+            // HealthKit does not reveal the denial: for a day it looks as if there were no data.
             #expect(
                 try bench.status.reading == [.stepCount: .noDataOrDenied, .distanceWalkingRunning: .noDataOrDenied])
             #expect(try bench.status.issue == nil && !bench.status.advisesSwitchingOff)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("C36: the four states of access are told: not asked, authorized, denied, and not available")
+    @Test("C36: the status distinguishes four states of access: not asked, authorized, denied, and not available")
     func states() async throws {
         try await withApp(.walkingApp, answer: nil) { bench in
             try walk(bench, days: 1)
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "C11, C36: reading that was revoked is suspected at the second foreground after an hour, in the document's words"
+        "C11, C36: revoked reading is suspected at the second foreground after an hour, with the document's message"
     )
     func revoked() async throws {
         try await withApp(.walkingApp) { bench in
@@ -113,7 +113,7 @@ import Testing
             setReading(bench, .denied)
             var reads: [Int] = []
             for foreground in 0..<3 {
-                // Two within an hour are one.
+                // Two foregrounds within an hour count as one.
                 bench.clock.advance(by: foreground == 1 ? 600 : 3_700)
                 try await bench.sync.enterForeground()
                 reads.append(try bench.status.issue?.code == .accessRevoked ? 1 : 0)
@@ -124,13 +124,13 @@ import Testing
             #expect(try bench.status.issue?.message == words + "You can continue with manual entry.")
             let notice = try bench.status.notices.first { $0.code == .readingRevoked }
             #expect(notice?.message == "Health access has been disabled. Your synced health data will be removed.")
-            // One call removes it, as the words say.
+            // One call removes it, as the message says.
             #expect(try await bench.sync.disconnect(AppBench.health) == 10)
             #expect(try bench.samples(.stepCount).isEmpty)
         }
     }
 
-    @Test("C11: what shows again ends the suspicion, and a restart between two looks does not start it over")
+    @Test("C11: samples that show again end the suspicion, and a restart in between does not reset it")
     func shownAgain() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, days: 5)
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("The app can be used without Health: nothing is asked and nothing is read")
+    @Test("The app works without Health: nothing is requested and nothing is read")
     func skipped() async throws {
         try await withApp(.walkingApp, answer: nil) { bench in
             try walk(bench, days: 3)
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("Access that is revoked is suspected when everything vanished twice, and is told in the document's words")
+    @Test("Revoked access is suspected when everything was missing twice, and is reported with the document's message")
     func detected() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, days: 5)
@@ -172,7 +172,7 @@ import Testing
             #expect(issue.code == .accessRevoked && issue.recovery == .openSettings)
             let words = "Health access was disabled. Your synced health data will be removed. "
             #expect(issue.message == words + "You can continue with manual entry.")
-            // Nothing is removed on a suspicion, and the app is told until it is over.
+            // A suspicion removes nothing, and is reported until it is over.
             #expect(try await bench.refresh().issue?.code == .accessRevoked)
             #expect(try bench.samples(.stepCount).count == 5)
             setReading(bench, .granted)
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("Disconnecting removes all that came from Health, answers the number, and leaves what was entered by hand")
+    @Test("Disconnecting removes all samples from Health, returns their number, and keeps those entered by hand")
     func disconnected() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, days: 9)
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("A locked Health database is read again on the next foreground, and one that stays locked is told")
+    @Test("A locked Health database is read again on the next foreground, and one that stays locked is reported")
     func locked() async throws {
         try await withApp(.walkingApp) { bench in
             try await bench.refresh()
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test("An inverted range of dates gives an empty list, and a date that is none an error")
+    @Test("An inverted range of dates gives an empty list, and an invalid date an error")
     func wrongDates() async throws {
         try await withApp(.walkingApp) { bench in
             try bench.store.read { txn in
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test("A Health that a profile forbids is as if it were not there")
+    @Test("A Health database that a profile forbids is treated as unavailable")
     func restricted() async throws {
         try await withApp(.walkingApp) { bench in
             bench.device.setRestricted(true)
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test("Health tracking is switched off and on; what was synced stays until the app disconnects")
+    @Test("Health tracking is switched off and on; synced samples stay until the app disconnects")
     func switching() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, days: 3)

@@ -5,7 +5,7 @@ import Testing
 
 /// Steps and distance by day, read only (document 003).
 @Suite struct WalkingStepsTests {
-    /// A walk of an hour that begins so many hours from now.
+    /// Records a walk of an hour that begins this many hours from now.
     private func walk(_ bench: AppBench, _ app: SimulatedApp? = nil, steps: Double, hours: Int) throws {
         let (from, to) = (bench.date(hours * 3_600), bench.date(hours * 3_600 + 3_600))
         let app = app ?? bench.phone
@@ -29,7 +29,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: totals.map { ($0.day, $0) })
     }
 
-    @Test("Steps and distance of a single day, and of a range of thirty, come as one record a day")
+    @Test("Steps and distance of a single day, and of a range of thirty, are returned as one record a day")
     func byDay() async throws {
         try await withApp(.walkingApp) { bench in
             for day in 1...30 { try walk(bench, steps: Double(1_000 * day), hours: -24 * day + 8) }
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("The first sync reaches thirty days back, and later ones bring only what is new, today included")
+    @Test("The first sync reads thirty days back, and later ones read only changes, today included")
     func backfill() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, steps: 500, hours: -24 * 40)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("Phone and watch that count the same walk are not added up, and Health's own totals stand beside")
+    @Test("Steps that phone and watch both count are counted once, and Health's own totals are kept beside them")
     func sources() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, bench.phone, steps: 1_000, hours: -10)
@@ -73,7 +73,7 @@ import Testing
             let totals = try bench.store.read { try $0.compareTotals(of: .stepCount, peer: AppBench.health) }
             let yesterday = try #require(totals.first { $0.total.day == "2025-12-31" })
             #expect(yesterday.total.value == 1_500)
-            // The store itself counts the watch first when it is told which source that is.
+            // The store prefers the watch once it knows the order of the sources.
             let order = [bench.watch, bench.phone, other].map {
                 RankedSource(SourceIdentity(bundle: $0.bundle, name: $0.source.name))
             }
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("D: A day goes from midnight to midnight where the user is, also after travelling")
+    @Test("D: A day lasts from midnight to midnight at the user's place, also after travelling")
     func midnight() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, steps: 100, hours: -1)
@@ -97,11 +97,11 @@ import Testing
     }
 
     @Test(
-        "Health's own totals are of the user's days: what was walked late in New York counts on the day it was walked")
+        "Health's own totals are of the user's days: a late walk in New York counts on the day of the walk")
     func localTotals() async throws {
         #expect(SyncOptions().zone == TimeZone.current.identifier)
         try await withApp(.walkingApp, zone: "America/New_York") { bench in
-            // It is seven in the evening there; in Greenwich the new year begins.
+            // It is seven in the evening in New York; in Greenwich the new year begins.
             try walk(bench, steps: 100, hours: -5)
             bench.clock.advance(by: 4 * 3_600)
             try walk(bench, steps: 10, hours: -2)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("Days without data are zeros and say so, and no data at all is no error")
+    @Test("Days without data are marked zeros, and no data at all is no error")
     func noData() async throws {
         try await withApp(.walkingApp) { bench in
             #expect(try await bench.refresh().issue == nil)
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("What is known of today is taken as it is, and grows with the next sync")
+    @Test("The partial data of today is used as it is, and grows with the next sync")
     func partialDay() async throws {
         try await withApp(.walkingApp) { bench in
             bench.clock.advance(by: 12 * 3_600)
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("When the device's clock jumps, samples stay at the times that Health has")
+    @Test("If the device's clock jumps, samples keep the times that Health has")
     func clockChanged() async throws {
         try await withApp(.walkingApp) { bench in
             try walk(bench, steps: 100, hours: -5)
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("Samples that the system condenses into one leave the day's total as it was")
+    @Test("Samples that the system condenses into one do not change the day's total")
     func condensed() async throws {
         try await withApp(.walkingApp) { bench in
             for hour in 0..<4 { try walk(bench, steps: 100, hours: -10 + hour) }
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    /// How many feeds were asked for, once no more are for a while.
+    /// The number of feed requests, once no more arrive for a while.
     private func settled(_ bench: AppBench) async throws -> Int {
         var (count, quiet) = (-1, 0)
         while quiet < 30 {
@@ -196,7 +196,7 @@ import Testing
         return count
     }
 
-    @Test("The running app tries again after a time-out: after two seconds, after four, and then slowly")
+    @Test("The running app retries after a timeout: after two seconds, after four, and then slowly")
     func timeOutWhileRunning() async throws {
         try await withApp(.walkingApp) { bench in
             bench.sync.start()
@@ -205,7 +205,7 @@ import Testing
             for number in 1...60 { bench.device.fail(.changes, number: number) }
             let first = bench.device.count(of: .changes)
             #expect(try await bench.refresh().issue?.code == .delayed)
-            // What each wait is, and that nothing is tried a little earlier.
+            // Check each wait, and that no retry comes a little earlier.
             for (wait, early) in [(2.0, 1.7), (4.0, 3.5), (3_600.0, 3_000.0)] {
                 let before = try await settled(bench)
                 #expect(before > first)
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test("A time-out is tried again, and what is told of it says nothing of the data")
+    @Test("A timeout is retried, and its report reveals no data")
     func timeOut() async throws {
         try await withApp(.walkingApp) { bench in
             try await bench.refresh()
