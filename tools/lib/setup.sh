@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# What the tools share: finding and installing what is missing, and building. To be sourced by a script that has set
-# `root` to the checkout. Written for bash 3.2, which is what macOS has.
+# Functions that the tools share: finding and installing missing packages, and building. The script that sources this
+# file has set `root` to the checkout. Written for bash 3.2, which macOS has.
 
 EX_UNAVAILABLE=69
-missing=()  # packages of this system's package manager that have to be installed
+missing=()  # packages to install with this system's package manager
 
 say() { printf '%s\n' "$*" >&2; }
 
-stop() {  # stop CODE LINE...: says why and ends the script
+stop() {  # stop CODE LINE...: prints the reason and ends the script
     local code=$1 line
     shift
     for line in "$@"; do say "$line"; done
@@ -28,7 +28,7 @@ need() {
     if [ "$(uname -s)" = Darwin ]; then missing+=("$homebrew"); else missing+=("$debian"); fi
 }
 
-has_any() {  # has_any COMMAND...: whether one of them is there
+has_any() {  # has_any COMMAND...: succeeds if one of them is installed
     local name
     for name in "$@"; do
         if command -v "$name" >/dev/null; then return; fi
@@ -42,17 +42,17 @@ need_lmdb() {
     need liblmdb-dev lmdb pkg-config --exists lmdb
 }
 
-# The programs that judge a store beside this project's own.
+# Independent programs that check a store.
 need_judges() {
     need lmdb-utils lmdb has_any mdb_stat
     need python3 python3 has_any python3
     need python3-venv python3 python3 -c 'import ensurepip, venv'
 }
 
-# Counts instructions; there is none for macOS.
+# Counts instructions; not available for macOS.
 need_valgrind() { if [ "$(uname -s)" = Linux ]; then need valgrind "" has_any valgrind; fi; }
 
-# What the benchmarks compare with; DuckDB comes with prepare_python.
+# The databases that the benchmarks compare with; prepare_python installs DuckDB.
 need_contestants() {
     need libsqlite3-dev sqlite has_sqlite
     need librocksdb-dev rocksdb has_rocksdb
@@ -60,14 +60,15 @@ need_contestants() {
     need python3-venv python3 python3 -c 'import ensurepip, venv'
 }
 
-# The SDK of macOS has it.
+# SQLite is in the SDK of macOS.
 has_sqlite() { [ "$(uname -s)" = Darwin ] || pkg-config --exists sqlite3; }
 has_rocksdb() { pkg-config --exists rocksdb || [ -f /usr/include/rocksdb/c.h ]; }
 
-# The tools' Python stands apart from the system's, which Debian manages itself. 3.0 is the first lmdb that can verify.
+# The tools use a separate Python environment, because Debian manages the system's. 3.0 is the first lmdb that can
+# verify.
 packages_for_python() {
     local numpy=2.4.6
-    # The last one for Python 3.10, which Ubuntu 22.04 has.
+    # The last numpy for Python 3.10, which Ubuntu 22.04 has.
     if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then numpy=2.2.6; fi
     echo "lmdb==3.0.0 duckdb==2.0.0 numpy==$numpy"
 }
@@ -87,7 +88,7 @@ prepare_python() {
         echo "$packages" >"$home/.holds"
 }
 
-# Installs what was noted. Without root and without a way to become it, prints the command and stops.
+# Installs the packages that `need` noted. Without root or sudo, prints the command and stops.
 install_missing() {
     if [ ${#missing[@]} -eq 0 ]; then return; fi
     case $(uname -s) in
@@ -107,31 +108,31 @@ install_with_homebrew() {
 
 install_with_apt() {
     if ! command -v apt-get >/dev/null; then
-        stop $EX_UNAVAILABLE "No apt-get here. Install what these Debian packages hold, then run this again:" "" \
+        stop $EX_UNAVAILABLE "There is no apt-get here. Install the content of these Debian packages, then run this again:" "" \
             "    ${missing[*]}"
     fi
     local become=()
     if [ "$(id -u)" -ne 0 ]; then
         if ! can_become_root; then
-            stop $EX_UNAVAILABLE "Packages are missing, and there is neither root nor a sudo that works here. Run as root:" "" \
+            stop $EX_UNAVAILABLE "Packages are missing, and there is neither root nor a working sudo here. Run as root:" "" \
                 "    apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
         fi
         become=(sudo)
     fi
     say "Installing: ${missing[*]}"
-    # The lock may be held by a fresh machine's own updates; without Use-Pty, dpkg draws no progress.
+    # A fresh machine's own updates may hold the lock; without Use-Pty, dpkg draws no progress bar.
     become+=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
     "${become[@]}" update
     "${become[@]}" install -y --no-install-recommends "${missing[@]}" >&2
 }
 
-can_become_root() {  # without a password, or with one that somebody at a terminal can type
+can_become_root() {  # without a password, or with one typed at a terminal
     command -v sudo >/dev/null && { sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ]; }; }
 }
 
-# swift_in PACKAGE COMMAND ARGUMENTS...: `swift COMMAND` in a package. Below tools/test, which names a folder, all packages are built
-# there and alike, so that nothing is built twice: the library is the same in each. Warnings are errors there and not in the manifest,
-# where they would be errors for whoever depends on this package.
+# swift_in PACKAGE COMMAND ARGUMENTS...: runs `swift COMMAND` in a package. Within tools/test, all packages are built in
+# one folder with the same options, so that nothing is built twice. Warnings are errors there instead of in the
+# manifest, where they would affect all packages that depend on this one.
 swift_in() {
     local package=$1 command=$2
     shift 2
@@ -141,7 +142,8 @@ swift_in() {
     swift "$command" --package-path "$package" "$@"
 }
 
-# release PACKAGE PRODUCT...: builds programs and sets `programs` to their folder. tools/test says when it has just built them.
+# release PACKAGE PRODUCT...: builds programs and sets `programs` to their folder. tools/test skips the build if it has
+# just built them.
 release() {
     local package=$1 product
     shift

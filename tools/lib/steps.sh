@@ -1,17 +1,17 @@
 # shellcheck shell=bash
-# Named and timed steps, one after the other or beside each other. To be sourced after setup.sh.
+# Named and timed steps, sequential or parallel. Source this file after setup.sh.
 
 steps=$(mktemp -d "${TMPDIR:-/tmp}/healthkv-steps.XXXXXX")
-lane=    # the name of the lane that this process is
+lane=    # the name of this process's lane; empty for the main process
 lanes=() # their processes
 
-# step NAME COMMAND...: a heading, the command, its time. The first one that fails ends the script under its name.
+# step NAME COMMAND...: prints a heading, runs the command, and prints its time. The first failing step ends the script.
 step() {
     if [ -z "$lane" ]; then
         run_step "$@"
         return
     fi
-    # What runs beside others speaks when it has ended, and whole.
+    # A parallel step prints its whole output after it has ended.
     local code=0
     (run_step "$@") >"$steps/$lane" 2>&1 </dev/null || code=$?
     until mkdir "$steps/speaking" 2>/dev/null; do sleep 0.1; done
@@ -33,7 +33,7 @@ run_step() {
     local name=$1 began=$SECONDS code=0
     shift
     printf '\n== %s\n' "$name"
-    # In a process of its own: this one's children are lanes, too.
+    # Use a separate process, because the children of this one include the lanes.
     (measured "$@") || code=$?
     end_step "$name" "$code" "$began" "$steps/worked$lane"
 }
@@ -45,7 +45,8 @@ measured() {
     exit $code
 }
 
-# end_step NAME CODE BEGAN [FILE]: says how a step ended, and with the seconds in a file what it cost.
+# end_step NAME CODE BEGAN [FILE]: prints the result of a step and, with a FILE that has its processor seconds, its
+# cost.
 end_step() {
     local name=$1 code=$2 took=$((SECONDS - $3)) work=
     if [ "$code" -ne 0 ]; then
@@ -57,12 +58,12 @@ end_step() {
     printf -- '-- %s: %s%s\n' "$name" "$(duration "$took")" "$work"
 }
 
-# Sets `worked` to the seconds that processors worked for what this process has waited for, and notes it: unlike the time on the clock it
-# says what a step costs on a machine that others use, too.
+# Sets `worked` to the processor seconds of the children that this process has waited for, and writes it to a file.
+# Unlike the elapsed time, this is the cost of a step on a machine that others use, too.
 worked=0
 note_work() {
     local word seconds
-    times >"$steps/times$lane" # not through a pipe: a process of its own has waited for nothing
+    times >"$steps/times$lane" # not in a pipe, whose subshell has no children
     worked=0
     for word in $(tail -n 1 "$steps/times$lane"); do
         seconds=${word#*m}
@@ -73,9 +74,9 @@ note_work() {
 
 steps_done() { wc -l <"$steps/done" | tr -d ' '; }
 
-# beside FUNCTION: runs its steps in a process of their own, beside what follows.
+# beside FUNCTION: runs the steps of a function in a separate process, in parallel to the following steps.
 beside() {
-    set -m # a process group of its own, which can be ended whole
+    set -m # starts a separate process group, which can be killed as a whole
     (
         set +m
         trap - EXIT
@@ -86,7 +87,7 @@ beside() {
     lanes+=($!)
 }
 
-# Waits for what was begun with beside. Where one has failed the script ends, and the others with it.
+# Waits for the processes that `beside` started. If one has failed, ends the script and the other processes.
 together() {
     local process code=0
     for process in ${lanes[@]+"${lanes[@]}"}; do
