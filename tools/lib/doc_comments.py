@@ -1,21 +1,21 @@
-"""Which declarations of Swift source a user can name, and which of them no doc comment explains."""
+"""Finds public declarations of Swift source without a doc comment."""
 import re
 
 DECLARED = re.compile(
     r"^(?P<indent>[ \t]*)(?P<attributes>(?:@\w+(?:\([^)]*\))?[ \t]+)*)public(?:\(set\)|[ \t]+(?:private|internal|package)\(set\))?[ \t]+"
     r"(?P<rest>[^\n]*\b(?:func|var|let|init|subscript|struct|enum|class|actor|protocol|typealias)\b[^\n]*)$", re.M)
-# What a protocol of the standard library demands says there what it is.
+# Requirements of protocols of the standard library are documented there.
 WITNESS = re.compile(
     r"static func (==|<)|func hash\(into|func encode\(to|init\(from decoder|var description\b|func makeAsyncIterator"
     r"|mutating func next\(|let rawValue\b|init\(rawValue|typealias (Element|Failure)\b|struct Iterator\b")
-# How a constant of a list begins, and how a line does that goes on with the one above: further in, or with what closes it.
+# The beginning of a constant in a list, and of a continuation line: further indented, or with a closing bracket.
 CONSTANT = re.compile(r"(?P<indent>[ \t]*)(?:@\w+(?:\([^)]*\))?[ \t]+)*public static let\b")
 CONTINUATION = r"[ \t]+\S|[)\]}@]"
 
 
 def without_comment(code, lines):
-    """(line, declaration) of what is public and has no doc comment: the line above it, attributes aside, begins with ///.
-    Of a run of constants the comment above the first may speak for all."""
+    """Yields (line, declaration) of public declarations without a doc comment in the line above their attributes.
+    The comment above the first of consecutive constants may document all of them."""
     places = [(m.start("rest"), m["rest"]) for m in DECLARED.finditer(code) if not WITNESS.search(m["rest"])]
     places += list(public_cases(code))
     headed = {line for run in runs_of_constants(code) if is_headed(run, lines) for line in run}
@@ -26,7 +26,7 @@ def without_comment(code, lines):
 
 
 def line_above(lines, line):
-    """The number and the text of the line above a declaration, attributes aside."""
+    """The number and the text of the line above a declaration and its attributes."""
     line -= 1
     while line >= 1 and lines[line - 1].strip().startswith("@"):
         line -= 1
@@ -34,7 +34,7 @@ def line_above(lines, line):
 
 
 def runs_of_constants(code):
-    """The lines of constants that follow each other; an empty line, a comment or another declaration ends a run."""
+    """Yields the lines of consecutive constants; an empty line, a comment or another declaration ends a run."""
     run, indent = [], ""
     for line, text in enumerate(code.splitlines() + [""], start=1):
         constant = CONSTANT.match(text)
@@ -47,7 +47,7 @@ def runs_of_constants(code):
 
 
 def is_headed(run, lines):
-    """Whether a comment stands above a run, or the run opens an extension that has one; // speaks for two or more."""
+    """Whether a run, or the extension that it opens, has a doc comment; for two or more constants, // suffices."""
     line, above = line_above(lines, run[0])
     if re.match(r"(public )?extension\b.*\{$", above):
         return line_above(lines, line)[1].startswith("///")
@@ -55,7 +55,7 @@ def is_headed(run, lines):
 
 
 def public_cases(code):
-    """The cases of public enumerations, which are public though they do not say so."""
+    """The cases of public enumerations, which are implicitly public."""
     for enum in re.finditer(r"^([ \t]*)(?:@\w+[ \t]+)*public (?:indirect )?enum\b[^\n]*\{[ \t]*$", code, re.M):
         end = code.find(f"\n{enum[1]}}}", enum.end())
         for case in re.finditer(rf"^{enum[1]}    (case [^\n]*)$", code[enum.end():end], re.M):

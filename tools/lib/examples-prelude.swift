@@ -1,11 +1,10 @@
-// What the examples of the documentation take as given. tools/examples compiles each of them as a method of `Given`,
-// together with this file, and runs none. A name that several examples use belongs here; a name that one example
-// uses is better declared in that example.
+// Declarations that the examples of the documentation use. tools/examples compiles each example as a method of `Given`,
+// together with this file, and runs none. Declare a name here if several examples use it, otherwise in the example.
 import Foundation
 import HealthKVSync
 import LMDB
 
-/// What examples change, or borrow and cannot copy. The rest is global, so that closures may capture it.
+/// Values that examples mutate, or borrow and cannot copy. All others are global, so that closures may capture them.
 struct Given: ~Copyable {
     var token: ChangeToken?
     var transaction: LMDB.WriteTransaction
@@ -18,7 +17,7 @@ let a = now
 let b = now
 let calendar = Calendar(identifier: .gregorian)
 
-/// A history that makes itself batch by batch.
+/// A history that yields batches.
 struct History {
     func batches() -> [SampleBatch] { unspecified() }
 }

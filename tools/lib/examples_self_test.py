@@ -1,4 +1,4 @@
-"""The test of tools/examples: right examples must compile, and each fault planted in one must be found."""
+"""The test of tools/examples: correct examples must compile, and each fault planted in one must be found."""
 import tempfile
 from pathlib import Path
 
@@ -41,8 +41,8 @@ struct A {
 """,
 }
 
-# Groups of (file, line, what stands there instead), each planted on its own: what is wrong in the flow of values shows
-# only where all types are right.
+# Groups of (file, line, replacement), each planted separately, since ownership errors are reported
+# only if all types are correct.
 TYPES = "Sources/HealthModel/Type.swift"
 TRANSACTION = "Sources/LMDB/Transaction.swift"
 GROUPS = [
@@ -50,7 +50,7 @@ GROUPS = [
     [
         ("README.md", 6, "let store = try SampleStore.open(near: folder)"),
         ("README.md", 15, "for change in store.changes() { print(change) }"),
-        (TYPES, 3, "/// assert(type == Table.self)"),  # Table is of a module that this one does not see
+        (TYPES, 3, "/// assert(type == Table.self)"),  # Table is in a module that this one does not import
         (TYPES, 9, "    /// let later = now.later(by: 1)"),
         (TRANSACTION, 3, "/// try mine.put(table, 1, 2)"),
     ],
@@ -60,7 +60,7 @@ GROUPS = [
     ],
     [
         ("README.md", 7, "try store.write {{ _ in }"),  # the last line of its example
-        (TYPES, 11, "    /// ```swift"),  # nothing closes it
+        (TYPES, 11, "    /// ```swift"),  # the fence is not closed
     ],
 ]
 

@@ -1,4 +1,4 @@
-"""Slow-downs in the library's own hot paths, which the guard must catch: a copy of the tree with them is built and counted."""
+"""Planted slow-downs of the library's hot paths, which the guard must detect in a copy of the tree."""
 import shutil
 import subprocess
 import sys
@@ -8,13 +8,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLACE = ROOT / ".build" / "guard"
 
-# What is done worse, and the hot paths that must be caught by it.
+# A slow-down, and the hot paths in which the guard must detect it.
 Plant = namedtuple("Plant", "what path old new caught")
 
 PLANTS = [
     Plant("each read verifies its blocks again", "Sources/ColumnFormat/Records/StoredValue.swift",
           "            if verified?.contains(address + UInt(from)) == true { continue }\n", "",
-          # A whole history or a day meets each block once, and verifies it then in any case.
+          # Reads of a whole history or a day verify each block only once in any case.
           ["lookup_uuid", "lookup_sync_id"]),
     Plant("the details of a chunk are encoded twice", "Sources/HealthKV/Tables/WriteTransaction+Chunks.swift",
           "            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit))\n",
@@ -31,11 +31,11 @@ def complaints():
     for plant in PLANTS:
         count = (ROOT / plant.path).read_text().count(plant.old)
         if count != 1:
-            yield f"the text to replace stands {count} times in {plant.path} ({plant.what})"
+            yield f"the text to replace occurs {count} times in {plant.path} ({plant.what})"
 
 
 def build():
-    """The program of the hot paths, with every plant."""
+    """Builds the program of the hot paths with all plants."""
     tree = PLACE / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
@@ -54,8 +54,8 @@ def build():
 
 
 def missed(worse):
-    """What the guard did not complain of, in words."""
+    """Describes the plants that the guard did not detect."""
     for plant in PLANTS:
         for path in plant.caught:
             if path not in worse:
-                yield f"{path}: {plant.what}, and that would not be caught"
+                yield f"{path}: the guard does not detect that {plant.what}"

@@ -1,11 +1,11 @@
-"""docs/healthkit-api.md against what the simulator declares and what the adapter names: one list of HealthKit's symbols."""
+"""Compares docs/healthkit-api.md with the declarations of the simulator and the symbols that the adapter uses."""
 import re
 from collections import namedtuple
 
 DOCUMENT = "docs/healthkit-api.md"
 SIMULATOR = "Sources/HealthKitSimulator/Apple/"
 ADAPTER = "Sources/HealthKitPeer/"
-# The one file that calls HealthKit, and the one that turns values into HealthKit's and back.
+# The one file that calls HealthKit, and the one that converts values to HealthKit's and back.
 GATEWAY = {ADAPTER + "HealthKitGateway.swift", ADAPTER + "HealthKitValues.swift"}
 NEWEST = {"iOS": 18.0, "macOS": 15.0, "watchOS": 11.0}
 
@@ -14,7 +14,7 @@ TYPE = re.compile(r"(?:class|struct|enum|typealias)\s+([\w.]+)")
 
 
 def normal(declaration):
-    """A declaration without what differs between Apple's way to print it and the simulator's way to fulfil it."""
+    """Normalizes a declaration: removes the differences between Apple's notation and the simulator's source."""
     text = re.sub(r"@\w+(\([^)]*\))?\s+(?=(?:public|open|class|func|var|let|static|init))", "", declaration)
     text = re.sub(r"\b(public(\(\w+\))?|private\(set\)|open|final|override|required|convenience|indirect)\s+", "", text)
     text = re.sub(r"\s+", " ", text.replace("`", "")).strip()
@@ -36,7 +36,7 @@ def property_of(text, is_settable):
 
 
 def declared(tree):
-    """Type -> (path, line, whether it is Sendable, members) of what the simulator has under HealthKit's names."""
+    """Returns type -> (path, line, whether it is Sendable, members) for the simulator's HealthKit types."""
     types = {}
     for path in tree.swift:
         if path.startswith(SIMULATOR):
@@ -106,7 +106,7 @@ def members_of(text, is_private):
 
 
 def documented(text):
-    """Type -> what the list says of it, and what is wrong with the list itself."""
+    """Returns type -> Known, as the list has it, and the problems of the list itself."""
     types, problems, owner = {}, [], None
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("## "):
@@ -126,7 +126,7 @@ def documented(text):
 
 
 def findings(tree):
-    """(path, line, what) of all that does not fit."""
+    """Yields (path, line, what) for every difference."""
     if not any(path.startswith((SIMULATOR, ADAPTER)) for path in tree.swift):
         return
     known, problems = documented(tree.text(DOCUMENT) if DOCUMENT in tree.files else "")

@@ -12,7 +12,7 @@ from pathlib import Path
 import guard_plants
 
 TOLERANCE = 0.05
-# What the system brings: its memcpy chooses by the processor and changes with each patch of the system, so it is not counted.
+# Libraries of the system are not counted: memcpy depends on the processor and changes with updates of the system.
 SYSTEM_OBJECTS = re.compile(r"/(ld-linux|ld-musl|libc|libm|libpthread|libdl|librt|vgpreload_)[^/]*$")
 HEAD = """# Instructions for each sample, lookup, write, day or point of the hot paths, counted by tools/guard; tools/guard --update writes this
 # file. Those of the C library are left out. A path that needs over 5 % more than stands here fails the tests. Another compiler
@@ -33,7 +33,7 @@ class Guard:
         subprocess.run([program, "prepare", self.store], check=True)
 
     def count(self, path, rounds, planted=False):
-        """The instructions of one process without the C library's; its profile is kept to tell where they went."""
+        """Counts the instructions of one process without those of the C library, and keeps its profile."""
         name = f"{path}-{rounds}" + ("-planted" if planted else "")
         folder = self.scratch / name
         folder.mkdir()
@@ -50,14 +50,14 @@ class Guard:
             sys.exit(f"guard: {name} failed (exit {done.returncode}):\n{done.stderr[-2000:]}")
         objects, total = instructions_of_objects(self.profile(name).read_text().splitlines())
         if sum(objects.values()) != total:
-            sys.exit(f"guard: {name}: the profile's parts come to {sum(objects.values())}, its total is {total}")
+            sys.exit(f"guard: {name}: the parts of the profile add up to {sum(objects.values())}, its total is {total}")
         return sum(count for path, count in objects.items() if not SYSTEM_OBJECTS.search(path))
 
     def profile(self, name):
         return self.scratch / f"{name}.profile"
 
     def measure(self, planted=False):
-        """Instructions a unit: what a process with the work needs more than one that only prepares it."""
+        """Instructions per unit: the difference between a process that does the work and one that only prepares it."""
         runs = [(path, rounds, False) for path in self.paths for rounds in (0, self.paths[path][0])]
         if planted:
             runs += [(path, self.paths[path][0], True) for path in self.paths]
@@ -72,7 +72,7 @@ class Guard:
         return result
 
     def hottest(self, path):
-        """Where a path spends its instructions, to begin the search with."""
+        """The functions in which a path spends most instructions."""
         name = f"{path}-{self.paths[path][0]}"
         text = subprocess.run(["callgrind_annotate", self.profile(name)], capture_output=True, text=True).stdout
         lines = [line for line in text.splitlines() if re.match(r"\s*[\d,]+ \(", line)][1:9]
@@ -81,7 +81,7 @@ class Guard:
 
 
 def instructions_of_objects(lines):
-    """How many instructions each program and library of a callgrind profile took itself, and what the profile says of all."""
+    """Returns the own instructions of each program and library in a callgrind profile, and the profile's total."""
     names, counts, current, total, follows_call = {}, {}, "", 0, False
     for line in lines:
         if match := re.match(r"(c?)ob=\((\d+)\)(?: (.*))?", line):
@@ -95,7 +95,7 @@ def instructions_of_objects(lines):
         elif line.startswith(("summary:", "totals:")):
             total = int(line.split()[1])
         elif re.match(r"[-+*\d]", line):
-            # Behind a call stands what the called function took, which its own lines say too.
+            # The line after a call has the cost of the called function, which its own lines have too.
             if not follows_call:
                 counts[current] = counts.get(current, 0) + int(line.split()[1])
             follows_call = False
@@ -140,7 +140,7 @@ def compare(guard, file, swift, counts):
 
 
 def self_test(counts):
-    print("with each tenth operation done twice:")
+    print("with each tenth operation run twice:")
     missed = []
     for path, (value, planted) in counts.items():
         change = planted / value - 1
@@ -148,12 +148,12 @@ def self_test(counts):
         if change <= TOLERANCE:
             missed.append(path)
     if missed:
-        print(f"guard --self-test: the planted slow-down would not be caught: {', '.join(missed)}")
+        print(f"guard --self-test: the planted slow-down is not detected: {', '.join(missed)}")
     return 1 if missed else 0
 
 
 def memory():
-    """A folder in memory that has room for a store of each process and those that they begin with, or none."""
+    """A folder in memory with enough space for the stores of all processes, or None."""
     place, store = Path("/dev/shm"), 64 << 20
     if os.access(place, os.W_OK) and shutil.disk_usage(place).free > (os.cpu_count() + 2) * store:
         return place
@@ -175,7 +175,7 @@ def main():
         worse = compare(guard, Path(file), swift, counts)
         if "--plant" in options:
             found = list(guard_plants.missed(worse))
-            print(*found, f"guard --plant: {len(guard_plants.PLANTS)} plants, {len(found)} paths not caught", sep="\n")
+            print(*found, f"guard --plant: {len(guard_plants.PLANTS)} plants, {len(found)} paths not detected", sep="\n")
             sys.exit(1 if found else 0)
         code = 1 if worse else 0
         if "--self-test" in options:

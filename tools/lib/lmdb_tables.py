@@ -1,4 +1,4 @@
-"""Reads a store with PyPI's lmdb, which has an LMDB of its own and shares no code with this project.
+"""Reads a store with PyPI's lmdb, which bundles its own LMDB and shares no code with this project.
 
 usage: lmdb_tables.py walk FOLDER       opens read-only, reads every entry of every table, prints the tables' entries
        lmdb_tables.py damage FOLDER     overwrites the root page of the main tree of data.mdb
@@ -19,7 +19,7 @@ def walk(folder):
                 last = b""
                 for key, value in transaction.cursor(table):
                     if key <= last:
-                        sys.exit(f"{name.decode()}: a key does not stand behind the one before it")
+                        sys.exit(f"{name.decode()}: a key does not follow the previous one")
                     entries, payload, last = entries + 1, payload + len(key) + len(value), key
                 if entries != transaction.stat(table)["entries"]:
                     sys.exit(f"{name.decode()}: {entries} entries were read, {transaction.stat(table)['entries']} recorded")
@@ -27,7 +27,7 @@ def walk(folder):
 
 
 def damage(folder):
-    """The offsets are those of MDB_meta behind a page header of 16 bytes, of which the newer one counts."""
+    """Overwrites the root page of the newer MDB_meta. Its offsets count from the end of the 16-byte page header."""
     path = Path(folder) / "data.mdb"
     page_size = struct.unpack_from("<I", path.read_bytes(), 16 + 24)[0]
     with open(path, "r+b") as file:

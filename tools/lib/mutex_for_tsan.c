@@ -1,5 +1,6 @@
-// Preloaded under the thread sanitizer, on Linux. Where threads wait for each other, Swift's Mutex calls its library, whose code the
-// sanitizer does not see: it would report whatever the mutex guards. This tells it what these two calls order, and does nothing else.
+// Preloaded under the thread sanitizer, on Linux. When threads wait for each other, Swift's Mutex calls its library. The
+// sanitizer does not see that code, so it would report accesses that the mutex guards. This file only tells the sanitizer
+// which accesses these two calls order.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -7,7 +8,7 @@
 #define LOCK "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
 #define UNLOCK "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
 
-// Methods of a structure in Swift: it comes in the register of the context.
+// Methods of a Swift structure: self is in the context register.
 #define SWIFT __attribute__((swiftcall))
 #define SELF __attribute__((swift_context)) void *mutex
 
@@ -17,7 +18,7 @@ typedef SWIFT void Unlock(SELF);
 Lock lock_slowly __asm__(LOCK);
 Unlock unlock_slowly __asm__(UNLOCK);
 
-// Not there in a process without the sanitizer.
+// Missing in a process without the sanitizer.
 void __tsan_acquire(void *) __attribute__((weak));
 void __tsan_release(void *) __attribute__((weak));
 

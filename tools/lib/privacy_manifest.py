@@ -1,13 +1,13 @@
-"""The privacy manifest against the sources: Apple wants a reason for each category of API that an app's libraries call."""
+"""Compares the privacy manifest with the sources: Apple requires a reason for each category of API in use."""
 import plistlib
 import re
 
 MANIFEST = "Sources/HealthKV/PrivacyInfo.xcprivacy"
-# What an app links; the simulator and the tools stay with tests.
+# The modules that an app links. Only tests use the simulator and the tools.
 LINKED = ("Sources/LMDB/", "Sources/PageReader/", "Sources/HealthModel/", "Sources/ColumnFormat/", "Sources/HealthKV/",
           "Sources/HealthKVSync/", "Sources/HealthKitPeer/")
 
-# Apple's list of API that needs a reason, with the reasons that may be given. A property counts as much as a function.
+# Apple's list of functions and properties that need a reason, with the permitted reasons.
 FILE_TIMESTAMP = "NSPrivacyAccessedAPICategoryFileTimestamp"
 DISK_SPACE = "NSPrivacyAccessedAPICategoryDiskSpace"
 BOOT_TIME = "NSPrivacyAccessedAPICategorySystemBootTime"
@@ -31,7 +31,7 @@ REASONS = {
 
 
 def findings(tree):
-    """(path, line, what): a category that is called and not declared, or declared and not called, or without a reason."""
+    """Yields (path, line, what) for each category that is used but not declared, not used, or without a reason."""
     if MANIFEST not in tree.files:
         return
     try:
@@ -39,8 +39,8 @@ def findings(tree):
         declared = {entry["NSPrivacyAccessedAPIType"]: set(entry["NSPrivacyAccessedAPITypeReasons"])
                     for entry in manifest["NSPrivacyAccessedAPITypes"]}
         if manifest["NSPrivacyTracking"] or manifest["NSPrivacyTrackingDomains"]:
-            yield MANIFEST, 1, "the package tracks nobody"
-    except Exception as error:  # noqa: BLE001  whatever is wrong with it, Apple would refuse it
+            yield MANIFEST, 1, "the package does not track users"
+    except Exception as error:  # noqa: BLE001  Apple refuses any malformed manifest
         yield MANIFEST, 1, f"no property list of this kind: {error!r}"
         return
     called = {}
@@ -54,6 +54,6 @@ def findings(tree):
             yield path, line, f"{MANIFEST} gives no reason for {category}"
     for category, reasons in declared.items():
         if category not in called:
-            yield MANIFEST, 1, f"nothing calls what {category} is about"
+            yield MANIFEST, 1, f"nothing uses {category}"
         if not reasons or not reasons <= REASONS.get(category, set()):
             yield MANIFEST, 1, f"{category} has no reason, or one that Apple does not know"

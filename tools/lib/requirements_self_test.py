@@ -1,4 +1,4 @@
-"""What `tools/requirements --self-test` plants: one fault of each kind beside requirements that are in order."""
+"""The faults that `tools/requirements --self-test` plants: one of each kind, beside correct requirements."""
 import tempfile
 from pathlib import Path
 
@@ -13,7 +13,7 @@ TESTS = {
     "Tests/B/SameTests.swift": "@Test func same() {}\n",
 }
 
-# (number, what the document says, what shows it, words of the finding; None where there is nothing wrong)
+# (number, text of the requirement, tests, words of the finding; None for a correct row)
 ROWS = [
     ("FR-001", "System MUST", "`OneTests.plain`", None),
     ("FR-002", "a \\| b", "`OneTests.attributed`, `A/SameTests.same`", None),

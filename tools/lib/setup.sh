@@ -108,7 +108,7 @@ install_with_homebrew() {
 
 install_with_apt() {
     if ! command -v apt-get >/dev/null; then
-        stop $EX_UNAVAILABLE "There is no apt-get here. Install the content of these Debian packages, then run this again:" "" \
+        stop $EX_UNAVAILABLE "No apt-get here. Install the content of these Debian packages, then run this again:" "" \
             "    ${missing[*]}"
     fi
     local become=()

@@ -67,14 +67,14 @@ class _Blanker:
                 return i + len(quote + hashes)
             if text.startswith("\\" + hashes, i):
                 i += 1 + len(hashes)
-                if text.startswith("(", i):  # what is interpolated is code
+                if text.startswith("(", i):  # an interpolation is code
                     self.blank(start, i)
                     start = i = self.code(i + 1, until_parenthesis=True)
                 else:
                     i += 1
                 continue
             if text[i] == "\n" and quote == '"':
-                break  # not a string after all, or one that does not compile: harm ends with its line
+                break  # not a string, or an invalid one: limit the damage to this line
             i += 1
         return self.blank(start, min(i, len(text)))
 
@@ -122,7 +122,7 @@ def declarations(code):
 
 
 def enclosing_conditions(code, line):
-    """The first conditions of the #if blocks that a line stands in; its #else branches count as the same block."""
+    """The conditions of the #if blocks around a line; #else branches count as part of the block."""
     stack = []
     for text in code.splitlines()[:line]:
         directive = re.match(r"\s*#(if|endif)\b(.*)", text)

@@ -1,7 +1,7 @@
-"""A rule of tools/tidy: the folders of a module refer one way. A type of a folder is named only by folders above it."""
+"""A rule of tools/tidy: dependencies between the folders of a module go one way, from higher folders to lower ones."""
 import re
 
-# From the bottom to the top. A folder that is not listed stands above all.
+# From the bottom to the top. A folder that is not listed counts as the top.
 ORDERS = {
     "Sources/HealthModel/": ["Units", "Catalog", "Dates", "Workouts", "Conveniences"],
     "Sources/ColumnFormat/": ["Kernels", "Columns", "ColumnKernels", "Records", "Chunks", "Identity", "Links", "Summaries"],
@@ -11,7 +11,7 @@ ORDERS = {
 }
 DECLARED = (r"(?m)^(?:(?:public|package|internal|final|indirect|nonisolated|@\w+(?:\([^)]*\))?)\s+)*"
             r"(?:struct|enum|class|actor|protocol|typealias)\s+(\w+)")
-# A name behind a dot belongs to what stands before the dot, such as another module.
+# A name after a dot belongs to the name before it, such as another module.
 NAMED = r"(?<![\w.])[A-Z]\w+"
 
 

@@ -4,7 +4,7 @@ import re
 COLUMNS_MAX = 120
 ARCHITECTURE = "docs/ARCHITECTURE.md"
 SEMANTICS = "docs/SEMANTICS.md"
-# What a citation of a document looks like in a comment, a text or another document.
+# Citations of a document in a comment, a string or another document.
 CITED_FILE = r"(?<![\w./-])((?:docs/|\.\./|[\w-]+/)*[A-Za-z][\w-]*\.md)\b"
 CITED_RULE = r"\bSEMANTICS((?:(?:,| and| to)? ?[A-Z]\d+)+)"
 
@@ -14,13 +14,13 @@ def line_of(text, position):
 
 
 def wide(tree):
-    """Lines of code, comments and prose end at 120 columns. Data in string literals, tables and code blocks do not."""
+    """Finds lines of code, comments and prose beyond 120 columns. String literals, tables and code blocks may be wider."""
     for path in tree.swift:
         code = tree.code(path).split("\n")
         for number, line in enumerate(tree.text(path).split("\n"), 1):
             if len(line) <= COLUMNS_MAX:
                 continue
-            # What a literal holds is blank in the code.
+            # The content of literals is blank in the code.
             written = re.sub(r"(?<=\S) {2,}", " ", code[number - 1].rstrip()) if number <= len(code) else ""
             if len(written) > COLUMNS_MAX or re.match(r"\s*//", line):
                 yield path, number, f"{len(line)} columns, limit {COLUMNS_MAX}"
@@ -35,7 +35,7 @@ def wide(tree):
 
 
 def citations(tree):
-    """A document that is cited is in the repository, and so is each rule of docs/SEMANTICS.md."""
+    """Finds citations of documents and of rules of docs/SEMANTICS.md that do not exist."""
     files = set(tree.files)
     names = {path.rsplit("/", 1)[-1] for path in files if path.endswith(".md")}
     rules = set(re.findall(r"(?m)^#+ ([A-Z]\d+)\b", tree.text(SEMANTICS))) if SEMANTICS in files else set()
@@ -57,7 +57,7 @@ def citations(tree):
 
 
 def table_of(manifest):
-    """Each target that is no test, with the targets and products that it depends on."""
+    """The dependencies of each target except tests."""
     return {
         target["name"]: sorted({next(iter(dependency.values()))[0] for dependency in target["dependencies"]})
         for target in manifest["targets"] if target["type"] != "test"
@@ -65,7 +65,7 @@ def table_of(manifest):
 
 
 def modules(tree):
-    """The module table says of each target what the manifest says that it depends on."""
+    """Compares the module table with the dependencies in the manifest."""
     if ARCHITECTURE not in tree.files:
         return
     text, wanted = tree.text(ARCHITECTURE), table_of(tree.manifest(""))

@@ -26,7 +26,7 @@ let package = Package(
 
 
 def function(lines):
-    """A function of so many lines, with braces in strings and comments that must not count."""
+    """A function with this number of lines, with braces in strings and comments that must not count."""
     filling = ['    let brace = "}"  // }'] + ['    /* { */ let text = "\\(f("}"))"'] * (lines - 3)
     return "\n".join(["func long(", "    _ a: Int) {"] + filling[: lines - 3] + ["}"]) + "\n"
 
@@ -133,7 +133,7 @@ ARCHITECTURE = """# Layers
 | kvinspect | a | HealthKV |
 """
 
-# What looks like a violation and is none.
+# Files that look like violations and are none.
 CLEAN = {
     "Package.swift": MANIFEST,
     "Sources/CSystemLMDB/module.modulemap": "module CSystemLMDB [system] { header \"shim.h\" }\n",
@@ -180,7 +180,7 @@ CLEAN = {
     "docs/B.md": "## A part of it\n\n```\n[not](a-link)\n```\n[up]: ../Package.swift\n",
 }
 
-# A dependency that is not in the table and follows, a target that is not in it, and an unsafe flag.
+# A dependency that is missing in the table and out of order, a target that is missing there, and an unsafe flag.
 BAD_MANIFEST = (
     MANIFEST.replace('"LMDB", dependencies: ["LMDBInC"]', '"LMDB", dependencies: ["LMDBInC", "HealthModel"]')
     .replace('.target(name: "HealthModel")', '.target(name: "HealthModel", swiftSettings: [.unsafeFlags(["-O"])])')
@@ -189,7 +189,7 @@ BAD_MANIFEST = (
 
 BAD_ARCHITECTURE = ARCHITECTURE.replace("| kvinspect | a | HealthKV |", "| kvinspect | a | HealthKV, LMDB |")
 
-# (file, what it holds, the rule that must find it); a file with several violations stands here once for each.
+# (file, content, the rule that must find it); a file with several violations has an entry for each.
 SWIFT = "Sources/HealthKV/"
 SIMULATED = "Sources/HealthKitSimulator/Apple/HKThing.swift"
 BAD_THING = THING.replace("throws -> Int", "throws -> Int64").replace("struct HKLess: Sendable", "struct HKLess").replace(
