@@ -4,7 +4,7 @@ import PackageDescription
 /// The same settings as the library's own targets.
 let shared: [SwiftSetting] = [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
 
-// Where HealthKit exists, the adapter has to be told to talk to the simulator.
+// Where HealthKit exists, this setting makes the adapter use the simulator.
 #if os(macOS)
     let traits: Set<Package.Dependency.Trait> = [.defaults, "SimulatedHealthKit"]
 #else
@@ -16,7 +16,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "HealthKV", path: "..", traits: traits)],
     targets: [
-        // A module of its own for liblmdb, so that the rows contestant shares nothing with the store it is compared
+        // A separate module for liblmdb, so that the rows contestant shares nothing with the store that it is compared
         // with.
         .systemLibrary(name: "CLMDBRows", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         .systemLibrary(
@@ -32,7 +32,7 @@ let package = Package(
                 "CLMDBRows", "CSQLite", "CRocksDB", "CMalloc", "Histories",
                 .product(name: "HealthKV", package: "HealthKV"),
                 .product(name: "HealthKVSync", package: "HealthKV"),
-                // Brings the simulator of HealthKit along, of which there is no product.
+                // Also provides the simulator of HealthKit, which is not a product.
                 .product(name: "HealthKitPeer", package: "HealthKV"),
             ],
             swiftSettings: shared),

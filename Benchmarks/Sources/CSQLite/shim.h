@@ -1,4 +1,4 @@
 #include <sqlite3.h>
 
-// Swift cannot call a function with any number of arguments.
+// Swift cannot call a variadic function.
 static inline int sqlite_stop_counting_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

@@ -1,7 +1,7 @@
 import HealthKV
 
 extension History {
-    /// Whole samples spread evenly over the history, each at a random place of its share, in chronological order.
+    /// Whole samples spread evenly over the history, each at a random place of its section, in chronological order.
     public func picks(_ count: Int) -> [Sample] {
         let count = Swift.min(count, samples)
         var random = SplitMix64(seed: seed, stream: 31)
@@ -19,7 +19,7 @@ extension History {
         return picked
     }
 
-    /// A random row in the share that belongs to pick number `index`.
+    /// A random row in the section of pick number `index`.
     private func place(_ index: Int, of count: Int, _ random: inout SplitMix64) -> Int {
         guard index < count else { return .max }
         let from = samples * index / count

@@ -1,6 +1,6 @@
 import HealthKV
 
-/// A made-up history of health samples: the same settings give the same samples, every time and everywhere.
+/// A generated history of health samples: the same settings give the same samples in every run on every machine.
 ///
 /// It is a stream of batches in chronological order over all types, as an import would deliver it, and never holds more
 /// than one batch (and one day, for ``Profile/life``).
@@ -14,7 +14,7 @@ public struct History: Sequence, Sendable {
         case plain
         /// Body weights, one a day with gaps: some in pounds, some with sync identifiers.
         case weight
-        /// People-like: walks that phone and watch both count, workouts, weights and meals.
+        /// Realistic data of a person: walks that phone and watch both count, workouts, weights and meals.
         case life
     }
 
@@ -22,10 +22,10 @@ public struct History: Sequence, Sendable {
     public let samples: Int
     public let seed: UInt64
     public let batchRows: Int
-    /// Whether samples come with UUIDs of their own; without them identity is derived from content.
+    /// Whether samples have UUIDs; without them, identity is derived from content.
     public let hasIDs: Bool
 
-    /// - Parameter samples: how many samples there are, at most one a second and type.
+    /// - Parameter samples: the number of samples, at most one per second and type.
     public init(_ profile: Profile, samples: Int, seed: UInt64 = 1, batchRows: Int = 50_000, hasIDs: Bool = true) {
         precondition(samples >= 0 && samples <= 300_000_000, "a history has at most 300 million samples")
         precondition(batchRows > 0, "a batch has at least one row")
@@ -36,7 +36,7 @@ public struct History: Sequence, Sendable {
         self.hasIDs = hasIDs
     }
 
-    /// The types that occur, in a fixed order.
+    /// The types of the history, in a fixed order.
     public var types: [SampleType] {
         switch profile {
         case .plain: PlainRows.types
@@ -45,20 +45,20 @@ public struct History: Sequence, Sendable {
         }
     }
 
-    /// Where every history begins: 2015-01-01 00:00:00 UTC.
+    /// The start of every history: 2015-01-01 00:00:00 UTC.
     public static let start = Instant(nanoseconds: 5_113 * History.day)
 
     /// Ten years in days, up to 2025-01-01.
     public static let days = 3_653
 
-    /// Where every history ends, give or take the last gap.
+    /// The end of every history, except for the last gap.
     public static let end = start + Int64(days) * day
 
     /// A day in nanoseconds.
     public static let day: Int64 = 86_400 * Instant.nanosecondsPerSecond
 
-    /// The days that have samples, counted from ``start``. A short history of people or weights is not stretched over
-    /// ten years.
+    /// The days that have samples, counted from ``start``. Short histories of profiles `life` and `weight` cover fewer
+    /// than ten years.
     public var dayRange: Range<Int> {
         switch profile {
         case .plain: 0..<History.days
@@ -69,7 +69,7 @@ public struct History: Sequence, Sendable {
 
     public func makeIterator() -> Batches { Batches(of: self) }
 
-    /// The batches of one history, made as they are asked for.
+    /// The batches of one history, generated on request.
     public struct Batches: IteratorProtocol {
         private enum Rows {
             case plain(PlainRows)
@@ -91,7 +91,7 @@ public struct History: Sequence, Sendable {
                 }
             remaining = history.samples
             batchRows = history.batchRows
-            // A stream for each profile, so that histories of one seed can go into one store.
+            // A random stream for each profile, so that histories of one seed can be imported into one store.
             let stream = 100 + UInt64(Profile.allCases.firstIndex(of: history.profile)!)
             ids = history.hasIDs ? SplitMix64(seed: history.seed, stream: stream) : nil
         }
@@ -141,11 +141,11 @@ struct BatchWriter {
         }
     }
 
-    /// Sets the rare fields of the row that was appended last.
+    /// Sets the rare fields of the last appended row.
     mutating func setExtras(_ extras: SampleBatch.Extras) { batch.setExtras(extras, row: batch.count - 1) }
 }
 
-/// The apps and devices that histories name.
+/// The apps and devices in histories.
 enum Sources {
     static let phone = Source(
         bundle: "com.apple.health.phone", name: "Phone", version: "18.1", product: "iPhone17,1", system: "18.1")

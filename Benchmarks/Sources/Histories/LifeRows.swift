@@ -1,7 +1,6 @@
 import HealthKV
 
-/// Profile `life`: days as people have them. A day is made at once, in the order of its times, and handed out row by
-/// row.
+/// Profile `life`: realistic days. Each day is generated at once, sorted by time, and handed out row by row.
 struct LifeRows {
     static let types: [SampleType] =
         [.stepCount, .distanceWalkingRunning, .activeEnergyBurned, .bodyMass] + nutrients.map(\.type)
@@ -15,10 +14,10 @@ struct LifeRows {
         (.dietaryCalcium, .milligram, "calcium", 400), (.dietaryIron, .milligram, "iron", 6),
     ]
 
-    /// Where people are: at home, or on a trip, whose days begin and end at other hours.
+    /// A place where a person stays: home or the destination of a trip, with shifted days.
     private struct Place {
         let zone: String
-        /// Seconds that the clocks there are ahead.
+        /// The offset of the local time in seconds.
         let offset: Int64
 
         static let home = Place(zone: "Europe/London", offset: 0)
@@ -31,7 +30,7 @@ struct LifeRows {
     private static let watchDevice = Device(
         name: "Watch", manufacturer: "Example", model: "Watch", hardwareVersion: "7,2")
 
-    /// One row to come.
+    /// A generated row.
     private struct Row {
         var type: SampleType
         var unit: HealthUnit
@@ -44,7 +43,7 @@ struct LifeRows {
         var extras: SampleBatch.Extras?
     }
 
-    /// How many days a history of this number has: no more than give each day six hundred samples.
+    /// The days of a history with this number of samples, so that each day has at least six hundred.
     static func days(_ samples: Int) -> Int { min(History.days, samples / 600 + 1) }
 
     private var random: SplitMix64
@@ -76,8 +75,8 @@ struct LifeRows {
         }
     }
 
-    /// Makes the rows of the next day: as many as keep the whole history at its number. A long workout takes from the
-    /// next days' walks.
+    /// Generates the rows of the next day, as many as the whole history needs by then. A long workout reduces the walks
+    /// of the next days.
     private mutating func makeDay() {
         let days = LifeRows.days(samples)
         let quota = samples * (day + 1) / days - made
@@ -91,7 +90,7 @@ struct LifeRows {
             for hour in [8, 13, 19] { today += meal(morning + Int64(hour) * 3600) }
         }
         if random.chance(0.4) { today += workout(morning + Int64(random.whole(17 * 3600...20 * 3600))) }
-        // A walk counted by phone and watch fills the rest of the day's number.
+        // Walks that phone and watch both count fill the rest of the day's quota.
         while today.count < quota { today += walk(morning + Int64(random.whole(6 * 3600...22 * 3600))) }
         today.sort { $0.start < $1.start }
         made += today.count
@@ -99,7 +98,7 @@ struct LifeRows {
         rows = today[...]
     }
 
-    /// Now and then a trip of some days.
+    /// Starts a trip of some days, now and then.
     private mutating func travel() {
         daysLeft -= 1
         if daysLeft > 0 { return }
@@ -125,7 +124,7 @@ struct LifeRows {
         return row
     }
 
-    /// The nutrients of one meal: a group, each with a sync identifier of its own.
+    /// The nutrients of one meal: a group whose samples have sync identifiers.
     private mutating func meal(_ hour: Int64) -> [Row] {
         meals += 1
         let start = hour + Int64(random.below(3600))
@@ -147,7 +146,7 @@ struct LifeRows {
         }
     }
 
-    /// Energy every few seconds, from the watch; the first samples say where.
+    /// Energy every few seconds, from the watch; the first samples have the route in their metadata.
     private mutating func workout(_ start: Int64) -> [Row] {
         let isIndoor = random.chance(0.5)
         let end = start + Int64(random.whole(20 * 60...50 * 60))
@@ -171,7 +170,7 @@ struct LifeRows {
         return rows
     }
 
-    /// A burst of walking: the watch counts steps and metres in shorter pieces than the phone, over the same time.
+    /// A walk: the watch records steps and metres in shorter pieces than the phone, over the same time.
     private mutating func walk(_ start: Int64) -> [Row] {
         let end = start + Int64(random.whole(120...2400))
         var rows: [Row] = []

@@ -6,7 +6,7 @@ struct PlainRows {
     private static let units: [HealthUnit] = [.count, .meter, .kilocalorie]
     private static let sources = [Sources.phone, Sources.watch, Sources.pedometer]
 
-    /// One type's samples to come.
+    /// The stream of one type's samples.
     private struct Stream {
         var random: SplitMix64
         var remaining: Int
@@ -14,7 +14,7 @@ struct PlainRows {
         let spread: Double
         var time: Int64
 
-        /// Steps to the next start: a gap uniform from 1 s to twice the mean.
+        /// Moves to the next start: the gap is uniform from 1 s to twice the mean.
         mutating func advance() { time += 1 + Int64(random.unit() * spread) }
     }
 

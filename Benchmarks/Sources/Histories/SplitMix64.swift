@@ -2,7 +2,8 @@
 public struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// `stream` gives independent sequences to one seed, so that leaving one out (the UUIDs, say) changes no other.
+    /// `stream` selects an independent sequence of a seed, so that omitting one (such as the UUIDs) does not change the
+    /// others.
     public init(seed: UInt64, stream: UInt64 = 0) {
         state = seed &* 0xD129_0D3F_5A6C_8B1D ^ stream &* 0x9FB2_1C65_1E98_DF25
         _ = next()
@@ -21,23 +22,23 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
         Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(bound)).high)
     }
 
-    /// A whole number of the range, both ends included.
+    /// A random integer of the range, both ends included.
     public mutating func whole(_ range: ClosedRange<Int>) -> Int {
         range.lowerBound + below(range.upperBound - range.lowerBound + 1)
     }
 
-    /// A number of 53 random bits: `0 <= x < 1`.
+    /// A random number with 53 bits: `0 <= x < 1`.
     public mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// A number of the range with all its digits.
+    /// A random number of the range with all its digits.
     public mutating func real(_ range: ClosedRange<Double>) -> Double {
         range.lowerBound + unit() * (range.upperBound - range.lowerBound)
     }
 
-    /// Whether something happens that has this probability.
+    /// Returns `true` with this probability.
     public mutating func chance(_ probability: Double) -> Bool { unit() < probability }
 
-    /// About normal around 0 with a deviation of 1: the sum of twelve uniform numbers.
+    /// An approximately normal number with mean 0 and deviation 1: the sum of twelve uniform numbers.
     public mutating func bell() -> Double {
         var sum = -6.0
         for _ in 0..<12 { sum += unit() }

@@ -1,6 +1,6 @@
 import HealthKV
 
-/// Profile `weight`: one weighing in each slot of the ten years (a day, at the usual number), one slot in ten left out.
+/// Profile `weight`: one weight in each slot of the ten years (a day, at the usual number), with one slot in ten empty.
 struct WeightRows {
     private var random: SplitMix64
     private let slot: Int64
@@ -9,7 +9,7 @@ struct WeightRows {
 
     init(samples: Int, seed: UInt64) {
         random = SplitMix64(seed: seed, stream: 11)
-        // A tenth of the slots stays empty, so the slots are that much shorter; a second is the shortest.
+        // A tenth of the slots stays empty, so the slots are shorter by that share, but at least a second long.
         let seconds = Int64(Double(History.days) * 86_400 * 0.9 / Double(max(samples, 1)))
         slot = min(max(seconds, 1), 86_400)
     }

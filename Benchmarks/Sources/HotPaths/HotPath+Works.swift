@@ -3,8 +3,8 @@ import HealthKV
 import Histories
 
 extension HotPath {
-    /// The history is made in any case; `rounds` says how many of its batches are imported. Planted: others beside
-    /// them.
+    /// Always generates the whole history, and imports `rounds` of its batches. The planted slow-down imports other
+    /// batches in addition.
     func importAll(_ samples: Int, batchRows: Int, _ store: SampleStore, _ rounds: Int) throws {
         var repeats = Repeats()
         let batches = Array(History(.plain, samples: samples, seed: 2, batchRows: batchRows))
@@ -15,7 +15,7 @@ extension HotPath {
         }
     }
 
-    // What is read here is read once before it counts: what the first reading checks is not the hot path.
+    // Reads everything once before counting: the checks of the first read are not part of the hot path.
 
     func readAll(_ store: SampleStore, _ rounds: Int) throws {
         var repeats = Repeats()
@@ -45,7 +45,7 @@ extension HotPath {
         try expect(count, atLeast: rounds * HotPath.history.samples)
     }
 
-    /// Every second id is not there.
+    /// Every second id does not exist.
     func lookUp(_ store: SampleStore, _ rounds: Int) throws {
         var random = SplitMix64(seed: 5)
         let picks = HotPath.history.picks(1_000)
@@ -62,7 +62,7 @@ extension HotPath {
         try expect(found, atLeast: rounds / 2)
     }
 
-    /// Of weights that are saved for it; every second identifier is not there.
+    /// Saves weights with sync identifiers first; every second identifier does not exist.
     func lookUpSync(_ store: SampleStore, _ rounds: Int) throws {
         let count = 1_000
         var random = SplitMix64(seed: 8)
@@ -85,7 +85,7 @@ extension HotPath {
         try expect(found, atLeast: rounds / 2)
     }
 
-    /// Steps by day in New York, and the caller looks at each day.
+    /// Steps by day in New York, with access to each day.
     func sumDays(_ store: SampleStore, _ rounds: Int) throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(identifier: "America/New_York")!

@@ -2,13 +2,13 @@ import Foundation
 import HealthKV
 import Histories
 
-/// A small fixed piece of work for each hot path, for `tools/guard`, which counts its instructions.
+/// Runs a small fixed amount of work on each hot path, for `tools/guard`, which counts its instructions.
 ///
-///     HotPaths prepare FOLDER           makes the stores that the other works begin with
-///     HotPaths WORK FOLDER ROUNDS    does a work; with 0 rounds all but the work, so the difference is the work
-///     HotPaths list                  names the works, the units of each in a round, and its store in the folder
+///     HotPaths prepare FOLDER           makes the initial stores of the other works
+///     HotPaths WORK FOLDER ROUNDS    runs a work; 0 rounds measure its setup alone
+///     HotPaths list                  lists the works with their units per round and stores
 ///
-/// With `HEALTHKV_PLANT` set each tenth operation is done twice: the slow-down that the guard has to catch.
+/// With `HEALTHKV_PLANT` set, runs each tenth operation twice: the slow-down that the guard must detect.
 @main
 enum HotPaths {
     static let isPlanted = ProcessInfo.processInfo.environment["HEALTHKV_PLANT"] != nil
@@ -33,7 +33,7 @@ enum HotPaths {
 
     struct WrongArguments: Error {}
 
-    /// Upkeep would begin by the clock; here it is asked for.
+    /// Disable maintenance that starts by time; works request it explicitly.
     static func open(_ folder: String) throws -> SampleStore {
         var options = SampleStore.Options()
         options.source = Source(bundle: "app.example.guard", name: "Guard")
@@ -52,10 +52,10 @@ enum HotPaths {
     }
 }
 
-/// What is counted.
+/// A path whose instructions are counted.
 enum HotPath: String, CaseIterable {
     case importing = "import"
-    /// Each batch merges its identities into those of all that is there.
+    /// Each batch merges its identities into those of the whole store.
     case importSmall = "import_small_batches"
     case readAll = "read_all"
     case foldAll = "fold_all"
@@ -69,9 +69,9 @@ enum HotPath: String, CaseIterable {
     case durableWrite = "durable_write"
 
     static let history = History(.plain, samples: 100_000, batchRows: 50_000)
-    /// With samples in most hours, as summaries of long histories have.
+    /// A history with samples in most hours, as long histories have them.
     static let denseHistory = History(.plain, samples: 1_000_000, batchRows: 50_000)
-    /// The stores, within the folder.
+    /// The folders of the stores.
     static let usual = "usual"
     static let dense = "dense"
 
@@ -79,7 +79,7 @@ enum HotPath: String, CaseIterable {
 
     static let points = 1_000
 
-    /// How often a work is done.
+    /// The number of rounds of a work.
     var rounds: Int {
         switch self {
         case .importing: 2
@@ -92,7 +92,7 @@ enum HotPath: String, CaseIterable {
         }
     }
 
-    /// How many samples, lookups or writes that is.
+    /// The number of samples, lookups or writes in these rounds.
     var units: Int {
         switch self {
         case .importing: 40_000
@@ -122,7 +122,7 @@ enum HotPath: String, CaseIterable {
     }
 }
 
-/// Counts operations, and says of which the planted slow-down makes two.
+/// Counts operations; the planted slow-down runs each tenth one twice.
 struct Repeats {
     private var operation = 0
 

@@ -23,7 +23,7 @@ enum Bench {
         }
     }
 
-    /// Compares the contestants with each profile and size, and draws how costs grow.
+    /// Runs the contestants with each profile and size, and draws how costs grow.
     private static func compareAll(_ settings: Settings) throws {
         let interruption = Interruption()
         let isTerminal = isatty(STDOUT_FILENO) != 0 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A run of all contestants over one history, each in a process of its own, one after the other.
+/// Runs all contestants over one history, each in its own process, one after the other.
 ///
-/// A figure counts as soon as its contestant's answer is that of all before; one that answers otherwise takes the
-/// work's figures back, also those that others have already.
+/// A figure counts only while its contestant's answer equals all earlier ones. A different answer invalidates the
+/// work's figures of all contestants.
 final class Comparison {
     private let settings: Settings
     private let interruption: Interruption
@@ -54,12 +54,12 @@ final class Comparison {
         }
     }
 
-    /// A time counts only if the answer was right.
+    /// A time counts only if the answers agree.
     private func counts(_ figure: Figure) -> Bool {
         !answers.differing.contains { figure.work == $0 || figure.work.hasPrefix($0 + ".") }
     }
 
-    /// Why the figures are not those of a whole run whose answers are equal.
+    /// The reasons why the figures are not those of a complete run with equal answers.
     var flaws: [String] {
         var flaws: [String] = []
         if interruption.wasAsked { flaws.append("the run was stopped before its end") }
@@ -78,10 +78,10 @@ final class Comparison {
 struct AnswerBook {
     private var digests: [String: Set<String>] = [:]
 
-    /// Adds an answer. A part of one stands behind a `#`: who is slow answers the first questions only.
+    /// Adds an answer. `#` marks a part of a work: slow contestants answer only the first questions.
     mutating func add(_ answer: Answer) { digests[answer.work, default: []].insert(answer.digest) }
 
-    /// The works that not all contestants answered alike.
+    /// The works whose answers differ between contestants.
     var differing: Set<String> {
         Set(digests.filter { $0.value.count > 1 }.keys.map { String($0.split(separator: "#")[0]) })
     }

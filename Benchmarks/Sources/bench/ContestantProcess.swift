@@ -1,14 +1,13 @@
 import Foundation
 
-/// Runs this program again for one contestant, so that its memory is its own, and hands on what it reports, line by
-/// line.
+/// Runs this program again for one contestant, so that its memory is separate, and passes on its report line by line.
 enum ContestantProcess {
     enum Outcome: Equatable {
         case finished
-        /// It cannot run on this machine.
+        /// The contestant cannot run on this machine.
         case missing
         case failed
-        /// Someone asked the whole run to end.
+        /// A signal asked the whole run to end.
         case stopped
     }
 
@@ -25,7 +24,7 @@ enum ContestantProcess {
         let folder = Session.folder(settings, contestant, process.processIdentifier)
         interruption.watch(process)
         let received = Result { try lines(of: output.fileHandleForReading, receive) }
-        // A process whose lines cannot be used any more has nothing left to do.
+        // End a process whose output is not readable.
         if case .failure = received { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
         interruption.watch(nil)
@@ -48,7 +47,7 @@ enum ContestantProcess {
         }
     }
 
-    /// Lets another process open a store, write to it and end without closing it.
+    /// Makes another process open a store, write to it and end without closing it.
     static func abandon(_ folder: String, _ settings: Settings, _ contestant: ContestantName) throws {
         let process = Process()
         process.executableURL = try executable()

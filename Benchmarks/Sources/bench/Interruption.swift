@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Lets someone end a run early: the contestant at work is ended, and what was measured until then is still reported.
+/// Ends a run early on a signal: ends the current contestant, and reports the measurements so far.
 ///
-/// Unchecked: the sources are made once and only kept; all else stands behind the lock.
+/// Unchecked: the sources are only stored after `init`; the lock protects everything else.
 final class Interruption: @unchecked Sendable {
     private struct State {
         var wasAsked = false
@@ -16,7 +16,7 @@ final class Interruption: @unchecked Sendable {
     init() {
         sources = [SIGINT, SIGTERM].map { DispatchSource.makeSignalSource(signal: $0, queue: .global()) }
         for (source, number) in zip(sources, [SIGINT, SIGTERM]) {
-            // What ends a process by itself would not leave it the time to report.
+            // The default action would end the process before it can report.
             signal(number, SIG_IGN)
             source.setEventHandler { [weak self] in self?.stop() }
             source.resume()
@@ -25,7 +25,7 @@ final class Interruption: @unchecked Sendable {
 
     var wasAsked: Bool { state.withLock(\.wasAsked) }
 
-    /// Notes the process that a signal has to end; `nil` when there is none.
+    /// Notes the process that a signal must end; `nil` for none.
     func watch(_ process: Process?) {
         let process = process?.processIdentifier
         state.withLock {

@@ -1,24 +1,24 @@
 import CMalloc
 import Foundation
 
-/// Where glibc's malloc takes large arrays from. Any of these ends its habit of adapting itself, so they come after
+/// How glibc's malloc allocates large arrays. Every setting disables its automatic adaptation, so apply them after the
 /// other works.
 enum MallocSetting {
-    /// From the system, given back when freed: each page of an array is new to the process and zeroed at first touch.
+    /// From the system, and returned to it: each page of an array is new to the process and zeroed at first touch.
     case freshPages
-    /// From memory that was freed before, never given back.
+    /// From memory that was freed before, which is never returned.
     case recycledPages
-    /// Near what malloc does by itself.
+    /// Similar to the automatic setting.
     case usual
 
-    /// Gives all memory that was freed back to the system, so that what is asked for next shows.
+    /// Returns all freed memory to the system, so that later allocations are visible.
     static func giveBack() {
         #if canImport(Glibc)
             malloc_trim(0)
         #endif
     }
 
-    /// Says whether malloc could be told.
+    /// Returns `false` if malloc has no such settings.
     static func set(_ setting: MallocSetting) -> Bool {
         #if canImport(Glibc)
             switch setting {

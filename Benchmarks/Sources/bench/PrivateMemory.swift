@@ -1,10 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Samples the anonymous memory of this process on a thread of its own and keeps the peak.
+/// Samples the anonymous memory of this process in a separate thread and keeps the peak.
 ///
-/// Mapped files are not private memory: they are the page cache's, which gives them up when asked. Linux only;
-/// elsewhere 0.
+/// Mapped files are not private memory: they belong to the page cache, which can drop them. Linux only; elsewhere 0.
 final class PrivateMemory: Sendable {
     private let peak = Atomic<Int>(0)
     private let process: Int32
@@ -13,7 +12,7 @@ final class PrivateMemory: Sendable {
 
     init(of process: Int32) {
         self.process = process
-        // Tells the system to forget the peak so far.
+        // Resets the kernel's peak.
         try? "5".write(toFile: "/proc/\(process)/clear_refs", atomically: false, encoding: .utf8)
         peak.store(PrivateMemory.now(of: process), ordering: .relaxed)
         Thread.detachNewThread { [self] in
@@ -31,7 +30,7 @@ final class PrivateMemory: Sendable {
     /// The processor time that the sampling has taken, in nanoseconds.
     var processorTime: UInt64 { worked.load(ordering: .relaxed) }
 
-    /// The peak of private memory and of all memory that was mapped, in bytes, since the start. Sampling ends.
+    /// Stops sampling. Returns the peaks of anonymous memory and of all mapped memory since the start, in bytes.
     func stop() -> (anonymous: Int, resident: Int) {
         isRunning.store(false, ordering: .relaxed)
         let last = PrivateMemory.now(of: process)
@@ -49,7 +48,7 @@ final class PrivateMemory: Sendable {
         return (Int(number) ?? 0) * 1024
     }
 
-    /// The bytes that a process made the system write to disk so far. Linux only; elsewhere 0.
+    /// The bytes that the system has written to disk for a process. Linux only; elsewhere 0.
     static func written(by process: Int32) -> Int {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/io", encoding: .utf8),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("write_bytes:") }),

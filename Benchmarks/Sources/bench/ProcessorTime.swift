@@ -1,10 +1,10 @@
 import Foundation
 
-/// Time that processors worked, in nanoseconds.
+/// Processor time in nanoseconds.
 enum ProcessorTime {
-    /// For all threads of this process.
+    /// The time of all threads of this process.
     static func ofProcess() -> UInt64 { read(CLOCK_PROCESS_CPUTIME_ID) }
-    /// For the thread that asks.
+    /// The time of the calling thread.
     static func ofThread() -> UInt64 { read(CLOCK_THREAD_CPUTIME_ID) }
 
     private static func read(_ clock: clockid_t) -> UInt64 {

@@ -1,13 +1,13 @@
 import Foundation
 import Histories
 
-/// What to measure, from the command line.
+/// The settings of the measurements, from the command line.
 struct Settings {
-    /// The profiles that were asked for, one table after the other; `nil` if none was.
+    /// The requested profiles, one table for each; `nil` if none was requested.
     var profiles: [History.Profile]?
     /// The profile of this run.
     var profile = History.Profile.plain
-    /// How many samples the histories have, one run after the other.
+    /// The numbers of samples of the histories, one run for each.
     var sizes = [1_000_000]
     /// The size of this run.
     var samples: Int {
@@ -22,14 +22,14 @@ struct Settings {
     var contestants = ContestantName.allCases
     var json: String?
     var html: String?
-    /// Seconds after which a work is not repeated any more, and single operations end.
+    /// The seconds after which a work is not repeated and a series of single operations ends.
     var budget = 20.0
-    /// When the whole run began, by the clock of `Stopwatch`.
+    /// The start of the whole run, by the clock of `Stopwatch`.
     var began = Stopwatch.now()
     var folder = FileManager.default.temporaryDirectory.path
-    /// Set in the process of one contestant.
+    /// The contestant of this process; set only in a contestant's process.
     var child: ContestantName?
-    /// Set in the process of one contestant: the store that it opens, writes to and leaves without closing it.
+    /// The store to open, write to and leave without closing; set only in a contestant's process.
     var abandon: String?
 
     private static let names = ContestantName.allCases.map(\.rawValue).joined(separator: ", ")
@@ -65,8 +65,8 @@ struct Settings {
         }
     }
 
-    /// The runs that were asked for. Beside `plain`, which has the targets, people's data is always shown; ten million
-    /// samples are more than people have, so there are fewer unless told.
+    /// The requested runs. `plain` has the targets, and by default realistic data is measured too, with fewer samples,
+    /// because ten million are more than a person has.
     var parts: [(profile: History.Profile, samples: Int)] {
         if let profiles { return profiles.flatMap { profile in sizes.map { (profile, $0) } } }
         let fewer = sizes.map { min($0, 1_000_000) }
@@ -74,7 +74,7 @@ struct Settings {
         return sizes.map { (.plain, $0) } + life.map { (.life, $0.element) }
     }
 
-    /// The settings of one run; a short history has smaller batches, so that there are enough of them.
+    /// The settings of one run; a short history has smaller batches, so that it has enough of them.
     func part(_ profile: History.Profile, _ samples: Int) -> Settings {
         var settings = self
         settings.profile = profile
@@ -128,7 +128,7 @@ struct Settings {
         throw WrongUsage("\(option): \(text) is none of \(names)")
     }
 
-    /// The arguments that give a contestant's process these settings.
+    /// The arguments that pass these settings to a contestant's process.
     func arguments(for contestant: ContestantName) -> [String] {
         [
             "--child", contestant.rawValue, "--profile", profile.rawValue, "--samples", "\(samples)", "--seed",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Times to the nanosecond, at the cost of some twenty of them.
+/// A clock with nanoseconds, which costs about twenty of them per call.
 enum Stopwatch {
     @inline(__always)
     static func now() -> UInt64 {
@@ -10,7 +10,7 @@ enum Stopwatch {
         return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
-    /// The seconds that `body` took, and its answer.
+    /// Runs `body` and returns its seconds and its result.
     static func seconds<R>(_ body: () throws -> R) rethrows -> (seconds: Double, answer: R) {
         let from = now()
         let answer = try body()
@@ -18,7 +18,7 @@ enum Stopwatch {
     }
 }
 
-/// Many times of one work.
+/// The times of repeated operations.
 struct Latencies {
     private var nanoseconds: [UInt64] = []
 
@@ -27,10 +27,10 @@ struct Latencies {
 
     var count: Int { nanoseconds.count }
 
-    /// All of them together.
+    /// The sum of all times.
     var seconds: Double { Double(nanoseconds.reduce(0, +)) / 1e9 }
 
-    /// Percentiles and the worst.
+    /// Percentiles and the maximum.
     struct Percentiles: Equatable {
         var p50 = 0.0
         var p99 = 0.0
@@ -38,7 +38,7 @@ struct Latencies {
         var worst = 0.0
     }
 
-    /// Percentiles in microseconds; zeros if there is none.
+    /// Percentiles in microseconds; zeros if there are no times.
     func percentiles() -> Percentiles {
         guard !nanoseconds.isEmpty else { return Percentiles() }
         let sorted = nanoseconds.sorted()
@@ -49,18 +49,18 @@ struct Latencies {
     }
 }
 
-/// A contestant that cannot run on this machine: the others do.
+/// A contestant that cannot run on this machine; the others still run.
 struct ContestantIsMissing: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Arguments that are not understood.
+/// Invalid arguments.
 struct WrongUsage: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// What makes a run worthless: wrong answers, a contestant that fails.
+/// A failure that makes a run worthless: wrong answers, or a contestant that fails.
 struct BenchFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -1,4 +1,4 @@
-/// What is measured, in the order of the table.
+/// The works to measure, in the order of the table.
 enum Work: String, CaseIterable {
     case importing = "import"
     case reimport
@@ -31,9 +31,9 @@ enum Work: String, CaseIterable {
     case syncPushLatency = "sync_push_latency"
     case status
 
-    /// What only this store is asked for, in stores of its own.
+    /// Works that only this store is measured with, in separate stores.
     static let ofOwn: Set<Work> = ofSync.union([.singleWrites])
-    /// What the engine of sync does; only this store has one.
+    /// Works of the sync engine, which only this store has.
     static let ofSync: Set<Work> = [
         .syncImport, .syncImportYear, .syncDeletions, .pulled, .syncPushLatency, .status,
     ]

@@ -24,7 +24,7 @@ extension Demo {
         }
     }
 
-    /// Whole histories as columns: every time and every value compared.
+    /// Reads whole histories as columns and compares every time and value.
     mutating func showColumns() throws {
         for type in expected.columns.keys.sorted() {
             let column = expected.columns[type]!
@@ -48,7 +48,7 @@ extension Demo {
             "sum of steps", "\(Show.count(Int(steps))) without a copy, \(Show.time(seconds))", isRight: steps == wanted)
     }
 
-    /// Samples by id, some of them unknown, in one read transaction.
+    /// Looks up samples by id, some of them unknown, in one read transaction.
     mutating func showLookups() throws {
         let picks = History(.plain, samples: options.samples).picks(1_000)
         let (seconds, found) = try timed {
@@ -68,7 +68,7 @@ extension Demo {
             isRight: isRight)
     }
 
-    /// Closes and opens the store, and reads one type again.
+    /// Closes and reopens the store, and reads one type again.
     mutating func showReopening() throws {
         let type = SampleType.activeEnergyBurned
         try store.close()
@@ -79,7 +79,7 @@ extension Demo {
             "close and open", Show.time(seconds), isRight: series.values == expected.columns[type]!.values)
     }
 
-    /// Everything that the store can prove about itself.
+    /// Runs every integrity check of the store.
     mutating func showCheck() throws {
         let (seconds, report) = try timed { try store.check() }
         screen.step(
@@ -87,7 +87,7 @@ extension Demo {
             isRight: report.findings.isEmpty)
     }
 
-    /// The weights as a person would look at them.
+    /// Shows the weights as a person would read them.
     mutating func showChart() throws {
         let weights = try store.read { try $0.series(.bodyMass) }
         var sums = Array(repeating: (sum: 0.0, count: 0), count: 60)

@@ -33,7 +33,7 @@ extension Demo {
             "size", "\(Show.bytes(info.fileBytes)) on disk, \(String(format: "%.1f", perSample)) bytes a sample")
     }
 
-    /// Edits and deletes some samples, and shows what the change feed tells of it.
+    /// Edits and deletes some samples, and shows the resulting change feed.
     mutating func showChanges() throws {
         let type = SampleType.stepCount
         let column = expected.columns[type]!
@@ -98,7 +98,7 @@ extension Demo {
             isRight: saved == edits && deleted == deletions)
     }
 
-    /// One weighing of now, durable when the call returns.
+    /// Saves a current weight, which is durable when the call returns.
     private mutating func showOneWrite() throws {
         let before = try store.read { try $0.latest(of: .bodyMass) }
         let sample = Sample(.bodyMass, 77.7, .kilogram, at: History.end, isUserEntered: true)

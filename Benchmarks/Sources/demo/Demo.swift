@@ -22,7 +22,7 @@ struct Demo {
         }
     }
 
-    /// Runs all steps; says whether every answer was the expected one.
+    /// Runs all steps; returns `true` if every answer was the expected one.
     private static func run(_ options: Options) throws -> Bool {
         let began = Date()
         let process = ProcessInfo.processInfo.processIdentifier
@@ -71,7 +71,7 @@ struct Demo {
         }
     }
 
-    /// The seconds that `body` took, and its answer.
+    /// Runs `body` and returns its seconds and its result.
     func timed<R>(_ body: () throws -> R) rethrows -> (seconds: Double, answer: R) {
         let from = ContinuousClock.now
         let answer = try body()

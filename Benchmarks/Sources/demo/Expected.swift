@@ -1,7 +1,7 @@
 import HealthKV
 import Histories
 
-/// What the store must hold: the samples as they were made, with each change applied. The judge of every answer.
+/// The expected content of the store: the generated samples with each change applied. Judges every answer.
 struct Expected {
     /// One type's samples in the order of time.
     struct Column {
@@ -26,7 +26,7 @@ struct Expected {
 
     mutating func add(_ batch: SampleBatch) {
         for (number, kind) in batch.kinds.enumerated() {
-            // Taken out and put back, so that appending does not copy the column.
+            // Take the column out and put it back, so that appending does not copy it.
             var column = columns.removeValue(forKey: kind.type) ?? Column()
             for row in 0..<batch.count where Int(batch.kindOfRow[row]) == number {
                 column.ids.append(batch.ids[row])
@@ -45,7 +45,7 @@ struct Expected {
         return converted
     }
 
-    /// Puts each column into the order of time, which batches have over all kinds but not kind by kind.
+    /// Sorts each column by time. Batches are sorted over all kinds, but not within each kind.
     mutating func sort() {
         for (type, column) in columns {
             let order = column.starts.indices.sorted {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     var samples = 3_000_000
-    /// A folder to leave the store in; `nil` for a temporary one.
+    /// A folder to keep the store in; `nil` for a temporary one.
     var keep: String?
 
     static let usage = """
@@ -34,7 +34,7 @@ struct Options {
     }
 }
 
-/// Why the demonstration could not go on.
+/// The reason why the demonstration could not continue.
 struct DemoFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Prints lines, in colour on a terminal that wants it.
+/// Prints lines, in colour if the terminal supports it.
 struct Screen {
     private let isTerminal: Bool
     private let hasColor: Bool
@@ -27,7 +27,7 @@ struct Screen {
     func title(_ text: String) { print("\n" + styled(text, .bold)) }
     func note(_ text: String) { print(styled(text, .faint)) }
 
-    /// One step: what it was, what came of it, and whether the answer is the one that was expected.
+    /// Prints a step: its name, its result, and whether the answer is the expected one.
     mutating func step(_ name: String, _ result: String, isRight: Bool = true) {
         if !isRight { failures += 1 }
         let mark = isRight ? styled("✓", .green) : styled("✗", .red)
@@ -35,7 +35,7 @@ struct Screen {
         print("  \(mark) \(padded)\(result)\(isRight ? "" : styled("  NOT as expected", .red))")
     }
 
-    /// Shows on a terminal how far a long step is; the next line takes its place.
+    /// Shows the progress of a long step on a terminal; the next line replaces it.
     func progress(_ done: Int, of total: Int) {
         guard isTerminal, total > 0 else { return }
         let filled = 30 * done / total
@@ -45,7 +45,7 @@ struct Screen {
     }
 }
 
-/// Figures as people read them.
+/// Formats figures for people.
 enum Show {
     static func count(_ number: Int) -> String {
         var digits = String(number)[...]

@@ -1,57 +1,56 @@
 import Foundation
 import HealthKV
 
-/// A store that takes part: everything that the works ask of it.
+/// A store that takes part, with all operations that the works need.
 protocol Contestant: AnyObject {
     func close() throws
 
     /// Imports a batch in one durable commit.
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts
-    /// Does what importing left for later, until nothing is stale.
+    /// Finishes deferred work of the import, until nothing is stale.
     func finishImport() throws
-    /// Waits for work in the background that no clock counts.
+    /// Waits for background work that no measurement includes.
     func settle() throws
-    /// Copies the store into a new folder, as small as it can be made.
+    /// Copies the store into a new folder, as compact as possible.
     func compact(to folder: String) throws
 
     /// Times and values of one type's whole history, in fresh arrays.
     func readAll(_ type: SampleType) throws -> Columns
-    /// The sum over one type's whole history, without a copy where the store can.
+    /// The sum over one type's whole history, without copying if the store supports it.
     func foldAll(_ type: SampleType) throws -> ColumnSum
     /// Looks ids up in one read transaction; `visit` gets the position and the nanoseconds that each took.
     func lookUp(_ ids: [SampleID], _ visit: (Int, UInt64, Sample?) -> Void) throws
     /// The samples that share an instant with a range, in a read transaction of their own.
     func range(_ type: SampleType, from: Instant, to: Instant) throws -> [Sample]
-    /// The first of them, without the others.
+    /// Reads only the first of them.
     func firstInRange(_ type: SampleType, from: Instant, to: Instant) throws -> Sample?
     func latest(_ type: SampleType) throws -> Sample?
     func count() throws -> Int
 
-    /// Saves a new sample durably, with an operation that waits for a peer.
+    /// Saves a new sample durably, with a pending operation for a peer.
     func save(_ sample: Sample) throws
     /// Gives a sample another value, durably.
     func edit(_ id: SampleID, value: Double) throws
     func delete(_ id: SampleID) throws -> Bool
-    /// Fails unless the store proves sound.
+    /// Throws unless the store is sound.
     func check() throws
 
-    // What follows is asked of who can; the others leave it as it is.
+    // The following operations are optional.
 
-    /// As `lookUp`, by sync identifiers. False: this contestant cannot.
+    /// Like `lookUp`, by sync identifiers. Returns `false` if the contestant does not support it.
     func lookUp(syncIdentifiers: [String], _ visit: (Int, UInt64, Sample?) -> Void) throws -> Bool
     /// The sum of each day over the samples that start in it.
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums?
-    /// The same where of two sources that counted at the same time one is left out, and a sample is shared between the
-    /// days it touches.
+    /// The same with overlapping sources merged, and with each sample divided among the days that it touches.
     func mergedDaySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums?
     /// A type's history reduced to points.
     func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]?
-    /// Saves samples from 64 writers at once, each durable before its writer goes on. False: this contestant cannot.
+    /// Saves samples from 64 writers at once, each durable before its writer continues. Returns `false` if unsupported.
     func save(_ samples: [Sample], from writers: Writers) throws -> Bool
 
-    /// Whether statistics come from rows or summaries that were kept, not from samples.
+    /// Whether statistics come from maintained rows or summaries instead of samples.
     var keepsSummaries: Bool { get }
-    /// The nanoseconds that the last call took by a clock of the contestant's own, if it answers from another process.
+    /// The nanoseconds of the last call by the contestant's own clock, if it runs in another process.
     var ownTime: UInt64? { get }
     /// The process that does the work.
     var processID: Int32 { get }
@@ -68,7 +67,7 @@ extension Contestant {
     var ownTime: UInt64? { nil }
     var processID: Int32 { getpid() }
 
-    /// The nanoseconds that `body` took, and its answer.
+    /// Runs `body` and returns its nanoseconds and its result.
     @inline(__always)
     func timed<R>(_ body: () throws -> R) rethrows -> (nanoseconds: UInt64, answer: R) {
         let from = Stopwatch.now()
@@ -78,14 +77,14 @@ extension Contestant {
     }
 }
 
-/// How 64 writers run: each on a thread of its own, or as tasks that share the threads of the machine.
+/// The kind of 64 concurrent writers: one thread for each, or tasks that share the threads of the machine.
 enum Writers {
     case threads
     case tasks
     static let count = 64
 }
 
-/// What an import did.
+/// The counts of an import's outcomes.
 struct ImportCounts: Equatable {
     var inserted = 0
     var replaced = 0
@@ -104,7 +103,7 @@ struct Columns {
     var values: [Double]
 }
 
-/// What a fold adds up: cheap enough that memory is what counts, and dependent on every bit.
+/// The sums of a fold: so cheap that memory dominates, and dependent on every bit.
 struct ColumnSum: Equatable {
     var times: UInt64 = 0
     var values: UInt64 = 0

@@ -1,4 +1,4 @@
-/// Who takes part, by the names that the command line and the results use.
+/// The contestants, with their names on the command line and in results.
 enum ContestantName: String, CaseIterable, Codable {
     case healthKV = "HealthKV"
     case rows = "LMDB-rows"
@@ -8,8 +8,8 @@ enum ContestantName: String, CaseIterable, Codable {
     case duckDB = "DuckDB"
     case memcpy
 
-    /// Opens this contestant's store, made if there is none; `nil` for who has none. Without ids, identity is derived
-    /// from content, which not all can do.
+    /// Opens this contestant's store, and creates it if needed; `nil` if the contestant has none. Without ids, identity
+    /// is derived from content, which not all contestants support.
     func open(folder: String, hasIDs: Bool) throws -> (any Contestant)? {
         switch self {
         case .healthKV: try HealthKVStore(folder: folder, hasIDs: hasIDs)
@@ -24,7 +24,7 @@ enum ContestantName: String, CaseIterable, Codable {
 
     private static let storeWorks = Set(Work.allCases).subtracting(Work.ofOwn)
 
-    /// What is measured: of SQLite with daily rows only that which they change.
+    /// The works to measure. For SQLite with daily rows, only those that the daily rows affect.
     var works: Set<Work> {
         switch self {
         case .healthKV: Set(Work.allCases)

@@ -1,28 +1,28 @@
 import Foundation
 
-/// The advice that this store gives for its own results, for everyone's: large arrays are backed by huge pages where
-/// the system has them, and their ends mapped in one go. (numpy gives it by itself.) Without it, who copies from memory
-/// would be slower than who decodes.
+/// Applies to all contestants the memory advice that this store uses for its own results: back large arrays with huge
+/// pages if the system has them, and map their ends in one call. (numpy does so itself.) Without it, copying from
+/// memory would be slower than decoding.
 enum FreshPages {
     private static let hugeSize = 2 << 20
     private static let pageSize = 4 << 10
     #if os(Linux)
-        /// MADV_POPULATE_WRITE of Linux 5.14, which not every header knows.
+        /// MADV_POPULATE_WRITE of Linux 5.14, which older headers lack.
         private static let populate: Int32 = 23
     #endif
 
-    /// An array without elements and with room for some, prepared.
+    /// An empty array with prepared capacity.
     static func array<Element: BitwiseCopyable>(room: Int) -> [Element] {
-        // SAFETY: no element is said to be there.
+        // SAFETY: the count is 0, so no element is uninitialized.
         unsafe [Element](unsafeUninitializedCapacity: room) { target, count in
             unsafe prepare(UnsafeRawBufferPointer(target))
             count = 0
         }
     }
 
-    /// Prepares a buffer that will be written whole.
+    /// Prepares a buffer that will be filled completely.
     ///
-    /// SAFETY: the range lies inside the buffer, and no advice changes contents.
+    /// SAFETY: the range is inside the buffer, and no advice changes its content.
     static func prepare(_ buffer: UnsafeRawBufferPointer) {
         #if os(Linux)
             guard let base = buffer.baseAddress, buffer.count >= hugeSize else { return }

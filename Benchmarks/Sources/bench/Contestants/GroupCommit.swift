@@ -2,8 +2,8 @@ import Foundation
 import HealthKV
 import Synchronization
 
-/// 64 threads that hand their samples to one writer, which commits all that wait in one transaction: the best that a
-/// store with one writer at a time can do for many.
+/// 64 threads pass their samples to one writer, which commits all waiting samples in one transaction: the best that a
+/// store with a single writer can do for many.
 enum GroupCommit {
     private struct Queue {
         var next = 0
@@ -11,7 +11,7 @@ enum GroupCommit {
         var hasEnded = false
     }
 
-    /// Writes all samples, each durable before its thread goes on. This thread is the writer.
+    /// Writes all samples, each durable before its thread continues. The calling thread is the writer.
     static func run(_ samples: [Sample], _ commit: ([Sample]) throws -> Void) throws {
         let queue = Box(Mutex(Queue()))
         let hasArrived = DispatchSemaphore(value: 0)
@@ -35,14 +35,14 @@ enum GroupCommit {
                     defer { queue.waiting = [] }
                     return queue.waiting
                 }
-                // The sample of this signal may have gone with an earlier group.
+                // An earlier group may have included the sample of this signal.
                 if group.isEmpty { continue }
                 try commit(group.map(\.sample))
                 done += group.count
                 for entry in group { entry.isDurable.signal() }
             }
         }
-        // After a failure nobody waits for a commit that does not come.
+        // After a failure, no thread may wait for a commit that never comes.
         queue.value.withLock { queue in
             queue.hasEnded = true
             for entry in queue.waiting { entry.isDurable.signal() }
@@ -51,7 +51,7 @@ enum GroupCommit {
         try outcome.get()
     }
 
-    /// Puts the next sample into the queue; false when there is none left.
+    /// Adds the next sample to the queue; returns `false` if none is left.
     private static func enqueueNext(
         of samples: [Sample], _ queue: Box<Mutex<Queue>>, _ isDurable: DispatchSemaphore
     ) -> Bool {

@@ -78,7 +78,7 @@ final class HealthKVStore: Contestant {
 
     func latest(_ type: SampleType) throws -> Sample? { try store.read { try $0.latest(of: type) } }
 
-    /// Every sample of every source, whole in the day that it starts in.
+    /// Sums every sample of every source, wholly in the day of its start.
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? {
         try daySums(
             type, days, CumulativeOptions(sources: .unmergedCountingOverlapsTwice, borders: .strictStart))

@@ -26,7 +26,7 @@ enum ManyThreads {
 
 /// Work for 64 tasks.
 enum ManyTasks {
-    /// Runs `body` for every number below `count` in 64 tasks, each doing its share, and throws the first error.
+    /// Runs `body` for every number below `count` in 64 tasks with equal shares, and throws the first error.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) throws {
         let failure = Box(Mutex<(any Error)?>(nil))
         let done = DispatchSemaphore(value: 0)
@@ -48,15 +48,15 @@ enum ManyTasks {
     }
 }
 
-/// Something without copies, shared by reference.
+/// Shares a noncopyable value by reference.
 final class Box<Value: ~Copyable & Sendable>: Sendable {
     let value: Value
     init(_ value: consuming Value) { self.value = value }
 }
 
-/// A contestant that several threads use at once, in ways that it allows.
+/// A contestant that several threads use at once, as far as it allows.
 ///
-/// Unchecked: the code that wraps something says that the calls made through it are safe from any thread.
+/// Unchecked: each use states that its calls are safe from any thread.
 struct Shared<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

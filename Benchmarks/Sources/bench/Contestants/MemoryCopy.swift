@@ -2,7 +2,7 @@ import Foundation
 import HealthKV
 import Histories
 
-/// The limit: the same answers copied from arrays that are there already.
+/// The lower limit: copies the same answers from arrays in memory.
 struct MemoryCopy {
     private var columns: [SampleType: Columns] = [:]
 
@@ -26,7 +26,7 @@ struct MemoryCopy {
         }
     }
 
-    /// Copies into fresh arrays: what a caller who wants arrays has to pay at least.
+    /// Copies into fresh arrays: the minimum cost for a caller that needs arrays.
     func readAll(_ type: SampleType) -> Columns {
         let source = columns[type] ?? Columns(times: [], values: [])
         return Columns(times: MemoryCopy.copy(source.times), values: MemoryCopy.copy(source.values))
@@ -43,8 +43,7 @@ struct MemoryCopy {
         }
     }
 
-    /// Copies block by block into one buffer that stays in the cache; what a fold over borrowed columns is compared
-    /// with.
+    /// Copies block by block into one buffer that stays in the cache, as the limit of a fold over borrowed columns.
     ///
     /// SAFETY: blocks are within both columns and within the buffer of two blocks.
     func copyThroughCache(_ type: SampleType) -> UInt64 {

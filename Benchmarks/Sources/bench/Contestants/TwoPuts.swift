@@ -2,10 +2,10 @@ import CLMDBRows
 import Foundation
 import Histories
 
-/// The baseline of durable writes: two 100-byte puts at random keys in two LMDB tables, committed, in a file of equal
+/// The baseline of durable writes: two committed 100-byte puts at random keys in two LMDB tables, in a file of equal
 /// size.
 ///
-/// SAFETY: as LMDBRows: pointers live through the call that they are given to.
+/// SAFETY: as in LMDBRows, pointers are valid during the call that they are passed to.
 @safe final class TwoPuts {
     static let name = "two puts"
     private static let valueBytes = 100
@@ -14,7 +14,7 @@ import Histories
     private var random: SplitMix64
     private let folder: String
 
-    /// Fills two tables with random keys until the file has about as many bytes; that need not be durable.
+    /// Fills two tables with random keys until the file has about this size; this need not be durable.
     init(folder: String, bytes: Int, seed: UInt64) throws {
         self.folder = folder
         random = SplitMix64(seed: seed, stream: 71)

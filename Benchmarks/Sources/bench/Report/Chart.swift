@@ -34,7 +34,7 @@ struct Chart {
             text +=
                 "<text x=\"\(x)\" y=\"\(Int(Chart.height - 8))\" text-anchor=\"middle\">\(Chart.short(size))</text>\n"
         }
-        // The store that this is about is drawn last, on top of the others.
+        // Draw this project's store last, on top of the others.
         for line in lines.reversed() { text += draw(line, axis) }
         return text + "</svg>"
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One work at one size, as SVG: a line a contestant, its figure as a mark on a logarithmic axis.
+/// One work at one size, as SVG: one line per contestant, with its figure as a mark on a logarithmic axis.
 struct DotPlot {
     let lines: [Chart.Line]
     let unit: Figure.Unit
@@ -30,7 +30,7 @@ struct DotPlot {
         return text + "</svg>"
     }
 
-    /// As many marks of the axis as their texts have room for: powers of ten before others.
+    /// As many axis marks as their labels have space for, powers of ten first.
     private func shown(_ ticks: [Double]) -> [Double] {
         let powers = ticks.filter { log10($0).rounded() == log10($0) }
         let marks = ticks.count > 4 && powers.count > 1 ? powers : ticks

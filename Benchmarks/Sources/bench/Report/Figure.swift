@@ -8,9 +8,9 @@ struct Figure: Codable {
     var profile: String
     var value: Double
     var unit: Unit
-    /// How many runs or single operations `value` is the median of.
+    /// The number of runs or single operations of which `value` is the median.
     var runs: Int?
-    /// The smallest and largest of the runs whose median `value` is.
+    /// The smallest and largest value of the runs.
     var low: Double?
     var high: Double?
     var p50: Double?
@@ -19,9 +19,9 @@ struct Figure: Codable {
     var worst: Double?
     /// The peak of anonymous memory.
     var privateBytes: Int?
-    /// The peak of all memory that was mapped, the cached part of files among it.
+    /// The peak of all mapped memory, including cached parts of files.
     var peakBytes: Int?
-    /// Bytes that the system wrote to disk, for each sample or write.
+    /// The bytes that the system wrote to disk, per sample or write.
     var writtenBytes: Double?
     /// Whether the answer came from maintained summaries instead of samples.
     var fromSummaries = false
@@ -32,7 +32,7 @@ struct Figure: Codable {
         case bytes = "bytes/sample"
         case microseconds = "us"
 
-        /// Whether a greater figure is the better one.
+        /// Whether a greater figure is better.
         var moreIsBetter: Bool { self == .perSecond || self == .writesPerSecond }
     }
 
@@ -46,7 +46,7 @@ struct Figure: Codable {
 }
 
 extension Figure {
-    /// What was not measured is null: every line has every key.
+    /// Missing measurements are null: every line has every key.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(contestant, forKey: .contestant)
@@ -69,14 +69,14 @@ extension Figure {
     }
 }
 
-/// What a contestant answered, as a digest: two contestants that differ make a run worthless.
+/// The digest of a contestant's answer: if digests differ, the run is worthless.
 struct Answer: Codable {
     var contestant: String
     var work: String
     var digest: String
 }
 
-/// What a contestant's process tells the one that started it, a line each.
+/// A message from a contestant's process to its parent, one per line.
 enum Report: Codable {
     case measurement(Figure)
     case answer(Answer)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The JSON file: a line for each figure, added as soon as it counts, so that a run that ends early keeps what it has.
+/// The JSON file: one line per figure, added as soon as it counts, so that an interrupted run keeps its results.
 ///
 /// Lines of earlier runs stay as they are.
 struct FigureFile {
     private let file: FileHandle
-    /// Where this run's lines begin.
+    /// The offset of this run's first line.
     private let beginning: UInt64
 
     init(_ path: String) throws {
@@ -21,7 +21,7 @@ struct FigureFile {
         for figure in figures { try file.write(contentsOf: encoder.encode(figure) + Data("\n".utf8)) }
     }
 
-    /// Takes this run's lines back and writes those that still count.
+    /// Removes this run's lines and rewrites those that still count.
     func replace(with figures: [Figure]) throws {
         try file.truncate(atOffset: beginning)
         try file.seek(toOffset: beginning)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Figures as people read them.
+/// Formats figures for people.
 enum Format {
     /// Three significant digits.
     static func short(_ value: Double) -> String {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A logarithmic axis: the values that it covers, and where it has marks.
+/// A logarithmic axis: its range of values, and its marks.
 struct LogAxis {
     let low: Double
     let high: Double
 
-    /// Covers some values and some space, at least a factor of ten.
+    /// Covers the values with a margin, at least a factor of ten.
     init(_ values: [Double]) {
         var (low, high) = ((values.min() ?? 1) / 1.3, (values.max() ?? 1) * 1.3)
         if high / low < 10 {
@@ -15,10 +15,10 @@ struct LogAxis {
         (self.low, self.high) = (low, high)
     }
 
-    /// Where a value lies: 0 at the low end, 1 at the high one.
+    /// The position of a value: 0 at the low end, 1 at the high end.
     func place(_ value: Double) -> Double { log(value / low) / log(high / low) }
 
-    /// Powers of ten; between them 2 and 5 where the axis is short, every second or third where it is long.
+    /// Powers of ten; on a short axis also 2 and 5 between them, on a long one only every second or third.
     var ticks: [Double] {
         let powers = Int(floor(log10(low)))...Int(ceil(log10(high)))
         let span = log10(high / low)

@@ -1,7 +1,7 @@
 import Foundation
 import Histories
 
-/// A page that draws what each work costs, and how the cost grows with the history: self-contained, for light and dark.
+/// A page with charts of each work's cost and its growth with the history: self-contained, for light and dark mode.
 struct Page {
     private let figures: [Figure]
     private let seed: UInt64
@@ -85,7 +85,7 @@ struct Page {
             """
     }
 
-    /// A shape for each contestant, so that colour is not all that tells them apart.
+    /// A shape for each contestant, so that contestants differ by more than colour.
     static func mark(_ colour: Int, _ x: Double, _ y: Double, title: String = "") -> String {
         func n(_ value: Double) -> String { String(format: "%.1f", value) }
         let inside = title.isEmpty ? "/>" : "><title>\(title)</title></"

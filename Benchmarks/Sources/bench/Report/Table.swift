@@ -1,6 +1,6 @@
 import Histories
 
-/// The one table of a run: a line a work, a column a contestant, ratios against this store, and the targets.
+/// The table of a run: one line per work, one column per contestant, ratios to this store, and the targets.
 struct Table {
     private let settings: Settings
     private let figures: Figures
@@ -24,7 +24,7 @@ struct Table {
         contestants = names.filter { name in measurements.contains { $0.contestant == name } }
     }
 
-    /// The works in the order of `Work`. Figures of single types are in the JSON file; the table has them together.
+    /// The works in the order of `Work`. The table combines all types; the JSON file also has figures of single types.
     static func works(_ measurements: [Figure]) -> [String] {
         var works: [String] = []
         for measurement in measurements where !works.contains(measurement.work) {
@@ -56,7 +56,7 @@ struct Table {
             let cells = contestants.map { figures[$0, work].flatMap(text) ?? "" }
             if cells.contains(where: { !$0.isEmpty }) { lines.append(["  " + name] + cells + [marks.popFirst() ?? ""]) }
         }
-        // Who is slow repeats less: said wherever not all did the same.
+        // Slow contestants repeat less, so show the number of runs if it differs.
         if Set(contestants.compactMap { figures[$0, work]?.runs }).count > 1 {
             add("runs") { $0.runs.map(Format.count) }
         }
@@ -84,7 +84,7 @@ struct Table {
         return text + " (\(Format.short(ratio))x)"
     }
 
-    /// No target is taken from one profile and shown on another.
+    /// Targets of one profile do not apply to another.
     private var hasTargets: Bool { settings.profile == .plain }
 
     private var footnote: String {
@@ -111,7 +111,7 @@ struct Table {
         return line(rows[0], isHead: true) + rule + rows.dropFirst().map { line($0) }.joined()
     }
 
-    /// Green is what this store does better or a target that is met, red the contrary, grey what only explains.
+    /// Green means that this store is better or a target is met, red the opposite, grey an explanation.
     private func painted(_ text: String, _ column: Int, isHead: Bool) -> String {
         guard colours, !text.isEmpty else { return text }
         func paint(_ code: String) -> String { "\u{1B}[\(code)m\(text)\u{1B}[0m" }

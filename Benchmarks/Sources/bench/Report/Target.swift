@@ -1,9 +1,9 @@
-/// What this store has to reach with 10 million samples of profile `plain`, its summaries kept.
+/// The targets of this store for 10 million samples of profile `plain`, with its summaries up to date.
 struct Target {
     let text: String
     let isMet: Bool
 
-    /// The targets of one work, as far as the figures that they rest on were measured.
+    /// The targets of one work whose figures were measured.
     static func targets(of work: String, in figures: Figures) -> [Target] {
         guard let own = figures["HealthKV", work] else { return [] }
         switch work {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Runs what is asynchronous to its end, while this thread waits.
+/// Runs an asynchronous function to its end while this thread waits.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) throws -> Result {
     let outcome = Box(Mutex<Swift.Result<Result, any Error>?>(nil))
     let done = DispatchSemaphore(value: 0)

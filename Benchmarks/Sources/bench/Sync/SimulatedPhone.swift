@@ -4,14 +4,13 @@ import HealthKitPeer
 import HealthKitSimulator
 import Histories
 
-/// A phone with a simulated Apple Health, filled with what a watch and other apps wrote, and an app that is to be in
-/// step with it.
+/// A phone with a simulated Apple Health, filled by a watch and other apps, and an app that syncs with it.
 final class SimulatedPhone: Sendable {
     let device: SimulatedDevice
     let app: SimulatedApp
     private let clock: SyncClock
 
-    /// A day after the end of all histories, so that the first import's windows of the newest samples are not empty.
+    /// A day after the end of all histories, so that the first import's newest windows are not empty.
     init() throws {
         let began = Stopwatch.now()
         let start = History.end + History.day
@@ -35,7 +34,7 @@ final class SimulatedPhone: Sendable {
         return try SampleStore.open(at: folder, options: options)
     }
 
-    /// The app's engine, as an app makes it: with the adapter of HealthKit and the usual options.
+    /// The app's engine, with the adapter of HealthKit and the usual options.
     func engine(_ store: SampleStore, _ types: [SampleType: TypePlan]) -> SyncEngine {
         var options = SyncOptions()
         options.clock = clock
@@ -46,7 +45,7 @@ final class SimulatedPhone: Sendable {
     /// The name under which the store knows Apple Health.
     static let peer = "HealthKit"
 
-    /// Lets the apps that a history names write it, in its order.
+    /// Writes a history in its order, through the apps in it.
     func fill(with history: History) throws {
         var writers: [Source: SimulatedApp] = [:]
         for batch in history {
@@ -57,7 +56,7 @@ final class SimulatedPhone: Sendable {
             }
             var row = 0
             while row < batch.count {
-                // Whatever one app wrote without a break goes in one call.
+                // Consecutive samples of one app are written in one call.
                 let writer = kinds[Int(batch.kindOfRow[row])].writer
                 var samples: [HKSample] = []
                 while row < batch.count, kinds[Int(batch.kindOfRow[row])].writer === writer {
@@ -80,7 +79,7 @@ final class SimulatedPhone: Sendable {
             product: source.product ?? "iPhone17,1")
     }
 
-    /// Lets an app write weights that have sync identifiers, a day apart, in a version.
+    /// Makes an app write weights of a version with sync identifiers, a day apart.
     func weigh(_ count: Int, version: Int, by writer: SimulatedApp, isSynced: Bool = true) throws {
         let unit = HKUnit(from: HealthUnit.kilogram.symbol)
         for from in stride(from: 0, to: count, by: 1_000) {
@@ -99,13 +98,13 @@ final class SimulatedPhone: Sendable {
         }
     }
 
-    /// A day, or less where there are more weights than ten years have days.
+    /// A day, or less if there are more weights than days in ten years.
     private func weighingGap(_ count: Int) -> Int64 {
         min(History.day, Int64(History.days) * History.day / Int64(max(count, 1)))
     }
 
-    /// The processor time that the simulator takes to answer what the feeds of some types ask, page by page, while
-    /// nothing is made of the answers.
+    /// The processor time that the simulator needs to return all pages of the feeds of some types, without processing
+    /// them.
     func answer(_ types: [SampleType]) async throws -> UInt64 {
         let (store, limit, began) = (app.healthStore, SyncOptions().pageSize, ProcessorTime.ofProcess())
         for type in types {
@@ -121,7 +120,7 @@ final class SimulatedPhone: Sendable {
         return ProcessorTime.ofProcess() - began
     }
 
-    /// The user deletes each sample of some types that stands so far behind the one before. Returns how many.
+    /// Deletes every `distance`-th sample of some types as the user. Returns the number of deleted samples.
     func deleteOne(of distance: Int, _ types: [SampleType]) -> Int {
         var count = 0
         for type in types {
@@ -138,6 +137,6 @@ final class SimulatedPhone: Sendable {
 }
 
 extension SampleType {
-    /// The type under HealthKit's name.
+    /// The HealthKit type of the same name.
     var healthType: HKQuantityType { HKQuantityType(HKQuantityTypeIdentifier(rawValue: identifier)) }
 }

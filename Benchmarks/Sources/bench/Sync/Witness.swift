@@ -3,11 +3,11 @@ import HealthKVSync
 import HealthKitSimulator
 import Synchronization
 
-/// Another app of the phone, which Apple Health tells of each new weight while the call that saved it still goes on.
+/// Another app on the phone. Apple Health calls its observer for each new weight, during the call that saves it.
 final class Witness: Sendable {
     private let arrived = Mutex<UInt64?>(nil)
     private let news = DispatchSemaphore(value: 0)
-    /// Runs, and is told, for as long as somebody holds it.
+    /// The app of the observer, which runs while this object exists.
     private let app: SimulatedApp
 
     init(on phone: SimulatedPhone) async throws {
@@ -20,7 +20,7 @@ final class Witness: Sendable {
             completion()
         }
         app.healthStore.execute(query)
-        // It is called once at its start.
+        // HealthKit calls the observer once at its start.
         forget()
     }
 
@@ -29,13 +29,13 @@ final class Witness: Sendable {
         news.signal()
     }
 
-    /// From now on the next weight counts.
+    /// Resets, so that the next weight counts.
     func forget() {
         arrived.withLock { $0 = nil }
         while news.wait(timeout: .now()) == .success {}
     }
 
-    /// When the next weight was there; `nil` if none came in time.
+    /// The time at which the next weight arrived; `nil` if none came in time.
     func wait(seconds: Double = 10) -> UInt64? {
         guard news.wait(timeout: .now() + seconds) == .success else { return nil }
         return arrived.withLock { $0 }

@@ -11,7 +11,7 @@ struct DayAxis: Sendable {
 
     static let newYork = DayAxis(timeZone: TimeZone(identifier: "America/New_York")!)
 
-    /// The days from the one that histories begin in to the second one after their end.
+    /// The days from the start day of histories to the second one after their end.
     init(timeZone: TimeZone) {
         self.timeZone = timeZone
         var calendar = Calendar(identifier: .gregorian)
@@ -21,13 +21,13 @@ struct DayAxis: Sendable {
         var bounds: [Int64] = []
         for _ in 0...History.days + 3 {
             bounds.append(Int64(day.timeIntervalSinceReferenceDate) * Instant.nanosecondsPerSecond)
-            // Noon of the next day is in that day, whatever the clocks do.
+            // Noon of the next day is in that day, whatever clock change occurs.
             day = calendar.startOfDay(for: day.addingTimeInterval(36 * 3_600))
         }
         self.bounds = bounds
     }
 
-    /// The number of the day that an instant is in: -1 before the first, `count` after the last.
+    /// The number of the day of an instant: -1 before the first, `count` after the last.
     func day(of instant: Int64) -> Int {
         var (low, high) = (0, bounds.count)
         while low < high {
@@ -45,7 +45,7 @@ struct DaySums: Equatable {
     init(count: Int) { values = Array(repeating: 0, count: count) }
 }
 
-/// Adds samples to their days, for contestants that only give rows in the order of time.
+/// Adds samples to their days, for contestants that only return rows in the order of time.
 struct DayAdder {
     private let days: DayAxis
     private var day = 0
@@ -63,7 +63,7 @@ struct DayAdder {
     }
 }
 
-/// The points that a chart of a whole history has: of whole hours each, as the store that keeps summaries draws them.
+/// The points of a chart of a whole history: each of whole hours, as the store with summaries draws them.
 struct PointAxis {
     let from = History.start.nanoseconds
     let count = 1_000
@@ -71,7 +71,7 @@ struct PointAxis {
     var end: Int64 { from + width * Int64(count) }
 }
 
-/// Adds samples to their points, for contestants that only give rows.
+/// Adds samples to their points, for contestants that only return rows.
 struct PointAdder {
     private let axis: PointAxis
     private var points: [SeriesPoint]
@@ -88,7 +88,7 @@ struct PointAdder {
         points[place].count += 1
         points[place].low = min(points[place].low, value)
         points[place].high = max(points[place].high, value)
-        // The sum until all are there.
+        // Holds the sum until all samples are added.
         points[place].mean += value
     }
 
@@ -102,7 +102,7 @@ struct PointAdder {
     }
 }
 
-/// What one point of a chart tells about the samples that start in it.
+/// One point of a chart: statistics of the samples that start in it.
 struct SeriesPoint: Equatable {
     var count = 0
     var low = 0.0

@@ -10,7 +10,7 @@ struct Digest {
         count += 1
     }
 
-    /// Adds what a range must give: identity, times and value.
+    /// Adds a result of a range: identity, times and value.
     mutating func add(briefly sample: Sample) {
         var hash = WordHash()
         hash.mix(sample.id.high)
@@ -31,7 +31,7 @@ struct Digest {
         add(hash.value)
     }
 
-    /// Adds columns, and fails if their times go back.
+    /// Adds columns; throws if their times decrease.
     mutating func add(_ columns: Columns) throws {
         guard columns.times.count == columns.values.count else { throw BenchFailure("columns of different lengths") }
         var last = Int64.min
@@ -57,14 +57,14 @@ struct Digest {
         for value in sums.values {
             var hash = WordHash()
             hash.mix(UInt64(count))
-            // A day without samples may be any zero.
+            // A day without samples may be positive or negative zero.
             hash.mix((value == 0 ? 0 : value).bitPattern)
             add(hash.value)
         }
     }
 
-    /// Adds what every way of adding up agrees on: means only of whole numbers, whose sums are exact; others differ in
-    /// their last digits.
+    /// Adds the values that do not depend on the order of addition: means only of whole numbers, whose sums are exact;
+    /// other means differ in their last digits.
     mutating func add(_ points: [SeriesPoint], withMeans: Bool) {
         for point in points {
             var hash = WordHash()

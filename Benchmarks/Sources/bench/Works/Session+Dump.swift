@@ -3,7 +3,7 @@ import HealthKV
 import Histories
 
 extension Session {
-    /// `kvinspect dump` into a file, and `kvinspect load` of that file into a new store: both as processes.
+    /// Runs `kvinspect dump` into a file and `kvinspect load` of that file into a new store, both as processes.
     func measureDumpAndLoad() throws {
         guard let tool = Session.kvinspect else { return note("dump and load are left out: kvinspect is not built") }
         let text = folder + "/dump.jsonl"
@@ -51,7 +51,7 @@ extension Session {
         if process.terminationStatus != 0 { throw BenchFailure("kvinspect \(arguments[0]) failed") }
     }
 
-    /// The tool beside this program, where `tools/bench` builds it.
+    /// The tool in the folder of this program, where `tools/bench` builds it.
     private static var kvinspect: URL? {
         let place = Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent("kvinspect")
         return place.flatMap { FileManager.default.isExecutableFile(atPath: $0.path) ? $0 : nil }

@@ -3,7 +3,7 @@ import HealthKV
 import Histories
 
 extension Session {
-    /// Imports the history several times into an empty store; the last one stays for the works that follow.
+    /// Imports the history several times into an empty store; the later works use the last one.
     func measureImport() throws {
         var rates: [Double] = []
         var memory = (anonymous: 0, resident: 0)
@@ -15,7 +15,7 @@ extension Session {
             try closeStore()
             try? FileManager.default.removeItem(atPath: storeFolder)
             try openStore()
-            // Memory is what the first import needs; later ones would count what the first gave back to malloc only.
+            // Measure memory in the first import; later ones would reuse memory that the first returned to malloc.
             let watch = run == 1 ? PrivateMemory(of: store.processID) : nil
             let before = PrivateMemory.written(by: store.processID)
             let (seconds, counts, largest) = try importAll(history, into: store, sizesOf: storeFolder)
@@ -38,7 +38,7 @@ extension Session {
         }
     }
 
-    /// Imports the same history once more: nothing may change. Who is slow is asked for its beginning only.
+    /// Imports the same history again, which must change nothing. Slow contestants import only its beginning.
     func measureReimport() throws {
         note("reimport")
         let budget = name == .healthKV ? .infinity : settings.budget
@@ -77,10 +77,10 @@ extension Session {
         return try Double(Session.bytes(of: target)) / Double(samples ?? settings.samples)
     }
 
-    /// Imports a history. The clock runs while the store works, not while the history is made, until nothing is stale.
-    /// Ends early when the budget is spent.
+    /// Imports a history until nothing is stale. Measures the store's work without the generation of the history. Ends
+    /// early when the budget is spent.
     ///
-    /// `largest` is the worst number of bytes a sample of 12 points between half of the history and all of it.
+    /// `largest` is the maximum of bytes per sample at 12 points between half of the history and all of it.
     private func importAll(
         _ history: History, into store: any Contestant, sizesOf folder: String, budget: Double = .infinity
     ) throws -> (seconds: Double, counts: ImportCounts, largest: Double) {

@@ -2,7 +2,7 @@ import HealthKV
 import Histories
 
 extension Session {
-    /// Looks up whole samples spread over the store, every second one that is not there, in one read transaction.
+    /// Looks up whole samples spread over the store, alternating with ids that do not exist, in one read transaction.
     func measureLookups() throws {
         note("lookup_uuid")
         let picks = history.picks(20_000)
@@ -11,7 +11,7 @@ extension Session {
             let hits = picks.enumerated().filter { $0.offset % 2 == parity }.map(\.element.id)
             return (hits + hits.map { _ in SampleID(using: &random) }).shuffled(using: &random)
         }
-        // Half of the picks warms up, so that pages are mapped while the samples measured are still untouched.
+        // Half of the picks are for warming up: they map pages without touching the measured samples.
         let warming = queries(1)
         let wanted = Dictionary(uniqueKeysWithValues: picks.map { ($0.id, $0) })
         try measureLookups(.lookup, queries(0), warming, wanted) { ids, visit in
@@ -20,7 +20,7 @@ extension Session {
         }
     }
 
-    /// The same by sync identifier. Profile `plain` has none, so for this a few weights are added that have them.
+    /// The same by sync identifier. Profile `plain` has none, so some weights with sync identifiers are added.
     func measureSyncLookups() throws {
         note("lookup_sync_id")
         var wanted: [String: Sample] = [:]
@@ -49,7 +49,7 @@ extension Session {
         }
     }
 
-    /// Who is slow answers the first questions only, and those are compared for all.
+    /// Slow contestants answer only the first questions, and only these are compared for all.
     private func measureLookups<Key: Hashable>(
         _ work: Work, _ keys: [Key], _ warming: [Key], _ wanted: [Key: Sample],
         _ lookUp: ([Key], (Int, UInt64, Sample?) -> Void) throws -> Bool

@@ -2,10 +2,11 @@ import HealthKV
 import Histories
 
 extension Session {
-    /// 64 writers that each wait for the disk, beside one writer: appended samples, then samples at random dates.
+    /// 64 writers that each wait for the disk, compared with one writer: appended samples, then samples at random
+    /// dates.
     func measureManyWriters() throws {
         note("durable_write_64")
-        // What earlier works left to be done in the background would count for the writers.
+        // Finish background work of earlier works, which would slow the writers down.
         try store.finishImport()
         try store.settle()
         let before = try store.count()
@@ -25,7 +26,7 @@ extension Session {
         var written = one
         let rate = Double(one.count) / single
         var rates: [(String, Double)] = [(work + ".one", rate)]
-        // Whose single write is slow writes fewer.
+        // Contestants with slow single writes write fewer samples.
         let most = name == .healthKV ? wanted : min(wanted, Int(rate * settings.budget / 4))
         let count = max(Writers.count, most / Writers.count * Writers.count)
         var able: [Writers] = []

@@ -3,12 +3,12 @@ import HealthKV
 import Histories
 
 extension Session {
-    /// Opens the store after a clean end, or after a process that wrote to it has ended without closing it.
+    /// Opens the store after a clean end, or after a process that wrote to it ended without closing it.
     func measureOpen(_ work: Work, times: Int) throws {
         note(work.rawValue)
         let before = try store.count()
         var latencies = Latencies()
-        // At least five times; more as long as a part of the budget lasts.
+        // At least five times, and more while a part of the budget lasts.
         while latencies.count < min(times, 5) || (latencies.count < times && latencies.seconds < settings.budget / 8) {
             try closeStore()
             if work == .openUnclean { try ContestantProcess.abandon(storeFolder, settings, name) }
@@ -23,7 +23,7 @@ extension Session {
         try send(work.rawValue, latencies)
     }
 
-    /// In a process of its own: opens the store, saves a sample and ends at once.
+    /// Runs in a separate process: opens the store, saves a sample and ends at once.
     func abandonStore(_ path: String) throws {
         guard let store = try name.open(folder: path, hasIDs: true) else { return }
         let now = History.end + Int64.random(in: 0..<History.day)

@@ -4,18 +4,18 @@ import Histories
 extension Session {
     /// Reads each type's whole history into fresh arrays.
     ///
-    /// What malloc keeps by chance would decide about the figure, so it is told: every array fresh from the system, or
-    /// all of them from memory that was used before.
+    /// The figure would depend on the state of malloc, so this sets it: all arrays fresh from the system, or all from
+    /// memory that was used before.
     func measureReadAll(_ work: Work, _ read: (SampleType) throws -> Columns) throws {
         note(work.rawValue)
         let isTold = MallocSetting.set(work == .readAll ? .freshPages : .recycledPages)
-        // Elsewhere malloc cannot be told, and there is one figure only.
+        // Other systems have no such setting, and only one figure.
         if !isTold && work == .readAllRecycled { return }
         defer { _ = MallocSetting.set(.usual) }
         var digest = Digest()
         var times = TypeTimes()
         for type in history.types {
-            // The first reading warms up and is compared.
+            // The first read is for warming up and comparison.
             let first = try read(type)
             try digest.add(first)
             while times.wantsMore(type, settings) {
@@ -46,14 +46,14 @@ extension Session {
         try send(Work.foldAll.rawValue, times)
     }
 
-    /// The seconds that a call took, by the contestant's clock if it has one.
+    /// The seconds of a call, by the contestant's own clock if it has one.
     private func seconds<R>(_ body: () throws -> R) rethrows -> (seconds: Double, answer: R) {
         if name == .memcpy { return try Stopwatch.seconds(body) }
         let (time, answer) = try store.timed(body)
         return (Double(time) / 1e9, answer)
     }
 
-    /// Asks for the samples of some days at random dates: whole, and the first only.
+    /// Reads the samples of some days at random dates: all, and the first only.
     func measureRanges(_ work: Work, days: Int, count: Int) throws {
         note(work.rawValue)
         var random = SplitMix64(seed: settings.seed, stream: UInt64(50 + days))
@@ -63,7 +63,7 @@ extension Session {
         let began = Stopwatch.now()
         var isWhole = true
         for query in 0..<count + count / 10 {
-            // Who is slow answers the first questions only, and those are compared for all.
+            // Slow contestants answer only the first questions, and only these are compared for all.
             if query == count / 4 {
                 try send("\(work.rawValue)#\(query)", digest)
                 isWhole = Double(Stopwatch.now() - began) / 1e9 < settings.budget / 8
@@ -75,7 +75,7 @@ extension Session {
             let (firstTime, head) = try store.timed { try store.firstInRange(type, from: from, to: to) }
             let (wholeTime, samples) = try store.timed { try store.range(type, from: from, to: to) }
             guard head?.start == samples.first?.start else { throw BenchFailure("\(work.rawValue): the first differs") }
-            // The first tenth warms up.
+            // The first tenth is for warming up.
             if query >= count / 10 {
                 first.add(firstTime)
                 whole.add(wholeTime)
@@ -91,7 +91,7 @@ extension Session {
         note("latest")
         var digest = Digest()
         var latencies = Latencies()
-        // Few of so many would tell as much where each takes milliseconds.
+        // If each read takes milliseconds, a few suffice.
         for round in 0..<(name == .duckDB ? 200 : 1_000) {
             let type = history.types[round % history.types.count]
             let (time, sample) = try store.timed { try store.latest(type) }
@@ -102,7 +102,7 @@ extension Session {
         try send(Work.latest.rawValue, latencies)
     }
 
-    /// The limit for both: copies of the same columns.
+    /// The limit of both: copies of the same columns.
     func measureCopies() throws {
         guard wants(.readAll) || wants(.readAllRecycled) || wants(.foldAll) else { return }
         let copies = MemoryCopy(history)
@@ -130,7 +130,7 @@ extension Session {
         try send(Work.foldAll.rawValue, times)
     }
 
-    /// Sends the rate over all types, and each type's own.
+    /// Reports the rate over all types, and each type's own.
     private func send(_ work: String, _ times: TypeTimes) throws {
         let rates = times.rates
         let least = history.types.map { times.rates(of: $0).count }.min()
@@ -142,7 +142,7 @@ extension Session {
     }
 }
 
-/// Seconds of several runs, by type.
+/// The seconds of several runs, by type.
 private struct TypeTimes {
     private var seconds: [SampleType: [Double]] = [:]
     private var counts: [SampleType: Int] = [:]
@@ -160,7 +160,7 @@ private struct TypeTimes {
 
     func rates(of type: SampleType) -> [Double] { seconds[type]!.map { Double(counts[type]!) / max($0, 1e-9) } }
 
-    /// Samples a second over all types: each type's median, fastest and slowest run.
+    /// Samples per second over all types: each type's median, fastest and slowest run.
     var rates: (median: Double, low: Double, high: Double) {
         let total = Double(counts.values.reduce(0, +))
         func rate(_ pick: ([Double]) -> Double) -> Double {

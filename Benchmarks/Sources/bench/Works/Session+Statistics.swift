@@ -2,8 +2,8 @@ import HealthKV
 import Histories
 
 extension Session {
-    /// The sum of each day of New York, over all steps. All contestants must give the same plain sums; who can also
-    /// merge sources is measured with that, and with plain sums beside it.
+    /// The sum of each day of New York, over all steps. All contestants must return the same plain sums. Contestants
+    /// that can merge sources are measured with merged and with plain sums.
     func measureDayStats() throws {
         guard history.types.contains(.stepCount), let plain = try store.daySums(.stepCount, .newYork) else { return }
         let work = Work.dayStats.rawValue
@@ -23,7 +23,7 @@ extension Session {
         try measureDays(work, merged, areKept: store.keepsSummaries) {
             try self.store.mergedDaySums(.stepCount, .newYork)
         }
-        // Where a sample is not shared between days, it is looked at.
+        // Plain sums read all samples, because the summaries divide samples between days.
         try measureDays(work + ".plain", plain, areKept: false) { try self.store.daySums(.stepCount, .newYork) }
     }
 
@@ -52,7 +52,7 @@ extension Session {
         try send(Work.seriesPoints.rawValue, latencies) { $0.fromSummaries = store.keepsSummaries }
     }
 
-    /// Up to a hundred times, and at least twice, as long as a part of the budget lasts.
+    /// Up to a hundred times, at least twice, and only while a part of the budget lasts.
     private func repeated(_ body: () throws -> Void) throws -> Latencies {
         var latencies = Latencies()
         while latencies.count < 2 || (latencies.count < 100 && latencies.seconds < settings.budget / 4) {

@@ -2,13 +2,13 @@ import Foundation
 import HealthKVSync
 import Histories
 
-/// Works of the engine of sync, between this store and a simulated Apple Health.
+/// Works of the sync engine, between this store and a simulated Apple Health.
 extension Session {
-    /// Ten years of three types; what people have.
+    /// Ten years of three types, as a person has.
     private static let usualImport = 3_000_000
 
     func measureSync() throws {
-        // The histories are of profile `plain`, or of no profile: beside another one they would say nothing new.
+        // The histories are of profile `plain` in any case, so another profile would repeat the same measurement.
         guard settings.profile == .plain else { return }
         if wants(.syncImportYear) {
             try measureYear(isOwn: false)
@@ -24,10 +24,10 @@ extension Session {
         if wants(.status) { try measureStatus() }
     }
 
-    /// How many operations wait while the status is asked for.
+    /// The number of pending operations during the measurement of the status.
     private static let waiting = 50_000
 
-    /// The status of a sync while very much waits for its peer: apps ask for it at each commit.
+    /// The status of a sync with very many pending operations, which apps query at each commit.
     private func measureStatus() throws {
         note(Work.status.rawValue)
         let path = folder + "/waiting"
@@ -59,7 +59,7 @@ extension Session {
 
     /// Pulls a history from a simulated Apple Health into an empty store.
     ///
-    /// The simulator holds the history in memory. What it held before the pull began is taken off.
+    /// The simulator holds the history in memory. The memory in use before the pull is subtracted.
     private func measurePull(_ samples: Int) throws {
         let history = History(.plain, samples: samples, seed: settings.seed)
         let path = folder + "/pulled"
@@ -97,8 +97,8 @@ extension Session {
         try store.close()
     }
 
-    /// The seconds that an import of the whole history takes, until nothing is stale, and those and the peak of memory
-    /// of its first tenth.
+    /// The seconds until the whole history is imported and nothing is stale, and the seconds and the peak of memory of
+    /// its first tenth.
     private func pull(
         _ engine: SyncEngine, _ store: SampleStore, _ samples: Int, _ watch: PrivateMemory
     ) throws -> (seconds: Double, tenth: (seconds: Double, peak: Int)) {
@@ -118,8 +118,7 @@ extension Session {
         }
     }
 
-    /// The bytes of a pulled store beside those of an imported one, as they grew and compacted; both must hold the
-    /// same.
+    /// Compares the bytes of a pulled and an imported store, as grown and compacted; both must have the same content.
     private func compareBytes(_ store: SampleStore, _ history: History, _ path: String) throws {
         let other = folder + "/imported"
         defer { try? FileManager.default.removeItem(atPath: other) }
@@ -140,10 +139,10 @@ extension Session {
         try imported.close()
     }
 
-    /// How many deletions a pull brings, and out of how many samples each is one.
+    /// The number of deletions that a pull imports: one out of so many samples.
     private static let (deletions, deletedOneOf) = (60_000, 5)
 
-    /// Every fifth sample of a history goes from Apple Health, and then from the store.
+    /// Deletes every fifth sample of a history in Apple Health, and pulls the deletions into the store.
     private func measureDeletions() throws {
         let count = min(Session.deletions, max(100, settings.samples / Session.deletedOneOf))
         let history = History(.plain, samples: count * Session.deletedOneOf, seed: settings.seed)
@@ -171,8 +170,8 @@ extension Session {
         try store.close()
     }
 
-    /// What a link costs: samples whose source gave each a new version, so that Apple Health calls it otherwise than
-    /// the store does.
+    /// The bytes of a link: samples that got a new version from their source, so that Apple Health's id differs from
+    /// the store's.
     private func measureLinks() throws {
         let count = min(2_000, max(100, settings.samples / 10))
         let path = folder + "/linked"
@@ -196,7 +195,7 @@ extension Session {
         try store.close()
     }
 
-    /// A first import of 365 daily weights into an empty store, from asking for access on.
+    /// A first import of 365 daily weights into an empty store, starting with the authorization request.
     private func measureYear(isOwn: Bool) throws {
         let work = Work.syncImportYear.rawValue + (isOwn ? ".own" : "")
         note(work)
@@ -228,11 +227,11 @@ extension Session {
         if let issue = report.issue { throw issue }
     }
 
-    /// From the commit of an entry until Apple Health holds it, while the engine runs as in an app.
+    /// The time from the commit of an entry until Apple Health has it, while the engine runs as in an app.
     ///
-    /// Entries come at any time: also while the engine still records how the last one ended, and reads it back. In
-    /// turns with them goes the baseline of durable writes, since an entry is two commits: the entry's own is not
-    /// counted, the one that marks it as sent is.
+    /// Entries may be committed while the engine still records the result of the previous one and reads it back. They
+    /// alternate with the baseline of durable writes, because an entry needs two commits: its own, which is not
+    /// measured, and the one that marks it as sent, which is.
     private func measurePush(_ phone: SimulatedPhone, _ engine: SyncEngine, _ store: SampleStore) throws {
         note(Work.syncPushLatency.rawValue)
         let witness = try blocking { try await Witness(on: phone) }

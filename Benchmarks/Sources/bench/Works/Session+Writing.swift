@@ -3,7 +3,7 @@ import HealthKV
 import Histories
 
 extension Session {
-    /// Durable writes of now, edits and deletions at random dates; beside the store's the baseline, turn by turn.
+    /// Durable writes of new samples, edits and deletions at random dates, alternating with the baseline.
     func measureWrites() throws {
         var baseline: TwoPuts?
         if name == .healthKV {
@@ -23,7 +23,7 @@ extension Session {
         try baseline?.close()
     }
 
-    /// The size of a store whose samples were all saved one by one, as an app writes them: before and after upkeep, and
+    /// The size of a store whose samples were saved one by one, as an app saves them: before and after maintenance, and
     /// compacted.
     func measureSingleWrites() throws {
         let (work, count) = (Work.singleWrites.rawValue, settings.writes)
@@ -70,7 +70,7 @@ extension Session {
         if wrong > 0 { throw BenchFailure("durable_write: \(wrong) samples are not as they were saved") }
     }
 
-    /// How many of the samples written are looked up afterwards: all but where that is slow.
+    /// The number of written samples to look up afterwards: all, unless that is slow.
     var checked: Int { name == .duckDB ? 50 : .max / 2 }
 
     private func measureEdits(_ samples: [Sample], _ baseline: TwoPuts?) throws {
@@ -100,9 +100,10 @@ extension Session {
         }
     }
 
-    /// Times a write of each sample, and as many of the baseline's, in turns of twenty: what the disk does meets both.
+    /// Measures a write of each sample and as many of the baseline, alternating every twenty, so that variations of the
+    /// disk affect both.
     ///
-    /// Ends when the budget is spent, and says how many samples were written.
+    /// Ends when the budget is spent, and returns the number of written samples.
     private func measure(
         _ work: String, _ samples: [Sample], _ baseline: TwoPuts?, _ write: (Sample) throws -> Void
     ) throws -> Int {

@@ -2,13 +2,13 @@ import Foundation
 import HealthKV
 import Histories
 
-/// One contestant's works, in a process of its own.
+/// The works of one contestant, in a separate process.
 final class Session {
     let settings: Settings
     let name: ContestantName
     let history: History
     let folder: String
-    /// The store with the whole history, from the import on.
+    /// The store with the whole history, after the import.
     private var opened: (any Contestant)?
 
     init(_ settings: Settings, _ name: ContestantName) {
@@ -18,7 +18,7 @@ final class Session {
         folder = Session.folder(settings, name, ProcessInfo.processInfo.processIdentifier)
     }
 
-    /// The folder of one contestant's process, known to the one that started it, which may have to clean up.
+    /// The folder of a contestant's process, which its parent knows in order to clean up.
     static func folder(_ settings: Settings, _ name: ContestantName, _ process: Int32) -> String {
         settings.folder + "/healthkv-bench-\(name.rawValue)-\(process)"
     }
@@ -30,7 +30,7 @@ final class Session {
         if wants(.derived) { try measureDerived() }
         if wants(.singleWrites) { try measureSingleWrites() }
         if !settings.only.intersection(name.works).isSubset(of: Work.ofOwn.union([.derived])) { try measureStore() }
-        // Last, so that the simulator's memory is none of an import's.
+        // Last, so that the simulator's memory does not affect imports.
         try measureSync()
     }
 
@@ -47,7 +47,7 @@ final class Session {
         if wants(.seriesPoints) { try measureSeriesPoints() }
         if wants(.reimport) { try measureReimport() }
         if wants(.open) { try measureOpen(.open, times: 21) }
-        // After all that asks malloc for memory in its usual way, before anything is written.
+        // After all works that use malloc with its usual settings, and before anything is written.
         for work in [Work.readAll, .readAllRecycled] where wants(work) {
             try measureReadAll(work) { try self.store.readAll($0) }
         }
@@ -72,7 +72,7 @@ final class Session {
 
     func wants(_ work: Work) -> Bool { settings.only.contains(work) && name.works.contains(work) }
 
-    /// Says on standard error what is being measured, and how long the whole run took so far.
+    /// Prints the current measurement and the elapsed time of the whole run on standard error.
     func note(_ text: String) { Session.note("\(name.rawValue) \(settings.samples): \(text)", settings) }
 
     static func note(_ text: String, _ settings: Settings) {
@@ -80,7 +80,7 @@ final class Session {
         FileHandle.standardError.write(Data("[\(String(format: "%6.1f", seconds)) s] \(text)\n".utf8))
     }
 
-    /// Hands a line to the process that started this one.
+    /// Sends a line to the parent process.
     func send(_ report: Report) throws { FileHandle.standardOutput.write(Data("\(try report.line)\n".utf8)) }
 
     func send(
@@ -113,9 +113,8 @@ final class Session {
         try send(.answer(Answer(contestant: name.rawValue, work: work, digest: digest.text)))
     }
 
-    /// The bytes of a store's files. What only processes share is none of it, it vanishes with the last of them; nor
-    /// are the logs of SQLite and DuckDB, which are as large as they were told to become while much is written, and
-    /// empty after an import.
+    /// The bytes of a store's files. Excludes files shared between processes, which vanish with the last process, and
+    /// the logs of SQLite and DuckDB, which have a configured size during bulk writes and are empty after an import.
     static func bytes(of folder: String) throws -> Int {
         let transient = ["-shm", "-wal", ".wal"]
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { name in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The Python process that drives DuckDB: a JSON line there, a JSON line back, columns as flat files.
+/// The Python process that drives DuckDB: requests and answers are JSON lines, columns are flat files.
 final class DuckDBProcess {
     private let process = Process()
     private let requests = Pipe()
@@ -9,7 +9,7 @@ final class DuckDBProcess {
     private let exchange: String
     private(set) var lastTime: UInt64 = 0
 
-    /// What a request says and an answer gives; each operation uses some of it.
+    /// A request or an answer; each operation uses some of the fields.
     typealias Message = [String: Any]
 
     init(folder: String) throws {
@@ -25,7 +25,7 @@ final class DuckDBProcess {
         lastTime = DuckDBProcess.time(of: first)
     }
 
-    /// Lies beside the sources, since it is read by Python and not built.
+    /// The script is beside the sources, since Python reads it and no build copies it.
     private static var script: String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../../../Python/duckdb_contestant.py"
@@ -34,7 +34,7 @@ final class DuckDBProcess {
 
     var id: Int32 { process.processIdentifier }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the answer.
     @discardableResult
     func ask(_ operation: String, _ fields: Message = [:]) throws -> Message {
         var message = fields
@@ -72,7 +72,7 @@ final class DuckDBProcess {
 
     /// Writes a column for the next request.
     ///
-    /// SAFETY: elements are plain numbers, whose bytes are written as they lie.
+    /// SAFETY: elements are plain numbers, whose bytes are written unchanged.
     func give<Element: BitwiseCopyable>(_ name: String, _ values: [Element]) throws {
         let data = unsafe values.withUnsafeBytes { unsafe Data($0) }
         try data.write(to: URL(fileURLWithPath: "\(exchange)/\(name)"))
@@ -80,7 +80,7 @@ final class DuckDBProcess {
 
     /// Reads a column of the last answer.
     ///
-    /// SAFETY: the array has room for the bytes of all whole elements, and each pattern of bytes is a number.
+    /// SAFETY: the array has room for the bytes of all whole elements, and each bit pattern is a valid number.
     func column<Element: BitwiseCopyable>(_ name: String, _ count: Int, _: Element.Type = Element.self) throws
         -> [Element]
     {

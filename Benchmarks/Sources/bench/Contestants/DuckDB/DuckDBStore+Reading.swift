@@ -2,15 +2,15 @@ import Foundation
 import HealthKV
 
 extension DuckDBStore: Contestant {
-    /// Takes all that the log holds into the file.
+    /// Moves the content of the log into the file.
     func finishImport() throws { try process.ask("finish_import") }
 
-    /// Writes what waits in its log into the file.
+    /// Writes the pending content of the log into the file.
     func settle() throws { try process.ask("settle") }
 
     func compact(to folder: String) throws { try process.ask("compact", ["folder": folder]) }
 
-    /// The columns are made by numpy and fetched from its process outside the clock.
+    /// numpy makes the columns; reading them from its process is not measured.
     func readAll(_ type: SampleType) throws -> Columns {
         guard let number = book.number(of: type) else { return Columns(times: [], values: []) }
         let answer = try process.ask("read_all", ["type": Int(number), "wanted": true])
@@ -41,7 +41,7 @@ extension DuckDBStore: Contestant {
         return true
     }
 
-    /// The samples of an answer, made from its columns outside the clock.
+    /// Makes the samples of an answer from its columns; this is not measured.
     private func samples(_ operation: String, _ fields: DuckDBProcess.Message) throws -> [Sample] {
         let answer = try process.ask(operation, fields)
         let count = answer["count"] as? Int ?? 0
@@ -116,7 +116,7 @@ extension DuckDBStore: Contestant {
         }
     }
 
-    /// DuckDB has no check of its own: what was counted is read.
+    /// DuckDB has no integrity check, so this reads and counts all rows.
     func check() throws {
         let sums = try book.types.map { try foldAll($0).count }.reduce(0, +)
         if try sums != count() { throw BenchFailure("DuckDB: columns and counts differ") }

@@ -1,7 +1,7 @@
 import Foundation
 import HealthKV
 
-/// A column store for analysis, through its Python package: a table a type, no index by UUID.
+/// A column store for analytics, through its Python package: one table per type, without an index by UUID.
 final class DuckDBStore {
     let process: DuckDBProcess
     private(set) var book = KindBook()
@@ -18,7 +18,7 @@ final class DuckDBStore {
 
     private var openingTime: UInt64?
 
-    /// The time of the last call; of opening until there was one.
+    /// The time of the last call, or of opening before the first call.
     var ownTime: UInt64? {
         defer { openingTime = nil }
         return openingTime ?? process.lastTime
@@ -28,7 +28,7 @@ final class DuckDBStore {
 
     func close() throws { try process.close() }
 
-    /// Imports a batch in one durable commit; what is known already is compared and replaced if it differs.
+    /// Imports a batch in one durable commit; compares known rows and replaces those that differ.
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts {
         openingTime = nil
         let numbers = batch.kinds.map { book.number(of: RowKind($0)) }
@@ -84,7 +84,7 @@ final class DuckDBStore {
             ])
     }
 
-    /// One thread of its process writes for all that wait: each commit synchronises its log alone.
+    /// One thread of its process writes for all waiting writers, since each commit syncs its log separately.
     func save(_ samples: [Sample], from writers: Writers) throws -> Bool {
         guard writers == .threads else { return false }
         let kinds = samples.map { book.number(of: RowKind($0)) }

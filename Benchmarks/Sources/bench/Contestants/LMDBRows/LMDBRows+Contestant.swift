@@ -61,7 +61,7 @@ extension LMDBRows: Contestant {
         return found
     }
 
-    /// Rows have nothing that could be checked beyond their number in the index and in the tables.
+    /// Rows have nothing to verify except their number in the index and in the tables.
     func check() throws {
         guard hasIDs else { return }
         let indexed = try unsafe reading { txn in

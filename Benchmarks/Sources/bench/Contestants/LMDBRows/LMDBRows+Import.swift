@@ -3,7 +3,7 @@ import HealthKV
 
 // SAFETY: see LMDBRows; buffers outlive each call, returned values are read before the next write.
 extension LMDBRows {
-    /// Imports a batch in one durable commit; what is known already is compared and replaced if it differs.
+    /// Imports a batch in one durable commit; compares known rows and replaces those that differ.
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts {
         try unsafe writing { txn in
             let numbers = try batch.kinds.map { try unsafe number(of: RowKind($0), txn) }
@@ -16,7 +16,7 @@ extension LMDBRows {
         }
     }
 
-    /// Adds the batch's UUIDs to the index in their own order, and gives the places of those that it had already.
+    /// Adds the batch's UUIDs to the index in sorted order, and returns the places of those that it already had.
     private func indexIDs(of batch: SampleBatch, _ numbers: [UInt16], _ txn: OpaquePointer) throws -> [Int: Place] {
         var order = (0..<batch.count).map { (id: batch.ids[$0], row: $0) }
         order.sort { $0.id < $1.id }
@@ -38,7 +38,7 @@ extension LMDBRows {
         return known
     }
 
-    /// Puts the rows of one type in the order of time: appended as long as they follow all that is there.
+    /// Puts the rows of one type in the order of time, and appends them if they follow all existing rows.
     private func putRows(
         of type: SampleType, _ batch: SampleBatch, _ numbers: [UInt16], _ known: [Int: Place],
         _ counts: inout ImportCounts, _ txn: OpaquePointer
@@ -70,7 +70,7 @@ extension LMDBRows {
         try unsafe note(duration: duration, of: type, txn)
     }
 
-    /// Puts a row that the index did not know; without an index, a row that is there already is left as it is.
+    /// Puts a row that the index lacks; without an index, an existing row is left unchanged.
     private func put(_ row: NewRow, _ cursor: OpaquePointer, _ counts: inout ImportCounts) throws {
         try unsafe row.withValue(valueBuffer) { value in
             keyBuffer.setKey(start: row.start, id: row.id, hasIDs: hasIDs)
@@ -89,7 +89,7 @@ extension LMDBRows {
     }
 }
 
-/// Where the index says that a row is.
+/// The place of a row according to the index.
 struct Place {
     let kind: UInt16
     let start: Int64
@@ -101,7 +101,7 @@ struct Place {
     }
 }
 
-/// A row about to be written.
+/// A row to be written.
 struct NewRow {
     let id: SampleID
     let start: Int64
@@ -110,9 +110,9 @@ struct NewRow {
     let kind: UInt16
     let extras: [UInt8]
 
-    /// Gives the value's bytes: the fixed part, and the rare fields behind it.
+    /// Passes the bytes of the value to `body`: the fixed part, then the rare fields.
     ///
-    /// SAFETY: the bytes live while `body` runs.
+    /// SAFETY: the bytes are valid while `body` runs.
     @inline(__always)
     func withValue<R>(_ buffer: RowBuffer, _ body: (inout MDB_val) throws -> R) rethrows -> R {
         buffer.setValue(end: end, value: value, kind: kind)

@@ -3,7 +3,7 @@ import HealthKV
 
 // SAFETY: see LMDBRows; keys and values are read inside their transaction, at offsets that every row has.
 extension LMDBRows {
-    /// Whether values of a type were entered in several units, so that columns have to convert.
+    /// Whether values of a type have several units, so that columns must be converted.
     private func converts(_ type: SampleType) -> Bool {
         kinds.indices.contains { kinds[$0].type == type && targetUnits[$0] != nil }
     }
@@ -49,7 +49,7 @@ extension LMDBRows {
         }
     }
 
-    /// The sum over the rows of a type, read where they lie.
+    /// The sum over the rows of a type, read in place.
     func foldAll(_ type: SampleType) throws -> ColumnSum {
         var sum = ColumnSum()
         guard let table = tables[type] else { return sum }
@@ -69,7 +69,7 @@ extension LMDBRows {
         return sum
     }
 
-    /// Gives each point of a type in the order of time.
+    /// Passes each point of a type to `body`, in the order of time.
     private func forEachPoint(_ type: SampleType, _ body: (Int64, Double) -> Void) throws {
         guard let table = tables[type] else { return }
         let converts = converts(type)
@@ -129,7 +129,8 @@ extension LMDBRows {
         return (kinds[Int(place.kind)].type, place.start)
     }
 
-    /// The samples that share an instant with the range, in the order of time, until `body` wants no more.
+    /// Passes the samples that share an instant with the range to `body`, in the order of time, until it returns
+    /// `false`.
     func forEach(
         _ type: SampleType, from: Instant, to: Instant, _ txn: OpaquePointer, _ body: (Sample) throws -> Bool
     ) throws {
@@ -150,7 +151,7 @@ extension LMDBRows {
         }
     }
 
-    /// The sample that starts last.
+    /// The sample with the latest start.
     func latest(_ type: SampleType) throws -> Sample? {
         guard let table = tables[type] else { return nil }
         return try unsafe reading { txn in
@@ -162,7 +163,7 @@ extension LMDBRows {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     func count() throws -> Int {
         try unsafe reading { txn in
             try tables.values.reduce(0) { sum, table in

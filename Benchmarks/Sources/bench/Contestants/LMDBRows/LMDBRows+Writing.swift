@@ -28,10 +28,10 @@ extension LMDBRows {
         if place.start != row.start || place.kind != row.kind { try unsafe index(row, txn) }
     }
 
-    /// Saves one sample durably, with an operation that waits for a peer.
+    /// Saves one sample durably, with a pending operation for a peer.
     func save(_ sample: Sample) throws { try unsafe writing { txn in try unsafe save(sample, txn) } }
 
-    /// LMDB has one writer at a time, so one thread writes for all that wait.
+    /// LMDB has a single writer, so one thread writes for all waiting threads.
     func save(_ samples: [Sample], from writers: Writers) throws -> Bool {
         guard writers == .threads else { return false }
         try GroupCommit.run(samples) { waiting in
@@ -57,7 +57,7 @@ extension LMDBRows {
         try unsafe enqueue(sample.id, txn)
     }
 
-    /// Puts an operation behind the last one.
+    /// Appends an operation to the queue.
     private func enqueue(_ id: SampleID, _ txn: OpaquePointer) throws {
         try unsafe scanning(pending, txn) { cursor in
             var (key, value) = unsafe (MDB_val(), MDB_val())
@@ -91,7 +91,7 @@ extension LMDBRows {
         }
     }
 
-    /// Removes a sample durably; says whether it was there.
+    /// Removes a sample durably; returns `true` if it existed.
     func delete(_ id: SampleID) throws -> Bool {
         try unsafe writing { txn in
             guard let (type, start) = try unsafe place(of: id, txn), let table = tables[type] else { return false }
@@ -106,10 +106,10 @@ extension LMDBRows {
         }
     }
 
-    /// What happens to an entry of the index by sync identifier.
+    /// A change of an entry in the index by sync identifier.
     enum Change { case put, delete }
 
-    /// Puts an id under a sync identifier, or takes it away.
+    /// Adds an id under a sync identifier, or removes it.
     func index(_ text: String, _ id: SampleID, _ change: Change, _ txn: OpaquePointer) throws {
         var bytes = Array(text.utf8)
         let buffer = RowBuffer()

@@ -2,28 +2,29 @@ import CLMDBRows
 import Foundation
 import HealthKV
 
-/// One row a sample in LMDB: a table a type in the order of time, and an index by UUID.
+/// One row per sample in LMDB: one table per type in the order of time, and an index by UUID.
 ///
 /// Set up as LMDB's documentation recommends: sorted puts through a cursor, appended where the order allows it, one
 /// read transaction renewed for each read, every commit synchronous. It is used from one thread only.
 ///
-/// SAFETY: all pointers given to LMDB live through the call, and what LMDB returns is used inside its transaction only.
+/// SAFETY: all pointers passed to LMDB are valid during the call, and results of LMDB are used only inside their
+/// transaction.
 @safe final class LMDBRows {
     let hasIDs: Bool
     private let environment: OpaquePointer
     private let reader: OpaquePointer
     let ids: MDB_dbi
     private let names: MDB_dbi
-    /// Places by sync identifier: several samples may share one.
+    /// The places by sync identifier, which several samples may share.
     let syncs: MDB_dbi
-    /// Ids of samples that wait for a peer, by the order of their saving.
+    /// The ids of samples with a pending operation for a peer, in the order of saving.
     let pending: MDB_dbi
     private(set) var tables: [SampleType: MDB_dbi] = [:]
     private(set) var kinds: [RowKind] = []
-    /// The unit that columns of a kind are converted to; `nil` if there is nothing to convert.
+    /// The unit to which columns of a kind are converted; `nil` if no conversion is needed.
     private(set) var targetUnits: [HealthUnit?] = []
     private var kindNumbers: [RowKind: UInt16] = [:]
-    /// The longest duration of each type, which says how far a range has to look back.
+    /// The longest duration of each type, which limits how far a range looks back.
     private(set) var longest: [SampleType: Int64] = [:]
     let keyBuffer = RowBuffer()
     let valueBuffer = RowBuffer()
@@ -116,7 +117,7 @@ extension LMDBRows {
         return UInt16(kinds.count - 1)
     }
 
-    /// Notes a duration, if it is longer than any of its type.
+    /// Notes a duration if it is the longest of its type.
     func note(duration: Int64, of type: SampleType, _ txn: OpaquePointer) throws {
         guard duration > longest[type] ?? -1 else { return }
         longest[type] = duration

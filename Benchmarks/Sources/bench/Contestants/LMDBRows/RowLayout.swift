@@ -2,8 +2,8 @@ import HealthKV
 
 /// The bytes of a row's key and value. Keys are big-endian, so that LMDB's byte order is the order of time.
 ///
-/// With UUIDs the key of a row is start and UUID (24 bytes), and the index by UUID holds kind and start (10 bytes). A
-/// derived id names its start itself, so the row's key is start and the half of the id that holds the content (16
+/// With UUIDs, the key of a row is start and UUID (24 bytes), and the index by UUID holds kind and start (10 bytes). A
+/// derived id contains its start, so the row's key is the start and the half of the id that is derived from content (16
 /// bytes), and no index is needed.
 enum RowLayout {
     static let valueBytes = 18
@@ -17,7 +17,7 @@ enum RowLayout {
     static func start(_ ordered: UInt64) -> Int64 { Int64(bitPattern: UInt64(bigEndian: ordered) ^ 1 << 63) }
 }
 
-/// A buffer of fixed size for keys and values that are handed to LMDB, allocated once.
+/// A reusable buffer of fixed size for keys and values that are passed to LMDB.
 ///
 /// SAFETY: the pointer is owned by this object from `init` to `deinit`; every offset used is within the 64 bytes.
 @safe final class RowBuffer {

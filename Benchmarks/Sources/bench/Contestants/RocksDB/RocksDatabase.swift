@@ -1,11 +1,11 @@
 import CRocksDB
 import Foundation
 
-/// What RocksDB said when it did not succeed.
+/// An error message of RocksDB.
 struct RocksFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// Runs a call and throws what it reports.
+    /// Runs a call and throws its error, if any.
     ///
     /// SAFETY: the text that RocksDB allocated is copied and freed.
     @inline(__always)
@@ -88,7 +88,7 @@ struct RocksFailure: Error, CustomStringConvertible {
         return unsafe options
     }
 
-    /// The value of a key, handed to `body` where it lies.
+    /// Passes the value of a key to `body`, in place.
     @inline(__always)
     func get<R>(_ key: UnsafeRawBufferPointer, _ family: Family, _ body: (UnsafeRawBufferPointer) throws -> R) throws
         -> R?
@@ -108,7 +108,7 @@ struct RocksFailure: Error, CustomStringConvertible {
         try unsafe key.withUnsafeBytes { try unsafe get($0, family) { unsafe Array($0) } }
     }
 
-    /// Which of some keys of 16 bytes are there, in ascending order, with the values of those that are.
+    /// Finds which of the 16-byte keys exist, in ascending order, with their values.
     func values(of ids: [[UInt8]], _ family: Family) throws -> [[UInt8]?] {
         var packed = ids.flatMap { $0 }
         var found: [[UInt8]?] = []
@@ -140,7 +140,7 @@ struct RocksFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Changes that are written together.
+/// Changes that are written in one step.
 ///
 /// SAFETY: the handle lives as long as this object; keys and values are copied by each call.
 @safe final class RocksBatch {
@@ -153,7 +153,7 @@ struct RocksFailure: Error, CustomStringConvertible {
     func put(_ key: [UInt8], _ value: [UInt8], _ family: RocksDatabase.Family) {
         unsafe key.withUnsafeBytes { key in
             unsafe value.withUnsafeBytes { value in
-                // An empty array may have no address; RocksDB copies nothing then.
+                // An empty array may have no base address; RocksDB then copies nothing.
                 unsafe rocksdb_writebatch_put_cf(
                     handle, database[family], key.baseAddress?.assumingMemoryBound(to: CChar.self), key.count,
                     value.baseAddress?.assumingMemoryBound(to: CChar.self), value.count)
@@ -168,7 +168,7 @@ struct RocksFailure: Error, CustomStringConvertible {
         }
     }
 
-    /// Writes all of it durably, or nothing.
+    /// Writes all changes durably, or none.
     func commit() throws {
         try unsafe RocksFailure.check { unsafe rocksdb_write(database.handle, database.durably, handle, $0) }
     }

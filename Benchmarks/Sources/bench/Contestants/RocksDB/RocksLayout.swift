@@ -5,7 +5,7 @@ enum RocksLayout {
     static let valueBytes = 18
 
     static func bytes(_ word: UInt64) -> [UInt8] {
-        // SAFETY: the word lives while its bytes are copied.
+        // SAFETY: the word is valid while its bytes are copied.
         unsafe withUnsafeBytes(of: word) { unsafe Array($0) }
     }
 
@@ -32,7 +32,7 @@ enum RocksLayout {
         }
     }
 
-    /// The key of a row, from what the index by UUID holds.
+    /// The key of a row, from its entry in the index by UUID.
     static func key(_ place: [UInt8], _ id: SampleID, _ book: KindBook) -> [UInt8] {
         // SAFETY: a place has ten bytes.
         unsafe place.withUnsafeBytes { bytes in
@@ -58,11 +58,11 @@ enum RocksLayout {
     }
 
     static func fields(_ key: [UInt8], _ value: [UInt8]) -> RowFields {
-        // SAFETY: both arrays live while they are read.
+        // SAFETY: both arrays are valid while they are read.
         unsafe key.withUnsafeBytes { key in unsafe value.withUnsafeBytes { unsafe fields($0, key: key) } }
     }
 
-    /// The fields of a row where it lies.
+    /// The fields of a row, read in place.
     ///
     /// SAFETY: each key has 26 bytes, each value at least 18.
     static func fields(_ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> RowFields {

@@ -3,7 +3,7 @@ import Foundation
 import HealthKV
 
 extension RocksRows: Contestant {
-    /// Runs over the rows of a type from a start on, in the order of time, until `body` wants no more.
+    /// Passes the rows of a type from a start on to `body`, in the order of time, until it returns `false`.
     ///
     /// SAFETY: key and value are read before the iterator moves on.
     @inline(__always)
@@ -137,7 +137,7 @@ extension RocksRows: Contestant {
 
     func finishImport() {}
 
-    /// Lets compaction catch up, so that what follows does not pay for the import.
+    /// Waits for compaction, so that later works do not pay for the import.
     func settle() throws {
         for family in RocksDatabase.Family.allCases {
             unsafe rocksdb_compact_range_cf(database.handle, database[family], nil, 0, nil, 0)
@@ -178,7 +178,7 @@ extension RocksRows: Contestant {
         unsafe bound.deallocate()
     }
 
-    /// Whether there is an entry at the key or behind it.
+    /// Whether there is an entry at or after the key.
     func seek(_ key: [UInt8]) -> Bool {
         if key.isEmpty {
             unsafe rocksdb_iter_seek_to_first(handle)

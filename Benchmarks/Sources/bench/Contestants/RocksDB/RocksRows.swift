@@ -3,11 +3,11 @@ import Foundation
 import HealthKV
 import Synchronization
 
-/// One row a sample in RocksDB: a column family in the order of type and time, one by UUID, one by sync identifier.
+/// One row per sample in RocksDB: column families in the order of type and time, by UUID, and by sync identifier.
 final class RocksRows {
     let database: RocksDatabase
     var book = KindBook()
-    /// How many rows the last reading of a type found, to make room for the next.
+    /// The number of rows in the last read of a type, as the capacity for the next.
     var lastCounts: [SampleType: Int] = [:]
     private let sequence = Atomic<UInt64>(0)
     private static let bookKey = Array("book".utf8)
@@ -23,7 +23,7 @@ final class RocksRows {
 
     func close() { database.close() }
 
-    /// Imports a batch in one durable commit; what is known already is compared and replaced if it differs.
+    /// Imports a batch in one durable commit; compares known rows and replaces those that differ.
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts {
         let numbers = batch.kinds.map { book.number(of: RowKind($0)) }
         let types = numbers.map { book.typeNumber(ofKind: $0) }
@@ -69,7 +69,7 @@ final class RocksRows {
         if book.isChanged { changes.put(RocksRows.bookKey, try Array(book.bytes()), .names) }
     }
 
-    /// Saves one sample durably, with an operation that waits for a peer.
+    /// Saves one sample durably, with a pending operation for a peer.
     func save(_ sample: Sample) throws {
         let kind = book.number(of: RowKind(sample))
         book.note(
@@ -95,7 +95,7 @@ final class RocksRows {
         try changes.commit()
     }
 
-    /// RocksDB lets writers that wait at the same time share a synchronisation of its log.
+    /// In RocksDB, writers that wait at the same time share one sync of its log.
     func save(_ samples: [Sample], from writers: Writers) throws -> Bool {
         guard writers == .threads else { return false }
         for sample in samples {
@@ -123,7 +123,7 @@ final class RocksRows {
         try changes.commit()
     }
 
-    /// Removes a sample durably; says whether it was there.
+    /// Removes a sample durably; returns `true` if it existed.
     func delete(_ id: SampleID) throws -> Bool {
         let idBytes = RocksLayout.id(id)
         guard let place = try database.get(idBytes, .ids) else { return false }
@@ -144,7 +144,7 @@ final class RocksRows {
     }
 }
 
-/// A row about to be written.
+/// A row to be written.
 private struct RocksRow {
     let key: [UInt8]
     let value: [UInt8]

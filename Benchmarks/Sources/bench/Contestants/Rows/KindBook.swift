@@ -1,9 +1,9 @@
 import Foundation
 import HealthKV
 
-/// The numbers that rows use instead of types and kinds, and how far a range of each type has to look back.
+/// The numbers of types and kinds in rows, and how far a range of each type looks back.
 ///
-/// A contestant keeps it as one small record that is written in the transaction that changed it.
+/// A contestant stores it as one small record, in the transaction that changed it.
 struct KindBook: Codable {
     private(set) var kinds: [RowKind] = []
     private(set) var types: [SampleType] = []
@@ -11,9 +11,9 @@ struct KindBook: Codable {
     private(set) var longest: [Int64] = []
     private var kindNumbers: [RowKind: UInt16] = [:]
     private var typeNumbers: [SampleType: UInt16] = [:]
-    /// The units that columns of a kind are converted to; `nil` if there is nothing to convert.
+    /// The units to which columns of a kind are converted; `nil` if no conversion is needed.
     private(set) var targetUnits: [HealthUnit?] = []
-    /// Whether there is something to be written.
+    /// Whether there are unwritten changes.
     private(set) var isChanged = false
 
     private enum CodingKeys: String, CodingKey { case kinds, longest }
@@ -45,17 +45,17 @@ struct KindBook: Codable {
 
     func number(of type: SampleType) -> UInt16? { typeNumbers[type] }
 
-    /// The number of the type that a kind is of.
+    /// The number of a kind's type.
     func typeNumber(ofKind kind: UInt16) -> UInt16 { typeNumbers[kinds[Int(kind)].type]! }
 
-    /// Notes a duration, if it is longer than any of its type.
+    /// Notes a duration if it is the longest of its type.
     mutating func note(duration: Int64, ofType type: UInt16) {
         guard duration > longest[Int(type)] else { return }
         longest[Int(type)] = duration
         isChanged = true
     }
 
-    /// Whether values of a type were entered in several units, so that columns have to convert.
+    /// Whether values of a type have several units, so that columns must be converted.
     func converts(_ type: UInt16) -> Bool {
         kinds.indices.contains { typeNumbers[kinds[$0].type] == type && targetUnits[$0] != nil }
     }
@@ -81,7 +81,7 @@ struct RowFields {
     var value: Double
     var kind: UInt16
     var sync: String?
-    /// What few rows have, without the sync identifier.
+    /// The rare fields, except the sync identifier.
     var extras: [UInt8] = []
 
     /// The row of a batch, with its kind by number. Inlined, so that the batch is not copied for each row.

@@ -1,14 +1,14 @@
 import Foundation
 import HealthKV
 
-/// The rare fields of a row, behind its fixed part: a byte of flags that says which are there, then those in order.
+/// The rare fields of a row, after its fixed part: a byte of flags for the present fields, then these fields in order.
 enum RowExtras {
     private static let sync: UInt8 = 1
     private static let version: UInt8 = 2
     private static let group: UInt8 = 4
     private static let rest: UInt8 = 8
 
-    /// What few rows have, in the plainest form.
+    /// The rarest fields, in the simplest form.
     private struct Rest: Codable {
         var count: Int
         var multiplicity: Int
@@ -16,7 +16,8 @@ enum RowExtras {
         var metadata: [String: MetadataValue]
     }
 
-    /// The bytes of what is not at its default; empty if all is. Who has a column for sync identifiers leaves them out.
+    /// The bytes of all fields that differ from their defaults; empty if none does. Without `withSync`, omits the sync
+    /// identifier, which some contestants keep in a column.
     static func bytes(_ extras: SampleBatch.Extras?, withSync: Bool = true) throws -> [UInt8] {
         guard var extras else { return [] }
         if !withSync {
@@ -35,7 +36,7 @@ enum RowExtras {
         if extras.count != 1 || extras.multiplicity != 0 || extras.device != nil || !extras.metadata.isEmpty {
             bytes[0] |= rest
             let encoder = JSONEncoder()
-            // Equal fields must give equal bytes: that is how a known row is recognised.
+            // Equal fields must give equal bytes, because known rows are compared by bytes.
             encoder.outputFormatting = .sortedKeys
             bytes += try encoder.encode(
                 Rest(

@@ -1,6 +1,6 @@
 import HealthKV
 
-/// What many rows share, kept once under a number: `SampleBatch.Kind` in a form that can be stored.
+/// The shared fields of many rows, stored once under a number: `SampleBatch.Kind` in a form that can be stored.
 struct RowKind: Codable, Hashable {
     var type: SampleType
     var unit: HealthUnit

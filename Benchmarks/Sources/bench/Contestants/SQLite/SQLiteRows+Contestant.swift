@@ -1,7 +1,7 @@
 import HealthKV
 
 extension SQLiteRows: Contestant {
-    /// Takes all that the log holds into the file, and goes back to the checkpoints that it makes by itself.
+    /// Moves the content of the log into the file, and re-enables automatic checkpoints.
     func finishImport() throws {
         guard isImporting else { return }
         isImporting = false
@@ -10,7 +10,7 @@ extension SQLiteRows: Contestant {
 
     var keepsSummaries: Bool { keepsDays }
 
-    /// Sums of days by one range of the table after the other, which is quicker than to find each row's day.
+    /// Sums each day by its own range of the table, which is faster than computing the day of each row.
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? {
         guard let number = book.number(of: type) else { return nil }
         if keepsDays { return try keptDaySums(number, days) }
@@ -24,7 +24,7 @@ extension SQLiteRows: Contestant {
         return sums
     }
 
-    /// The sums that triggers keep.
+    /// The sums that triggers maintain.
     private func keptDaySums(_ type: UInt16, _ days: DayAxis) throws -> DaySums {
         let rows = try statement("SELECT day, sum FROM days WHERE type = ?1 AND day BETWEEN 0 AND ?2")
         rows.bind(Int64(type), 1).bind(Int64(days.count - 1), 2)

@@ -2,7 +2,7 @@ import CSQLite
 import HealthKV
 
 extension SQLiteRows {
-    /// A row for each type and day of New York, which triggers keep up to date in the transaction of each change.
+    /// A row for each type and day of New York, which triggers update in the transaction of each change.
     static let dayRows = """
         CREATE TABLE IF NOT EXISTS days(
             type INTEGER NOT NULL, day INTEGER NOT NULL, count INTEGER NOT NULL, sum REAL NOT NULL,
@@ -21,10 +21,9 @@ extension SQLiteRows {
         END;
         """
 
-    /// Defines `local_day(start)`: the number of the day in New York, which SQLite's own date functions do not know.
+    /// Defines `local_day(start)`: the number of the day in New York, which SQLite's own date functions cannot compute.
     ///
-    /// SAFETY: SQLite calls the function with the one argument that was announced, and its context lives through the
-    /// call.
+    /// SAFETY: SQLite calls the function with the one declared argument, and its context is valid during the call.
     static func defineLocalDay(_ database: OpaquePointer) throws {
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
         let code = unsafe sqlite3_create_function_v2(

@@ -3,7 +3,7 @@ import HealthKV
 extension SQLiteRows {
     private static let columns = "SELECT id, start, \"end\", value, kind, sync, extras FROM samples "
 
-    /// Gives each row of a type in the order of time.
+    /// Passes each row of a type to `body`, in the order of time.
     @inline(__always)
     private func scan(_ type: SampleType, _ body: (Int64, Double) -> Void) throws {
         guard let number = book.number(of: type) else { return }

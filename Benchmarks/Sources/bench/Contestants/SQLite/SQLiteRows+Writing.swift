@@ -4,11 +4,11 @@ extension SQLiteRows {
     private static let insertion =
         "INSERT INTO samples VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(id) DO NOTHING"
 
-    /// Imports a batch in one durable commit; what is known already is compared and replaced if it differs.
+    /// Imports a batch in one durable commit; compares known rows and replaces those that differ.
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts {
         if !isImporting {
             isImporting = true
-            // A page that several batches change goes into the file once then. A GB of log.
+            // Checkpoint after a GB of log, so that a page that several batches change is written once.
             try execute("PRAGMA wal_autocheckpoint = 250000")
         }
         return try writing {
@@ -34,7 +34,7 @@ extension SQLiteRows {
         }
     }
 
-    /// Says whether the id was new.
+    /// Returns `true` if the id was new.
     @inline(__always)
     private func insert(_ row: RowFields, type: UInt16, _ statement: SQLiteStatement) throws -> Bool {
         statement.bind(Int64(type), 1).bind(row.start, 2).bind(row.id, 3).bind(row.end, 4).bind(row.value, 5)
@@ -43,14 +43,14 @@ extension SQLiteRows {
         return changes == 1
     }
 
-    /// Whether the row that is there under an id has the same content.
+    /// Whether the existing row of an id has the same content.
     private func isEqual(_ row: RowFields) throws -> Bool {
         guard let old = try self.row(row.id) else { return false }
         return old.start == row.start && old.end == row.end && old.value.bitPattern == row.value.bitPattern
             && old.kind == row.kind && old.sync == row.sync && old.extras == row.extras
     }
 
-    /// Saves one sample durably, with an operation that waits for a peer.
+    /// Saves one sample durably, with a pending operation for a peer.
     func save(_ sample: Sample) throws { try save(together: [sample]) }
 
     private func save(together samples: [Sample]) throws {
@@ -71,7 +71,7 @@ extension SQLiteRows {
         }
     }
 
-    /// SQLite has one writer at a time, so one thread writes for all that wait.
+    /// SQLite has a single writer, so one thread writes for all waiting threads.
     func save(_ samples: [Sample], from writers: Writers) throws -> Bool {
         guard writers == .threads else { return false }
         try GroupCommit.run(samples) { try save(together: $0) }
@@ -86,7 +86,7 @@ extension SQLiteRows {
         }
     }
 
-    /// Removes a sample durably; says whether it was there.
+    /// Removes a sample durably; returns `true` if it existed.
     func delete(_ id: SampleID) throws -> Bool {
         try writing {
             try statement("DELETE FROM samples WHERE id = ?1").bind(id, 1).run()

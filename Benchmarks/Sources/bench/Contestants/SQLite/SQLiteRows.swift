@@ -2,22 +2,22 @@ import CSQLite
 import Foundation
 import HealthKV
 
-/// One row a sample in SQLite: one table in the order of type and time, indexes by UUID and by sync identifier.
+/// One row per sample in SQLite: one table in the order of type and time, indexes by UUID and by sync identifier.
 ///
 /// Set up as SQLite's documentation recommends: WAL with full synchronisation, WITHOUT ROWID since rows are short and
-/// have a key of their own, prepared statements, a mapped file, and a page cache that holds the whole index by UUID,
-/// which every batch touches all over.
+/// have their own key, prepared statements, a mapped file, and a page cache for the whole index by UUID, which every
+/// batch changes at random places.
 ///
 /// SAFETY: the connection lives from `init` to `close`, and one thread uses it.
 @safe final class SQLiteRows {
     private let database: OpaquePointer
-    /// Whether triggers keep a row for each day.
+    /// Whether triggers maintain a row for each day.
     let keepsDays: Bool
     private var statements: [String: SQLiteStatement] = [:]
     var book = KindBook()
-    /// Whether checkpoints are put off, as its documentation recommends while much is written.
+    /// Whether checkpoints are deferred, as SQLite's documentation recommends during bulk writes.
     var isImporting = false
-    /// How many rows the last reading of a type found, to make room for the next.
+    /// The number of rows in the last read of a type, as the capacity for the next.
     var lastCounts: [SampleType: Int] = [:]
 
     static let schema = """
@@ -51,8 +51,8 @@ import HealthKV
         saved.reset()
     }
 
-    /// Before the first connection: SQLite does not count its memory, as its documentation recommends; each call to
-    /// malloc would take a lock for it.
+    /// Called before the first connection: disables SQLite's memory statistics, as its documentation recommends,
+    /// because each malloc would take a lock for them.
     private static let isWithoutStatistics = sqlite_stop_counting_memory() == SQLITE_OK
 
     func close() {
@@ -79,7 +79,7 @@ import HealthKV
         return new
     }
 
-    /// How many rows the last statement changed.
+    /// The number of rows that the last statement changed.
     var changes: Int { unsafe Int(sqlite3_changes(database)) }
 
     /// Runs `body` in a transaction and commits it durably.

@@ -1,7 +1,7 @@
 import CSQLite
 import HealthKV
 
-/// What an SQLite call answered when it did not succeed.
+/// The error of an SQLite call.
 struct SQLiteFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -11,10 +11,10 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     }
 }
 
-/// A prepared statement, used again and again on one thread.
+/// A prepared statement, reused on one thread.
 ///
-/// SAFETY: the statement and the buffer for ids live from `init` to `finalize`; bound texts and blobs are copied by
-/// SQLite, except ids, which lie in the buffer; what a column gives is copied before the next step.
+/// SAFETY: the statement and the buffer for ids are valid from `init` to `finalize`. SQLite copies bound texts and
+/// blobs, except ids, which are in the buffer; values of columns are copied before the next step.
 @safe final class SQLiteStatement {
     private let database: OpaquePointer
     private let handle: OpaquePointer
@@ -76,12 +76,12 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         return self
     }
 
-    // SAFETY: -1 is SQLite's own mark for "copy this before the call returns", never called.
+    // SAFETY: -1 is SQLite's marker for "copy before the call returns", and is never called.
     private static var copied: sqlite3_destructor_type {
         unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     }
 
-    /// Whether there is another row.
+    /// Steps to the next row; returns `false` at the end.
     @inline(__always)
     func step() throws -> Bool {
         let code = unsafe sqlite3_step(handle)
