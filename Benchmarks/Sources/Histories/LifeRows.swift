@@ -146,7 +146,7 @@ struct LifeRows {
         }
     }
 
-    /// Energy every few seconds, from the watch; the first samples have the route in their metadata.
+    /// Energy every few seconds, from the watch; metadata of the first samples says if it was indoors.
     private mutating func workout(_ start: Int64) -> [Row] {
         let isIndoor = random.chance(0.5)
         let end = start + Int64(random.whole(20 * 60...50 * 60))

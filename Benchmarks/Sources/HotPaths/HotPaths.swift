@@ -5,7 +5,7 @@ import Histories
 /// Runs a small fixed amount of work on each hot path, for `tools/guard`, which counts its instructions.
 ///
 ///     HotPaths prepare FOLDER           makes the initial stores of the other works
-///     HotPaths WORK FOLDER ROUNDS    runs a work; 0 rounds measure its setup alone
+///     HotPaths WORK FOLDER ROUNDS    runs a work; with 0 rounds, only its setup
 ///     HotPaths list                  lists the works with their units per round and stores
 ///
 /// With `HEALTHKV_PLANT` set, runs each tenth operation twice: the slow-down that the guard must detect.
@@ -33,7 +33,7 @@ enum HotPaths {
 
     struct WrongArguments: Error {}
 
-    /// Disable maintenance that starts by time; works request it explicitly.
+    /// Opens a store without idle maintenance, which works request explicitly.
     static func open(_ folder: String) throws -> SampleStore {
         var options = SampleStore.Options()
         options.source = Source(bundle: "app.example.guard", name: "Guard")

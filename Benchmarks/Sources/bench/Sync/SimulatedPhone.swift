@@ -10,7 +10,7 @@ final class SimulatedPhone: Sendable {
     let app: SimulatedApp
     private let clock: SyncClock
 
-    /// A day after the end of all histories, so that the first import's newest windows are not empty.
+    /// The clock starts a day after the end of all histories, so that the first import's newest windows are not empty.
     init() throws {
         let began = Stopwatch.now()
         let start = History.end + History.day
@@ -79,7 +79,7 @@ final class SimulatedPhone: Sendable {
             product: source.product ?? "iPhone17,1")
     }
 
-    /// Makes an app write weights of a version with sync identifiers, a day apart.
+    /// Makes an app write weights a day apart, with sync identifiers and a version.
     func weigh(_ count: Int, version: Int, by writer: SimulatedApp, isSynced: Bool = true) throws {
         let unit = HKUnit(from: HealthUnit.kilogram.symbol)
         for from in stride(from: 0, to: count, by: 1_000) {

@@ -108,7 +108,7 @@ struct RocksFailure: Error, CustomStringConvertible {
         try unsafe key.withUnsafeBytes { try unsafe get($0, family) { unsafe Array($0) } }
     }
 
-    /// Finds which of the 16-byte keys exist, in ascending order, with their values.
+    /// The values of 16-byte keys, which must be in ascending order; `nil` for a missing key.
     func values(of ids: [[UInt8]], _ family: Family) throws -> [[UInt8]?] {
         var packed = ids.flatMap { $0 }
         var found: [[UInt8]?] = []

@@ -178,7 +178,7 @@ extension RocksRows: Contestant {
         unsafe bound.deallocate()
     }
 
-    /// Whether there is an entry at or after the key.
+    /// Moves to the first entry at or after the key; returns `false` if there is none.
     func seek(_ key: [UInt8]) -> Bool {
         if key.isEmpty {
             unsafe rocksdb_iter_seek_to_first(handle)
