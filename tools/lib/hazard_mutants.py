@@ -1,8 +1,8 @@
 """The protections that tools/mutants removes, one at a time, each with the test that must fail then."""
 from collections import namedtuple
 
-# In `new`, the word MUTANT is true in a process without the protection. A protection with several parts has an entry for
-# each part, under one name.
+# In `new`, the word MUTANT is true in a process without the protection. A protection with several parts has an entry
+# for each part, under one name.
 Mutant = namedtuple("Mutant", "name test path old new")
 
 FILES = "Sources/HealthKV/Files/"

@@ -175,7 +175,7 @@ def main():
         worse = compare(guard, Path(file), swift, counts)
         if "--plant" in options:
             found = list(guard_plants.missed(worse))
-            print(*found, f"guard --plant: {len(guard_plants.PLANTS)} plants, {len(found)} paths not detected", sep="\n")
+            print(*found, f"guard --plant: {len(guard_plants.PLANTS)} plants, {len(found)} paths unnoticed", sep="\n")
             sys.exit(1 if found else 0)
         code = 1 if worse else 0
         if "--self-test" in options:

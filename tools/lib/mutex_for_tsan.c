@@ -1,6 +1,6 @@
-// Preloaded under the thread sanitizer, on Linux. When threads wait for each other, Swift's Mutex calls its library. The
-// sanitizer does not see that code, so it would report accesses that the mutex guards. This file only tells the sanitizer
-// which accesses these two calls order.
+// Preloaded under the thread sanitizer, on Linux. When threads wait for each other, Swift's Mutex calls its library.
+// The sanitizer does not see that code, so it would report accesses that the mutex guards. This file only tells the
+// sanitizer which accesses these two calls order.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

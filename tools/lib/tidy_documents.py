@@ -14,7 +14,7 @@ def line_of(text, position):
 
 
 def wide(tree):
-    """Finds lines of code, comments and prose beyond 120 columns. String literals, tables and code blocks may be wider."""
+    """Finds lines of code, comments and prose beyond 120 columns. Literals, tables and code blocks may be wider."""
     for path in tree.swift:
         code = tree.code(path).split("\n")
         for number, line in enumerate(tree.text(path).split("\n"), 1):
