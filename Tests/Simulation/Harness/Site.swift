@@ -25,6 +25,8 @@ final class Site {
     var engine: SyncEngine?
     /// The neighbours that this engine syncs with.
     var links: [Int] = []
+    /// The name under which the store reads its neighbours; another one each time that its name is taken.
+    private(set) var readerName: String
     /// The source under which the store is opened.
     var source = Source(bundle: "app.weights", name: "Weights")
     /// Whether reading was denied at some time. The engine then reads again after the next authorization request.
@@ -52,6 +54,7 @@ final class Site {
     ) throws {
         (self.number, self.folder, self.health, self.clock) = (number, folder, health, clock)
         self.types = types
+        readerName = "store\(number)"
         draws = Draws(seed: (seed &+ UInt64(number)) ^ 0x5EED)
         self.runs = runs
         self.isSmall = isSmall
@@ -111,12 +114,18 @@ final class Site {
                     plan: plan))
         }
         for other in links {
-            let peer = StorePeer(neighbours[other].store, name: "store\(other)", as: "store\(number)")
+            let peer = StorePeer(neighbours[other].store, name: "store\(other)", as: readerName)
             peers.append(SyncPeer(WirePeer(inner: peer, wire: wire, lock: {}, plant: mistake), plan: .everything))
         }
         let engine = SyncEngine(store: store, peers: peers, options: options)
         self.engine = engine
         return engine
+    }
+
+    /// Gives the store another name for its neighbours.
+    func rename() {
+        readerName += "'"
+        engine = nil
     }
 
     /// Installs the app, replacing an older one; it has to request access again.
@@ -209,8 +218,10 @@ final class Site {
         }
     }
 
-    func holdsInHealth(_ id: SampleID) -> Bool {
-        healthValues().contains { $0.sample.syncIdentifier.flatMap { SampleID($0) } == id }
+    func holdsInHealth(_ id: SampleID, atLeast number: Int64 = 0) -> Bool {
+        healthValues().contains { held in
+            held.sample.syncIdentifier.flatMap { SampleID($0) } == id && Int64(held.sample.version ?? 0) >= number
+        }
     }
 
     /// The samples of others in HealthKit.

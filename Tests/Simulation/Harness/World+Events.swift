@@ -167,8 +167,9 @@ extension World {
     /// The cloud does not report the deletion of a sample that it has not delivered yet, so a store that has the sample
     /// from a copy never learns of the deletion.
     func forgetUnseen(_ id: SampleID) {
-        for (number, ids) in unseen where ids.contains(id) {
-            if !sites[number].holdsInHealth(id) { ledger.markUnknowable(id) }
+        for (site, copied) in unseen {
+            guard let number = copied[id] else { continue }
+            if !sites[site].holdsInHealth(id, atLeast: number) { ledger.markUnknowable(id) }
         }
     }
 
@@ -353,17 +354,31 @@ extension World {
         try FileManager.default.removeItem(atPath: copy)
         forgetEngines()
         try await begin(to)
-        unseen[to.number] = to.health == nil ? [] : Set(values.keys.filter { !to.holdsInHealth($0) })
+        unseen[to.number] = try unseenNumbers(to, values)
         if !tellsUnseenDeletions { forgetUntold(to, values) }
         note("store\(to.number) becomes a copy of store\(from.number)")
         count("clone")
+    }
+
+    /// The samples of a copy that the HealthKit beside it does not hold, or holds in an earlier version, with the
+    /// numbers that the copied store knows.
+    private func unseenNumbers(_ site: Site, _ values: [SampleID: Int]) throws -> [SampleID: Int64] {
+        guard site.health != nil else { return [:] }
+        return try site.store.read { txn in
+            var unseen: [SampleID: Int64] = [:]
+            for id in values.keys {
+                let number = max(0, try txn.link(peer: Site.healthName, sample: id)?.version ?? 0)
+                if !site.holdsInHealth(id, atLeast: number) { unseen[id] = number }
+            }
+            return unseen
+        }
     }
 
     /// Marks the samples of a copy that no HealthKit holds any more: they were deleted before the cloud delivered them,
     /// so no other device learns of the deletion.
     private func forgetUntold(_ site: Site, _ values: [SampleID: Int]) {
         for id in values.keys where !sites.contains(where: { $0.holdsInHealth(id) }) { ledger.markUnknowable(id) }
-        for id in unseen[site.number] ?? [] {
+        for id in (unseen[site.number] ?? [:]).keys {
             let acts = ledger.entries[id]?.acts ?? []
             if acts.contains(where: { $0.kind == .delete }) { ledger.markUnknowable(id) }
         }

@@ -48,8 +48,9 @@ final class World {
     /// Whether a store may have missed a deletion, because it was purged or the store was away: only a comparison finds
     /// it then.
     var needsComparing = false
-    /// The samples that a store has from a copy and that its own HealthKit did not have at the time of copying.
-    var unseen: [Int: Set<SampleID>] = [:]
+    /// The samples that a store has from a copy and that its own HealthKit did not have at the time of copying, or had
+    /// in an earlier version only; each with the number that the copied store knows.
+    var unseen: [Int: [SampleID: Int64]] = [:]
     /// Deletions in the Health app that another HealthKit did not learn of and whose samples it does not hold, each
     /// with the number of the deleted sample.
     var untold: [(id: SampleID, number: Double?, site: Int)] = []
@@ -204,6 +205,7 @@ final class World {
         do {
             let reports = try await engine(site).sync(peer)
             note("  store\(site.number) syncs \(peer ?? "all"): \(summary(reports))")
+            follow(reports, of: site)
         } catch is CancellationError {
             note("  store\(site.number) syncs \(peer ?? "all"): ended")
         }
@@ -214,6 +216,13 @@ final class World {
         } else {
             site.calls.answer()
         }
+    }
+
+    /// Does what an issue asks the user to do: a store whose name another one has taken reads under another name.
+    private func follow(_ reports: [String: SyncReport], of site: Site) {
+        guard reports.values.contains(where: { $0.issue?.code == .nameTaken }) else { return }
+        site.rename()
+        note("store\(site.number) reads as \(site.readerName) from now on")
     }
 
     /// Adds the state of one sample in all stores to the trace, for analyzing a finding.
