@@ -28,6 +28,9 @@ extension Environment {
         /// No other process or environment opens the folder, so opening it takes no lock.
         public var isPrivate = false
 
+        /// How long opening waits for the lock of the folder.
+        public var patience = FolderLock.patience
+
         static let leastMapSize = 1 << 26
 
         public init(

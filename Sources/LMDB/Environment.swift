@@ -102,7 +102,11 @@ public final class Environment: @unchecked Sendable {
         _ = unsafe mdb_env_set_maxdbs(raw, options.maxTables)
         _ = unsafe mdb_env_set_maxreaders(raw, options.maxReaders)
         guard options.takesTurns else { return unsafe openFiles(raw, folder, options) }
-        return FolderLock.held(folder) { unsafe openFiles(raw, folder, options) }
+        if let opened = FolderLock.held(folder, patience: options.patience, { unsafe openFiles(raw, folder, options) }) {
+            return opened
+        }
+        unsafe mdb_env_close(raw)
+        return unsafe Opened(raw: nil, code: LMDBError.Code.folderHeld.rawValue, operation: "flock")
     }
 
     private static func openFiles(_ raw: OpaquePointer, _ folder: String, _ options: Options) -> Opened {
@@ -131,7 +135,10 @@ public final class Environment: @unchecked Sendable {
         for reader in idleReaders.withLock({ exchange(&$0, with: []) }) {
             unsafe mdb_txn_abort(reader.raw)
         }
-        if options.takesTurns { FolderLock.held(path) { unsafe mdb_env_close(raw) } } else { unsafe mdb_env_close(raw) }
+        // Closing cannot fail: without the lock, which another program holds, it closes all the same.
+        let isClosed = options.takesTurns
+            && FolderLock.held(path, patience: options.patience, { unsafe mdb_env_close(raw) }) != nil
+        if !isClosed { unsafe mdb_env_close(raw) }
         gate?.close()
         return true
     }

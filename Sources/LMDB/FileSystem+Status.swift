@@ -125,16 +125,28 @@ extension FileSystem {
 /// second finds an uninitialized file: it sees a wrong transaction number, or a file that looks like another release's.
 /// So only one process at a time opens the folder, and the next one initializes the file again.
 public enum FolderLock {
-    /// Waits until no one else holds the lock of a folder, then runs `body`. On a medium without such locks it does not
-    /// wait.
+    /// Stores hold the lock for milliseconds, so who holds it for longer is another program, such as `flock`, or a
+    /// process that was stopped.
+    public static let patience: Duration = .seconds(10)
+
+    /// Waits until no one else holds the lock of a folder, then runs `body`. Returns `nil`, and does not run it, if the
+    /// lock is held for longer than `patience`. On a medium without such locks it does not wait.
     public static func held<Result, Failure>(
-        _ folder: String, _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+        _ folder: String, patience: Duration = FolderLock.patience, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return try body() }
         let mark = ForkMark()
         defer { mark.unlockAndClose(descriptor) }
-        while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+        let end = ContinuousClock.now + patience
+        var pause: Int64 = 50_000
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            if errno == EINTR { continue }
+            guard errno == EWOULDBLOCK else { break }
+            guard ContinuousClock.now < end else { return nil }
+            pauseThread(nanoseconds: pause)
+            pause = min(2 * pause, 10_000_000)
+        }
         return try body()
     }
 }

@@ -15,6 +15,7 @@ extension LMDBError.Code: CustomStringConvertible {
         case .forked: "the process was forked after the environment was opened"
         case .closed: "the environment is closed"
         case .badTable: "the table handle is not valid here"
+        case .folderHeld: "another program has held the lock of the folder for too long"
         default: unsafe String(cString: mdb_strerror(rawValue))
         }
     }
@@ -46,6 +47,7 @@ extension LMDBError.Code: CustomStringConvertible {
         case .fileExists: "Choose an empty folder."
         case .noMemory: "Allow the process more memory, or open the environment with a smaller map."
         case .busy: "Let the other transactions end, then try again in a new one."
+        case .folderHeld: "End the program that locks the folder, such as 'flock', or let a stopped process go on."
         case .wouldDeadlock: "This thread already has a write transaction: end it first, or nest."
         default: "See the code of LMDB or of the operating system."
         }

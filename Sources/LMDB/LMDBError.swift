@@ -131,6 +131,8 @@ extension LMDBError.Code {
     public static let invalidArgument = Self(rawValue: EINVAL)
     /// `EBUSY`: another transaction blocks the call.
     public static let busy = Self(rawValue: EBUSY)
+    /// `EAGAIN`: another program holds the lock of the folder.
+    public static let folderHeld = Self(rawValue: EAGAIN)
     /// `EDEADLK`: the call would wait for a transaction of the same thread.
     public static let wouldDeadlock = Self(rawValue: EDEADLK)
     /// `ECANCELED`: the caller stopped the work.

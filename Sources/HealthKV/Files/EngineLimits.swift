@@ -80,6 +80,8 @@ package struct EngineLimits: Sendable {
     package var setAttribute: (@Sendable (StoreAttribute, String) -> String?)?
     /// A read that lasts longer than this is reported.
     package var longReader: Duration = .seconds(5)
+    /// How long opening waits for the lock of the folder.
+    package var folderPatience = FolderLock.patience
     /// Commits between two searches for reader slots of ended processes.
     package var commitsBetweenReaderChecks = 256
     /// The header of a newly created store; `nil` to draw its identity and keys.

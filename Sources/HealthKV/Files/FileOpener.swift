@@ -107,6 +107,7 @@ struct FileOpener {
         lmdb.readOnly = options.readOnly
         lmdb.scratch = options.limits.skipsSync
         lmdb.isPrivate = options.limits.opensTogether
+        lmdb.patience = options.limits.folderPatience
         return lmdb
     }
 

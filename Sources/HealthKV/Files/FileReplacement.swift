@@ -37,7 +37,8 @@ struct FileReplacement {
     /// Renames the prepared file over the retired one, unless that has already happened. The caller must not hold the
     /// folder's lock, and must not have the retired file open with the lock file that lies there now.
     func finish(_ retired: FileIdentity, atStep: (ReplacementStep) -> Void = { _ in }) throws(StoreError) {
-        try FolderLock.held(folder) { () throws(StoreError) in try takePlace(of: retired, atStep) }
+        let isDone = try FolderLock.held(folder) { () throws(StoreError) in try takePlace(of: retired, atStep) } != nil
+        if !isDone { throw StoreError(.busy, path: folder, "Another program locks the folder") }
     }
 
     private func takePlace(of retired: FileIdentity, _ atStep: (ReplacementStep) -> Void) throws(StoreError) {

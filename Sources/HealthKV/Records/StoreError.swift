@@ -232,6 +232,8 @@ extension StoreError {
             case .corrupted, .pageNotFound, .invalid:
                 return StoreError(.damaged, path: path, "The store is damaged", underlying: error)
             case .cancelled: return StoreError(.cancelled, path: path, "The work was stopped")
+            case .folderHeld:
+                return StoreError(.busy, path: path, "Another program locks the folder", underlying: error)
             case .closed: return StoreError(.closed, path: path, "The store is closed", underlying: error)
             default: return StoreError(.storage, path: path, "The storage failed", underlying: error)
             }

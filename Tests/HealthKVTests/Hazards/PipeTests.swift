@@ -76,4 +76,18 @@ struct PipeTests {
         }
         try store.close()
     }
+    @Test("A program that locks the folder delays an opening for a while, and then is named")
+    func lockedFolder() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        try makeStore(path)
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        #expect(flock(descriptor, LOCK_EX) == 0)
+        var options = SampleStore.Options()
+        options.limits.folderPatience = .milliseconds(50)
+        expectError(.busy) { try SampleStore.open(at: path, options: options) }
+        #expect(flock(descriptor, LOCK_UN) == 0)
+        try SampleStore.open(at: path, options: options).close()
+        unsafe close(descriptor)
+    }
 }

@@ -108,7 +108,9 @@ struct LineReader {
         guard let (shape, length) = shapes.shape(of: input, &tokens, &values) else { return nil }
         let meaning = shapes.meanings[shape]
         let end = values.end ?? values.start
-        guard values.start <= end, !meaning.isCategory || Int32(exactly: values.value) != nil else { return nil }
+        guard values.start <= end, abs(values.value) <= Sample.greatestConverted,
+            !meaning.isCategory || Int32(exactly: values.value) != nil
+        else { return nil }
         batch.append(
             kind: meaning.kind, start: values.start, end: end, value: values.value, id: values.id ?? SampleID(),
             modified: values.modified.map { ChangeClock(time: $0, replica: values.replica) })
@@ -230,6 +232,8 @@ struct LineReader {
         if categories.contains(row.kind.type), Int32(exactly: value) == nil {
             throw JSONError(reason: "value: a category's is a whole number")
         }
+        // A dump of a file that an older release wrote may have such a value.
+        try LineReader.validate(value, units.values[row.kind.unit], types.values[row.kind.type])
         var clock: ChangeClock?
         if let modified = row.modified {
             guard let replica = UInt32(exactly: row.replica) else {
@@ -294,6 +298,13 @@ struct LineReader {
     private static func validate(_ type: SampleType, _ source: Source = defaultSource) throws(JSONError) {
         let unit = type.canonicalUnit ?? .count
         try validate(Sample(type, 0, unit, at: Instant(nanoseconds: 0), source: source, id: .max))
+    }
+
+    /// Refuses a value that is not finite, as entered or in the unit in which its type is summed.
+    private static func validate(_ value: Double, _ unit: HealthUnit, _ type: SampleType) throws(JSONError) {
+        // Also true of what is no number.
+        guard !(abs(value) <= Sample.greatestConverted) else { return }
+        try validate(Sample(type, value, unit, at: Instant(nanoseconds: 0), source: defaultSource, id: .max))
     }
 
     private static func validate(_ sample: Sample) throws(JSONError) {

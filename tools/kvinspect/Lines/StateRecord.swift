@@ -44,8 +44,11 @@ struct StateRecord: Decodable {
     private func deletion() throws(JSONError) -> DeletedSample {
         guard let id = SampleID(try required(id, "id")) else { throw JSONError(ModelError.malformedIdentifier) }
         let version = try required(syncVersion, "syncVersion")
-        guard (1...Sample.versionLimit).contains(version), let replica = UInt32(exactly: replica ?? 0) else {
+        guard (1...Sample.versionLimit).contains(version) else {
             throw JSONError(ModelError.numberOutOfRange(field: "version"))
+        }
+        guard let replica = UInt32(exactly: replica ?? 0) else {
+            throw JSONError(ModelError.numberOutOfRange(field: "replica"))
         }
         return DeletedSample(
             id: id, type: SampleType(try name(type, "type")),

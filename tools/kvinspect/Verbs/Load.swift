@@ -22,6 +22,7 @@ enum LoadVerb: Verb {
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()
         let firstLine = try arguments.count("from-line") ?? 1
+        guard firstLine > 0 else { throw arguments.invalid("from-line", reason: "Lines are counted from 1.") }
         let file = arguments.optionalArgument("file") ?? "-"
         let input = try InputPieces(file)
         let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
