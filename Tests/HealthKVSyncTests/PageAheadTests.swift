@@ -99,7 +99,7 @@ struct PageAheadTests {
         try await engine.enable("health")
         try await engine.sync()
         #expect(try weights(store).count == 8)
-        #expect(try store.read { try $0.state(of: "health")[.bodyMass].failure?.issue.code } != nil)
+        #expect(try store.read { try $0.state(of: "health")[.bodyMass].pulls.failure?.issue.code } != nil)
         let anchor = try store.read { try $0.anchor(peer: "health", type: .bodyMass) }
         #expect(anchor.map { String(decoding: $0.token, as: UTF8.self) } == "1:8")
         clock.advance(seconds: 3_600)

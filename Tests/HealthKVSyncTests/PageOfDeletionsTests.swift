@@ -169,8 +169,8 @@ struct PageOfDeletionsTests {
     private func singly(_ page: PullPage, _ applier: inout PageApplier, in txn: inout WriteTransaction) throws {
         try txn.receiving(from: "health") { txn in
             try applier.applySamples(page.additions, isFed: true, in: &txn)
-            let waiting = applier.state.deferred
-            if page.isDrained { applier.state.deferred = [] }
+            let waiting = applier.state.waiting.latest
+            if page.isDrained { applier.state.waiting.latest = [] }
             for deletion in page.deletions {
                 let alone = PullPage(additions: [], deletions: [deletion], token: nil, isDrained: page.isDrained)
                 try applier.applyDeletions(alone, in: &txn)

@@ -16,8 +16,8 @@ import HealthKV
 
 /// An engine as the holder of leases. No other engine has its name, in this process or another, now or later.
 final class LeaseHolder: Sendable {
-    let name: String
-    let mark: EngineMark
+    /// How leases name the engine.
+    let owner: Lease.Owner
 
     private static let process = (space: EngineMark.ownSpace, start: SystemClock.now().nanoseconds)
     private static let living = Mutex<(last: UInt64, engines: Set<UInt64>)>((0, []))
@@ -30,24 +30,27 @@ final class LeaseHolder: Sendable {
             return living.last
         }
         let (space, start) = LeaseHolder.process
-        mark = EngineMark(space: space, process: getpid(), start: start, engine: number)
+        let mark = EngineMark(space: space, process: getpid(), start: start, engine: number)
         let nonce = UInt32(max(0, min(1, options.random())) * 4_294_967_295)
         let program = ProcessInfo.processInfo.processName
-        name = options.holder ?? "\(program) \(mark.process).\(start).\(number).\(nonce)"
+        owner = Lease.Owner(
+            name: options.holder ?? "\(program) \(mark.process).\(start).\(number).\(nonce)", mark: mark)
     }
 
-    deinit { LeaseHolder.living.withLock { _ = $0.engines.remove(mark.engine) } }
+    deinit { LeaseHolder.living.withLock { _ = $0.engines.remove(owner.mark.engine) } }
 
-    /// Returns `true` if another engine holds a lease. A lease that expires far in the future was written with a wrong
-    /// clock, and a holder that is known to be gone need not be waited for: neither counts.
-    func isHeldElsewhere(_ lease: Lease, at now: Instant, _ leaseTime: Duration) -> Bool {
-        guard lease.holder != name, lease.expires > now, lease.expires <= now + leaseTime + .seconds(86_400) else {
-            return false
-        }
-        return !(lease.mark.map { isGone($0) } ?? false)
+    /// Returns the end of a lease that another engine holds, or `nil` if this engine may take the lease. A lease that
+    /// expires far in the future was written with a wrong clock, and a holder that is known to be gone need not be
+    /// waited for: neither counts.
+    func end(ofForeign lease: Lease, at now: Instant, _ leaseTime: Duration) -> Instant? {
+        guard case .held(let other, let end) = lease.state, other.name != owner.name, end > now,
+            end <= now + leaseTime + .seconds(86_400), !isGone(other.mark)
+        else { return nil }
+        return end
     }
 
     private func isGone(_ other: EngineMark) -> Bool {
+        let mark = owner.mark
         guard other.space == mark.space else { return false }
         if other.process == mark.process {
             let isLiving = LeaseHolder.living.withLock { $0.engines.contains(other.engine) }

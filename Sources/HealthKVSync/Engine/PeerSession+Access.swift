@@ -59,8 +59,8 @@ extension PeerSession {
             }
             if isGranted { try PeerSession.unpark(name, [.unauthorized], &txn) }
             // Types that were refused may be allowed now.
-            for type in asked.union(answers.keys) where !asked.isEmpty && state[type].failure != nil {
-                state[type].failure?.nextTry = now
+            for type in asked.union(answers.keys) where !asked.isEmpty && state[type].pulls.failure != nil {
+                state[type].pulls.retry(at: now)
             }
             let shared = answers.filter { plan.types[$0.key]?.pushes ?? false }
             let isAllDenied = !shared.isEmpty && shared.allSatisfy { $0.value.writing == .denied }
@@ -95,7 +95,7 @@ extension PeerSession {
         _ name: String, _ type: SampleType, _ state: inout PeerState, _ txn: inout WriteTransaction
     ) throws {
         try txn.removeAnchor(peer: name, type: type, scope: state[type].scope)
-        state[type].isDrained = false
+        state[type].phase.handle(.placeForgotten)
         state[type].lastLook = nil
         state[type].lastRescan = nil
     }
@@ -105,7 +105,7 @@ extension PeerSession {
     static func readAnew(
         _ name: String, _ type: SampleType, _ state: inout PeerState, _ txn: inout WriteTransaction
     ) throws {
-        guard state[type].skipped != nil, state[type].isPastBaseline == true else {
+        guard state[type].history.isPastBaseline else {
             return try forgetPlace(name, type, &state, &txn)
         }
         state[type].needsRescan = true
@@ -118,8 +118,7 @@ extension PeerSession {
             group.state == .parked && group.reason.map(names.contains) ?? true
         }
         for var operation in try txn.pending(for: name, in: groups) where names.contains(operation.reason) {
-            operation.state = .waiting
-            operation.nextTry = .distantPast
+            operation.wake()
             try txn.updatePending(operation)
         }
     }

@@ -35,7 +35,7 @@ extension PeerSession {
     /// recent days: then this store is not an older state, but another device with the same name.
     func becomeAnotherReplica() async throws -> Bool {
         let (now, replica) = (now, try store.read { $0.replica })
-        let recent = try (state().superseded ?? []).filter { !$0.hasPassed(.days(7), at: now) }
+        let recent = try state().superseded.filter { !$0.hasPassed(.days(7), at: now) }
         guard recent.count < 3 else { return false }
         try await update { txn, state in
             guard txn.replica == replica else { return }
@@ -71,7 +71,7 @@ extension PeerSession {
         for anchor in try txn.anchors(of: name) {
             try txn.removeAnchor(peer: name, type: anchor.type, scope: anchor.scope)
         }
-        for type in state.types.keys { state.types[type]!.isDrained = false }
+        for type in state.types.keys { state.types[type]!.phase.handle(.placeForgotten) }
     }
 
     /// Forgets how far the peer had seen our feed.

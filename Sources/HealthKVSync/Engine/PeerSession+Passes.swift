@@ -86,10 +86,10 @@ extension PeerSession {
         if isLocked { return issue(.locked, "nothing can be read while the device is locked") }
         let known = try state()
         if let untold = feeds.sorted().compactMap({ known[$0].unacknowledged?.issue }).first { return untold }
-        let failures = plan.types.keys.sorted().compactMap { known[$0].failure?.issue }
+        let failures = plan.types.keys.sorted().compactMap { known[$0].pulls.failure?.issue }
         if let failed = failures.first(where: { $0.code != .accessNotDetermined }) { return failed }
         // Types that the user is asked for at a later stage are no issue, as long as some type was asked for.
-        let isAsked = plan.pulled.contains { known[$0].failure == nil }
+        let isAsked = plan.pulled.contains { known[$0].pulls.failure == nil }
         if let unasked = failures.first, !isAsked { return unasked }
         let notices = known.notices.map(\.code)
         if notices.contains(.readingRevoked) { return issue(.accessRevoked, "what was readable vanished twice") }
@@ -130,8 +130,8 @@ extension PeerSession {
             guard pulls.isLocked else { return }
             // No signal tells when the device is unlocked. A sync in the foreground retries immediately.
             for (type, item) in state.types {
-                guard item.failure?.nextTry?.isDue(at: now, longest: longest) ?? false else { continue }
-                state.types[type]?.failure?.nextTry = now + slow
+                guard item.pulls.failure?.nextTry?.isDue(at: now, longest: longest) ?? false else { continue }
+                state.types[type]?.pulls.retry(at: now + slow)
             }
             for (type, item) in state.types {
                 guard item.unacknowledged?.nextTry?.isDue(at: now, longest: longest) ?? false else { continue }
@@ -217,37 +217,14 @@ extension PeerSession {
             }
             (state.epoch, state.told, state.removal) = (epoch, nil, nil)
             for key in state.types.keys {
-                state.types[key]!.isAdopted = false
-                state.types[key]!.isDrained = false
-                state.types[key]!.isExported = false
+                state.types[key]!.phase.handle(.placeForgotten)
                 // Samples that the app wrote before the horizon after the copy was made are also adopted again.
-                state.types[key]!.isEarlierAdopted = nil
+                state.types[key]!.phase.handle(.adoptionForgotten)
+                state.types[key]!.isExported = false
             }
             for anchor in try txn.anchors(of: name) {
                 try txn.removeAnchor(peer: name, type: anchor.type, scope: anchor.scope)
             }
         }
-    }
-}
-
-extension SyncOptions {
-    /// Returns how long to wait after some failures in a row: twice as long each time, with jitter, and the slow delay
-    /// after the last quick attempt (SEMANTICS C13). As long as the failures in a row are few, the delay that the peer
-    /// asked for replaces this.
-    func delay(afterFailures failures: Int, asked: Duration? = nil) -> Duration {
-        if let asked, failures <= SyncOptions.patience { return delay(asked: asked) }
-        let jitter = 0.5 + random()
-        guard failures < quickAttempts else { return slowDelay * jitter }
-        return firstDelay * Double(1 << max(0, min(20, failures - 1))) * jitter
-    }
-
-    /// How many times in a row a peer may choose the delay itself.
-    private static let patience = 32
-
-    /// Returns how long to wait if the peer chooses the delay: as long as asked, from a second to a day, plus a random
-    /// part of up to a quarter, so that not all callers return at the same time. So a peer cannot keep the engine away
-    /// for much longer than a day.
-    func delay(asked: Duration) -> Duration {
-        min(max(asked, .seconds(1)), .days(1)) * (1 + random() / 4)
     }
 }

@@ -92,7 +92,7 @@ extension PeerSession {
     private func forgotten(among samples: [Sample], of type: SampleType) throws -> [Sample] {
         let name = name
         return try store.read { txn in
-            let horizon = try txn.state(of: name)[type].horizon ?? .distantPast
+            let horizon = try txn.state(of: name)[type].history.horizon ?? .distantPast
             let taken = samples.filter { $0.start >= horizon && (try? $0.validate()) != nil }
             return try txn.forgotten(among: taken)
         }
@@ -154,7 +154,7 @@ extension PeerSession {
         let types = plan.types.filter { $0.value.retention == .cache && $0.value.pulls }.keys.sorted()
         guard !types.isEmpty else { return }
         let (name, state) = (name, try state())
-        for type in types where !state[type].isMidway {
+        for type in types where state[type].phase.arrivingSince == nil {
             guard let seen = try seenByAll(type) else { continue }
             while true {
                 try Task.checkCancellation()

@@ -140,7 +140,7 @@ actor PeerSession {
     /// An engine that lost the lease must not commit: another process continues from the state that it found.
     private static func checkLease(_ token: UInt64?, _ name: String, _ txn: inout WriteTransaction) throws {
         guard let token else { return }
-        guard try txn.lease(of: name)?.token == token else {
+        guard try txn.lease(of: name).token == token else {
             throw SyncIssue(.busyElsewhere, "the lease on \(name) was taken over")
         }
     }
@@ -156,18 +156,14 @@ extension PeerSession {
     func holdLease() async throws {
         let (name, holder, now, time) = (name, holder, now, options.leaseTime)
         let ours = leaseToken
-        if let held = try store.read({ try $0.lease(of: name) }) {
-            if held.token == ours, held.expires > now + time / 2 { return }
-            // Check before taking the writing lock: the holder of the lease needs that lock.
-            if holder.isHeldElsewhere(held, at: now, time) { throw PeerSession.isBusy(name) }
-        }
+        let known = try store.read { try $0.lease(of: name) }
+        if known.isHeld(with: ours, beyond: now + time / 2) { return }
+        // Check before taking the writing lock: the holder of the lease needs that lock.
+        if holder.end(ofForeign: known, at: now, time) != nil { throw PeerSession.isBusy(name) }
         leaseToken = try await store.write { txn in
-            let known = try txn.lease(of: name)
-            if let known, holder.isHeldElsewhere(known, at: now, time) { throw PeerSession.isBusy(name) }
-            // A new token locks out unfinished work of the last holder.
-            let token = known?.token ?? 0
-            let lease = Lease(
-                holder: holder.name, token: token == ours ? token : token + 1, expires: now + time, mark: holder.mark)
+            var lease = try txn.lease(of: name)
+            if holder.end(ofForeign: lease, at: now, time) != nil { throw PeerSession.isBusy(name) }
+            lease.take(by: holder.owner, with: ours, until: now + time)
             try txn.setLease(lease, of: name)
             return lease.token
         }
@@ -180,10 +176,8 @@ extension PeerSession {
     /// Returns when a lease that another engine holds expires, or `nil` if none does.
     nonisolated func foreignLease() throws -> Instant? {
         let name = name
-        guard let lease = try store.read({ try $0.lease(of: name) }),
-            holder.isHeldElsewhere(lease, at: now, options.leaseTime)
-        else { return nil }
-        return lease.expires
+        let lease = try store.read { try $0.lease(of: name) }
+        return holder.end(ofForeign: lease, at: now, options.leaseTime)
     }
 
     /// Releases the lease, so that another engine need not wait until it expires.
@@ -192,8 +186,9 @@ extension PeerSession {
         let name = name
         leaseToken = nil
         try await store.write { txn in
-            guard var lease = try txn.lease(of: name), lease.token == token else { return }
-            lease.expires = .distantPast
+            var lease = try txn.lease(of: name)
+            guard lease.token == token else { return }
+            lease.release()
             try txn.setLease(lease, of: name)
         }
     }

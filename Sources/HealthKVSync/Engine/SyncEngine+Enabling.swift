@@ -93,7 +93,7 @@ extension SyncEngine {
     public func retry(_ operationID: String) async throws -> Bool {
         try await store.write { txn in
             guard var operation = try txn.pending(id: operationID) else { return false }
-            (operation.state, operation.attempts, operation.nextTry) = (.waiting, 0, .distantPast)
+            operation.retry()
             try txn.updatePending(operation)
             return true
         }
@@ -221,7 +221,7 @@ extension PeerSession {
             try txn.removePeer(name)
             for (type, known) in state.types {
                 try txn.setCheckNote(CheckNote(), name, SampleType(type))
-                try txn.removeDeferred(known.blocks, name, SampleType(type))
+                try txn.removeDeferred(known.waiting.blocks, name, SampleType(type))
             }
             let (purged, notices) = (state.purged, state.notices)
             state = PeerState()
@@ -269,7 +269,7 @@ extension SyncPlan {
         state.types.filter { item in
             guard !(traits.hasOneFeed && item.key == SampleType.every.identifier) else { return false }
             return plan(of: SampleType(item.key)) == nil
-                && (item.value.isMidway || item.value.failure != nil)
+                && (item.value.phase.arrivingSince != nil || item.value.pulls.failure != nil)
         }.map(\.key)
     }
 
@@ -280,7 +280,8 @@ extension SyncPlan {
         queue == rule(traits) && state.sentTypes == sent && state.takenTypes == taken
             && forgotten(state, traits).isEmpty
             && types.allSatisfy { type, item in
-                !item.pulls || state[type].planned == item.horizon && !state[type].isHorizonDoubtful(at: now)
+                let history = state[type].history
+                return !item.pulls || history.choice?.planned == item.horizon && !history.isDoubtful(at: now)
             }
     }
 
@@ -295,9 +296,9 @@ extension SyncPlan {
                 if state[type].isExported { state[type].isExported = false }
                 // Samples that were edited or deleted since they were last sent are found where the peer's feed
                 // differs.
-                guard item.pushes, known.queue != nil, state[type].isAdopted else { continue }
+                guard item.pushes, known.queue != nil, state[type].phase.isAdopted else { continue }
                 try PeerSession.readAnew(name, type, &state, &txn)
-                (state[type].isAdopted, state[type].isEarlierAdopted) = (false, nil)
+                state[type].phase.handle(.adoptionForgotten)
             }
             known.queue = rule(traits)
             try txn.setPeer(known)
@@ -313,23 +314,22 @@ extension SyncPlan {
         try readMoreOfOneFeed(name, traits, &state, &txn)
         for identifier in forgotten(state, traits) {
             let type = SampleType(identifier)
-            state[type].isMidway = false
-            state[type].failure = nil
+            state[type].phase.handle(.leftPlan)
+            state[type].pulls.forgetFailure()
         }
         for (type, item) in types {
-            let isDoubtful = state[type].isHorizonDoubtful(at: now)
-            guard item.pulls, horizon != nil || isDoubtful || state[type].planned != item.horizon else { continue }
-            let isPlanned = state[type].planned == item.horizon
-            let wanted = horizon ?? (isDoubtful && isPlanned ? state[type].wanted : nil) ?? item.horizon
-            let (start, skipped) = (wanted.start(now), wanted.skipped(now))
-            let isSet = state[type].planned != nil
-            (state[type].planned, state[type].wanted) = (item.horizon, wanted == item.horizon ? nil : wanted)
-            state[type].horizonSet = wanted == .all ? nil : now
-            if isSet, state[type].horizon == start, state[type].skipped == skipped { continue }
+            let known = state[type].history
+            let (isDoubtful, isPlanned) = (known.isDoubtful(at: now), known.choice?.planned == item.horizon)
+            guard item.pulls, horizon != nil || isDoubtful || !isPlanned else { continue }
+            let wanted = horizon ?? (isDoubtful && isPlanned ? known.choice?.requested : nil) ?? item.horizon
+            state[type].history.choice = FeedHistory.Choice(
+                planned: item.horizon, requested: wanted == item.horizon ? nil : wanted,
+                time: wanted == .all ? nil : now)
+            let bound = wanted.bound(now)
+            if known.choice != nil, known.horizon == bound.horizon, known.skipped == bound.skipped { continue }
             try PeerSession.forgetPlace(name, type, &state, &txn)
-            (state[type].horizon, state[type].skipped) = (start, skipped)
-            (state[type].windowsDone, state[type].isEarlierAdopted, state[type].isInOrder) = (nil, nil, nil)
-            state[type].isAdopted = false
+            state[type].history.replaceBound(bound)
+            state[type].phase.handle(.adoptionForgotten)
         }
     }
 }
@@ -345,32 +345,5 @@ extension SyncPlan {
             try PeerSession.forgetPlace(name, .every, &state, &txn)
         }
         state.takenTypes = taken
-    }
-}
-
-extension TypeState {
-    /// Returns `true` if the horizon was set by a wrong clock. With a clock that was ahead, nothing would be imported
-    /// until that time comes; with a clock that was never set, nothing would ever be imported.
-    func isHorizonDoubtful(at now: Instant) -> Bool {
-        guard let horizonSet else { return false }
-        return horizonSet.isAhead(of: now) || horizonSet < .earliestBelievable && now >= .earliestBelievable
-    }
-}
-
-extension TypePlan.Horizon {
-    /// Returns the time before which samples are not imported, by their start; `nil` for no bound.
-    func start(_ now: Instant) -> Instant? {
-        switch self {
-        // A skipped import leaves samples out by their place in the feed, not by date.
-        case .all, .fromNowOn, .ask: nil
-        // With a clock that was never set, the last days are unknown: the import waits for a correct clock.
-        case .days(let count): now < .earliestBelievable ? .distantFuture : now - .days(count)
-        }
-    }
-
-    /// Returns the time up to which existing samples are left out; `nil` if none are.
-    fileprivate func skipped(_ now: Instant) -> Instant? {
-        guard self == .fromNowOn || self == .ask else { return nil }
-        return now < .earliestBelievable ? .distantFuture : now
     }
 }

@@ -182,7 +182,7 @@ extension PeerSession {
             guard state.isEnabled else { return nil }
             // A pass that failed as a whole is retried as a whole.
             if let next = state.nextTry { return next.due(at: now, longest: longest) }
-            var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
+            var times = plan.types.keys.compactMap { state[$0].pulls.failure?.nextTry }
             times += feeds.compactMap { state[$0].unacknowledged?.nextTry }
             if isCompared { times += compared.compactMap { state[$0].checkDue } }
             times = times.map { $0.due(at: now, longest: longest) }

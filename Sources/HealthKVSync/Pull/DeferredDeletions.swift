@@ -9,20 +9,20 @@ extension EngineNotes {
 extension PageApplier {
     /// Moves the waiting deletions into a block.
     mutating func putAside(in txn: inout WriteTransaction) throws {
-        guard !state.deferred.isEmpty else { return }
-        var blocks = state.blocks ?? DeferredBlocks()
-        try txn.setSyncNote(EngineNotes.deferred(peer, feed, blocks.next), try EngineNotes.encode(state.deferred))
+        guard !state.waiting.latest.isEmpty else { return }
+        var blocks = state.waiting.blocks ?? DeferredBlocks()
+        try txn.setSyncNote(EngineNotes.deferred(peer, feed, blocks.next), try EngineNotes.encode(state.waiting.latest))
         blocks.next += 1
-        (state.blocks, state.deferred) = (blocks, [])
+        state.waiting = WaitingDeletions(blocks: blocks)
     }
 
     /// Drops waiting deletions of samples that the peer shows now: a cloud may bring back, under its old id, a version
     /// that another version replaced. At the end of the feed it would otherwise count as deleted by the user.
     mutating func withdraw(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
-        guard !state.deferred.isEmpty || state.blocks != nil else { return }
+        guard !state.waiting.isEmpty else { return }
         let shown = Set(additions.map(\.peerID))
-        state.deferred.removeAll { shown.contains($0.peerID) }
-        guard let blocks = state.blocks else { return }
+        state.waiting.latest.removeAll { shown.contains($0.peerID) }
+        guard let blocks = state.waiting.blocks else { return }
         // A deletion waits only for a sample that may have been replaced, or that the store holds.
         let mayWait = try additions.contains { addition in
             try addition.sample.syncIdentifier != nil || txn.link(peer: peer, peerID: addition.peerID) != nil
@@ -39,7 +39,7 @@ extension PageApplier {
 
     /// Applies the first block. The feed counts as read to its end once no block is left.
     mutating func applyBlock(in txn: inout WriteTransaction) throws {
-        guard var blocks = state.blocks else { return }
+        guard var blocks = state.waiting.blocks else { return }
         let name = EngineNotes.deferred(peer, feed, blocks.first)
         let waiting = try EngineNotes.decode(txn.syncNote(name), as: [DeferredDeletion].self) ?? []
         try txn.receiving(from: peer) { txn in
@@ -47,8 +47,8 @@ extension PageApplier {
         }
         try txn.setSyncNote(name, nil)
         blocks.first += 1
-        state.blocks = blocks.first < blocks.next ? blocks : nil
-        note(isDrained: state.blocks == nil)
+        state.waiting.blocks = blocks.first < blocks.next ? blocks : nil
+        note(isDrained: state.waiting.blocks == nil)
     }
 }
 
@@ -65,7 +65,7 @@ extension PeerSession {
     /// meanwhile counts a condensed sample twice decreases step by step, and never below its true value.
     func applyDeferred(_ type: SampleType) async throws -> PullReport {
         var total = PullReport()
-        while try state()[type].blocks != nil {
+        while try state()[type].waiting.blocks != nil {
             try Task.checkCancellation()
             try await holdLease()
             let applier = try applier(type, state()[type])

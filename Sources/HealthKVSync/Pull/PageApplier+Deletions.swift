@@ -15,18 +15,18 @@ extension PageApplier {
                 try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn)
             {
                 // A later page may contain the replacement, or the sample that this one was condensed into.
-                state.deferred.append(DeferredDeletion(deletion))
-                if state.deferred.count >= blockSize { try putAside(in: &txn) }
+                state.waiting.latest.append(DeferredDeletion(deletion))
+                if state.waiting.latest.count >= blockSize { try putAside(in: &txn) }
             } else {
                 try apply(deletion, in: &txn)
             }
         }
         try deleteLeaving(in: &txn)
-        guard page.isDrained, !state.deferred.isEmpty else { return }
+        guard page.isDrained, !state.waiting.latest.isEmpty else { return }
         // If there are many, they are applied block by block after this page.
-        if state.blocks != nil { return try putAside(in: &txn) }
-        let waiting = state.deferred
-        state.deferred = []
+        if state.waiting.blocks != nil { return try putAside(in: &txn) }
+        let waiting = state.waiting.latest
+        state.waiting.latest = []
         try apply(waiting, in: &txn)
     }
 
@@ -148,7 +148,7 @@ extension PageApplier {
             }
         }
         // If not everything is read, the sample's replacement may have been left out.
-        guard state.horizon == nil, state.skipped == nil, plan.plan(of: feed)?.pulls ?? false,
+        guard state.history.bound == .none, plan.plan(of: feed)?.pulls ?? false,
             try txn.link(peer: peer, peerID: deletion.peerID) == nil,
             try txn.link(peer: peer, sample: deletion.peerID) == nil,
             try txn.sample(id: deletion.peerID) == nil, try txn.deletedSample(id: deletion.peerID) == nil

@@ -186,9 +186,7 @@ extension PageApplier {
     ) throws {
         let link = PeerLink(peer: peer, sample: sample, peerID: record.peerID, version: record.number)
         let known = try txn.link(peer: peer, sample: sample)
-        if state.isDoubted == true, known?.peerID == record.peerID, known?.isProvisional == true {
-            state.isSeenAgain = true
-        }
+        if known?.peerID == record.peerID, known?.isProvisional == true { state.doubt.see() }
         if known != link { try txn.setLink(link) }
     }
 }

@@ -45,7 +45,7 @@ struct PageApplier: Sendable {
         try buryUnseen(in: &txn)
         try tellDeletionsAgain(in: &txn)
         state.imported += report.imported
-        note(isDrained: page.isDrained && state.blocks == nil)
+        note(isDrained: page.isDrained && state.waiting.blocks == nil)
     }
 
     /// Separates the additions of own versions that came late, and returns the peer's ids of the deleted versions that
@@ -82,13 +82,10 @@ struct PageApplier: Sendable {
 
     /// Notes whether the feed was read to its end and everything in it is applied.
     mutating func note(isDrained: Bool) {
-        state.isDrained = isDrained
-        state.isMidway = !isDrained
-        state.midwaySince = isDrained ? nil : now
+        state.phase.handle(isDrained ? .ended : .arrived(now))
         guard isDrained else { return }
-        state.isAdopted = true
-        state.isInOrder = true
-        if state.skipped != nil { state.isPastBaseline = true }
+        state.history.isInOrder = true
+        state.history.setBaseline(.passed)
     }
 
     /// Applies the samples of a page, or of an enumerated window. If a feed continues after its baseline, its samples
@@ -109,9 +106,9 @@ struct PageApplier: Sendable {
                 try applyOwn(addition, in: &txn)
             }
         }
-        if let horizon = state.horizon { foreign.removeAll { $0.sample.start < horizon } }
-        let isNews = isFed && state.isPastBaseline == true
-        if let skipped = state.skipped, !isNews { try leaveOut(&foreign, upTo: skipped, in: &txn) }
+        if let horizon = state.history.horizon { foreign.removeAll { $0.sample.start < horizon } }
+        let isNews = isFed && state.history.isPastBaseline
+        if let skipped = state.history.skipped, !isNews { try leaveOut(&foreign, upTo: skipped, in: &txn) }
         try importForeign(foreign, isFed: isFed, in: &txn)
     }
 
@@ -124,7 +121,7 @@ struct PageApplier: Sendable {
         let count = foreign.count
         foreign = try foreign.filter { try $0.sample.start > skipped || isHeld($0, in: &txn) }
         // These samples were seen, so the first sample that is kept does not suggest that more became readable.
-        if foreign.count < count, !state.isAdopted { state.lastForeign = now }
+        if foreign.count < count, !state.phase.isAdopted { state.lastForeign = now }
     }
 
     /// Returns `true` if a sample follows the rules of the store. Another app may write one that does not: it is
@@ -171,10 +168,10 @@ struct PageApplier: Sendable {
         try noteDaysOfReplaced(foreign, in: &txn)
         try noteSeenAgain(foreign, in: &txn)
         let imported = try txn.importFeed(
-            batch, lastLook: isFed ? state.lastLook : nil, ordersHeld: isFed && state.isInOrder != true)
+            batch, lastLook: isFed ? state.lastLook : nil, ordersHeld: isFed && !state.history.isInOrder)
         try txn.markReceived(unknown, from: peer)
         report.count(imported)
-        if state.isAdopted, state.lastForeign.map({ $0.hasPassed(.days(30), at: now) }) ?? true {
+        if state.phase.isAdopted, state.lastForeign.map({ $0.hasPassed(.days(30), at: now) }) ?? true {
             state.needsRescan = true
         }
         state.lastForeign = now
@@ -211,11 +208,11 @@ struct PageApplier: Sendable {
     /// While links are in doubt, notes that the peer shows a sample under an id that the store held before. Only the
     /// health database that was read before does that.
     private mutating func noteSeenAgain(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
-        guard state.isDoubted == true, state.isSeenAgain != true, let commit = state.doubtedAt else { return }
+        guard let commit = state.doubt.unseenSince else { return }
         for addition in foreign {
             let id = try txn.link(peer: peer, peerID: addition.peerID)?.sample ?? addition.sample.id
             guard try txn.isHeld(id, since: commit) else { continue }
-            state.isSeenAgain = true
+            state.doubt.see()
             return
         }
     }

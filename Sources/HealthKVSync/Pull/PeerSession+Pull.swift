@@ -17,8 +17,8 @@ extension PeerSession {
             if isDue(known[type].unacknowledged) { return true }
             let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
             // A type that is only sent is read once, to adopt the samples that an earlier installation left.
-            if plan.types[type]?.pulls == false { return request.pulls && !known[type].isAdopted }
-            return request.pulls && isAsked || isDue(known[type].failure)
+            if plan.types[type]?.pulls == false { return request.pulls && !known[type].phase.isAdopted }
+            return request.pulls && isAsked || isDue(known[type].pulls.failure)
         }.sorted()
     }
 
@@ -61,9 +61,8 @@ extension PeerSession {
     }
 
     private func forgetFailure(_ type: SampleType) async throws {
-        let known = try state()[type]
-        guard known.failure != nil || known.isRefused != nil else { return }
-        try await update { _, state in (state[type].failure, state[type].isRefused) = (nil, nil) }
+        guard try state()[type].pulls != .well else { return }
+        try await update { _, state in state[type].pulls.succeed() }
     }
 
     private func noteFailure(_ type: SampleType, _ error: PeerError) async throws {
@@ -72,10 +71,10 @@ extension PeerSession {
         try await update { _, state in
             let isRefused = error.code == .notDetermined || error.code == .unauthorized
             // If nothing may be read, there is nothing to adopt yet, and the type may be sent.
-            if isRefused { state[type].isRefused = true }
+            if isRefused { state[type].pulls.refuse() }
             // A type that is only sent need not be readable.
             if isRefused, plan.types[type]?.pulls == false { return }
-            var failure = state[type].failure ?? PullFailure(issue: issue)
+            var failure = state[type].pulls.failure ?? PullFailure(issue: issue)
             failure.issue = issue
             failure.count += 1
             switch error.code {
@@ -84,7 +83,7 @@ extension PeerSession {
                 failure.nextTry = now + options.delay(afterFailures: failure.count, asked: error.retryAfter)
             default: failure.nextTry = now + options.slowDelay
             }
-            state[type].failure = failure
+            state[type].pulls.fail(failure)
             // A feed that cannot be read is not acknowledged separately.
             state[type].unacknowledged?.nextTry = failure.nextTry
         }
@@ -112,7 +111,7 @@ extension PeerSession {
         try await update { txn, state in
             try PeerSession.forgetPlace(name, type, &state, &txn)
             // A health database that does not know our place was rebuilt, or is another one.
-            if state.isDoubted == nil { try PeerSession.beginDoubt(name, &state, at: now, &txn) }
+            if !state.isDoubted { try PeerSession.beginDoubt(name, &state, at: now, &txn) }
             // The peer is another store, or an older state of it: its acknowledgements of our feed no longer count.
             if dropped == nil {
                 state.told = nil
@@ -150,13 +149,13 @@ extension PeerSession {
     ) async throws -> (report: PullReport, isDrained: Bool) {
         let (name, known, asked) = (name, try state()[type], now)
         let anchor = try store.read { try $0.anchor(peer: name, type: type, scope: known.scope) }
-        let request = PullRequest(type: type, token: anchor?.token, from: known.horizon, limit: pageLimit(type))
+        let request = PullRequest(type: type, token: anchor?.token, from: known.history.horizon, limit: pageLimit(type))
         let told = try await page(request, ahead)
         ahead = nil
         try options.atStep(.pagePulled)
         let page = try await withReplacements(told, type)
         let isStill = page.isDrained && page.additions.isEmpty && page.deletions.isEmpty
-        if isStill, known.isDrained, known.isAdopted, page.token == nil || page.token == anchor?.token {
+        if isStill, known.phase == .drained, page.token == nil || page.token == anchor?.token {
             if let token = anchor?.token, known.unacknowledged != nil { try await acknowledge(token, type) }
             looks[type] = asked
             return (PullReport(), true)
@@ -173,7 +172,7 @@ extension PeerSession {
             applier.state = state[type]
             // Whatever the reason to begin at the beginning, the feed now passes the samples that existed when the
             // import was skipped.
-            if place == nil { applier.state.isPastBaseline = nil }
+            if place == nil { applier.state.history.setBaseline(.ahead) }
             applier.acknowledged = try txn.peer(name)?.acknowledged
             // The store clears `lastLook` if the feed is read from its beginning.
             if let last = applier.state.lastLook, let look { applier.state.lastLook = max(last, look) }

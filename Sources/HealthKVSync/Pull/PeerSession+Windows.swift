@@ -8,18 +8,20 @@ extension PeerSession {
 
     func pullNewestWindows(_ type: SampleType) async throws -> PullReport {
         var total = PullReport()
-        guard !peer.traits.hasOneFeed, plan.types[type]?.pulls ?? false, try !state()[type].isAdopted else {
+        guard !peer.traits.hasOneFeed, plan.types[type]?.pulls ?? false, try !state()[type].phase.isAdopted else {
             return total
         }
         // Samples that are to be left out need not be read first.
-        guard try state()[type].skipped == nil else { return total }
+        guard try state()[type].history.skipped == nil else { return total }
         let now = now
         for days in PeerSession.windows {
             let known = try state()[type]
-            let earliest = max(known.horizon ?? .distantPast, now - .days(days))
-            let end = known.windowsDone ?? .distantFuture
+            let earliest = max(known.history.horizon ?? .distantPast, now - .days(days))
+            let end = known.history.windowsDone ?? .distantFuture
             if earliest >= end { continue }
-            total += try await pullWindow(type, TimeRange(from: earliest, to: end)) { $0.windowsDone = earliest }
+            total += try await pullWindow(type, TimeRange(from: earliest, to: end)) { state in
+                state.history.windowsDone = earliest
+            }
         }
         return total
     }
@@ -28,11 +30,11 @@ extension PeerSession {
     /// (SEMANTICS C21).
     func adoptEarlier(_ type: SampleType) async throws -> PullReport {
         let known = try state()[type]
-        guard !peer.traits.hasOneFeed, plan.types[type]?.pushes ?? false, let horizon = known.horizon,
-            !known.isAdopted, known.isEarlierAdopted != true, horizon > .distantPast
+        guard !peer.traits.hasOneFeed, plan.types[type]?.pushes ?? false, let horizon = known.history.horizon,
+            known.phase.needsEarlier, horizon > .distantPast
         else { return PullReport() }
         let window = TimeRange(from: .distantPast, to: horizon)
-        return try await pullWindow(type, window, { $0.isOwn }) { $0.isEarlierAdopted = true }
+        return try await pullWindow(type, window, { $0.isOwn }) { $0.phase.handle(.earlierAdopted) }
     }
 
     /// Enumerates a window, the latest samples first.
@@ -58,8 +60,7 @@ extension PeerSession {
                 state[type] = applier.state
                 applier.note(in: &state)
                 state[type].imported += applier.report.imported
-                state[type].isMidway = true
-                state[type].midwaySince = now
+                state[type].phase.handle(.arrived(now))
                 if isLast { whenDone(&state[type]) }
                 return applier.report
             }

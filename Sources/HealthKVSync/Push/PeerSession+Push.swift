@@ -20,7 +20,7 @@ extension PeerSession {
         let (known, now, longest) = (try state(), now, options.longestDelay)
         return feeds.filter { type in
             guard type == .every || types.contains(type) else { return false }
-            return known[type].failure?.nextTry.map { $0.isDue(at: now, longest: longest) } ?? true
+            return known[type].pulls.failure?.nextTry.map { $0.isDue(at: now, longest: longest) } ?? true
         }.sorted()
     }
 
@@ -120,17 +120,16 @@ extension PeerSession {
             var held: Set<SampleType> = []
             if needsAdoption {
                 let state = try txn.state(of: name)
-                held = Set(types.keys.filter { !state[$0].isAdopted && state[$0].isRefused != true })
+                held = Set(types.keys.filter { !state[$0].phase.isAdopted && !state[$0].pulls.isRefused })
             }
             for other in try txn.peers() where other.name != name {
                 let state = try txn.state(of: other.name)
                 // A feed that was midway before the store was copied or restored is read from its beginning.
                 guard state.epoch == txn.epoch else { continue }
-                for (type, known) in state.types where known.isMidway && state.isEnabled {
+                for (type, known) in state.types where state.isEnabled {
                     // A feed that cannot be read on, or that is no longer read, does not hold the others forever.
-                    guard let since = known.midwaySince, !since.hasPassed(.days(PeerSession.holdDays), at: now) else {
-                        continue
-                    }
+                    guard let since = known.phase.arrivingSince, !since.hasPassed(.days(PeerSession.holdDays), at: now)
+                    else { continue }
                     held.insert(SampleType(type))
                 }
             }
@@ -159,8 +158,7 @@ extension PeerSession {
                     operation.sequence == item.queued.sequence
                 else { return false }
                 guard !operation.isSent else { return true }
-                operation.isSent = true
-                operation.version = item.sent.version
+                operation.send(as: item.sent.version)
                 try txn.updatePending(operation)
                 return true
             }
@@ -202,7 +200,7 @@ extension PeerSession {
         let (name, own, takesAll) = (name, store.ownSource.identity, peer.traits.takesImports)
         for (type, plan) in plan.types where plan.pushes {
             let known = try state()[type]
-            guard known.isAdopted || known.isRefused == true, !known.isExported else { continue }
+            guard known.phase.isAdopted || known.pulls.isRefused, !known.isExported else { continue }
             var (from, limit) = (Instant.distantPast, PeerSession.exportedAtOnce)
             while true {
                 try Task.checkCancellation()

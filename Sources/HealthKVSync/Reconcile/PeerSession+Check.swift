@@ -17,7 +17,7 @@ extension PeerSession {
     /// refused as a whole.
     nonisolated func enumeratedTypes() throws -> [SampleType] {
         let known = try state()
-        let sent = plan.types.filter { $0.value.pushes && known[$0.key].isRefused != true }.keys
+        let sent = plan.types.filter { $0.value.pushes && !known[$0.key].pulls.isRefused }.keys
         return plan.pulled.union(sent).sorted()
     }
 
@@ -25,7 +25,7 @@ extension PeerSession {
     /// read from their beginning.
     private func compareSentIfDue() async throws {
         let (now, days, known) = (now, options.rescanDays, try state())
-        let sent = try enumeratedTypes().filter { plan.types[$0]?.pulls == false && known[$0].isAdopted }
+        let sent = try enumeratedTypes().filter { plan.types[$0]?.pulls == false && known[$0].phase.isAdopted }
         let due = sent.filter { known[$0].lastRescan?.hasPassed(.days(days), at: now) ?? true }
         guard !due.isEmpty else { return }
         try await update { _, state in
@@ -47,7 +47,9 @@ extension PeerSession {
         for type in try enumeratedTypes() where pages > 0 {
             guard let due = known[type].checkDue, due.isDue(at: now, longest: options.longestDelay) else { continue }
             do {
-                guard !isLocked, known[type].failure == nil else { throw PeerError(.locked, "it cannot be read now") }
+                guard !isLocked, known[type].pulls.failure == nil else {
+                    throw PeerError(.locked, "it cannot be read now")
+                }
                 if let found = try await check(type, pages: &pages) {
                     report.imported += found.imported
                     report.deleted += found.deleted
@@ -98,7 +100,7 @@ extension PeerSession {
         var check = try store.read { try $0.checkNote(name, type) }.check ?? PeerComparison(at: now)
         // Samples that were shown a day ago prove little about today: start over.
         if check.began.hasPassed(.days(1), at: now) { check = PeerComparison(at: now) }
-        let bound = max(known.horizon ?? .distantPast, known.authorization?.earliest ?? .distantPast)
+        let bound = max(known.history.horizon ?? .distantPast, known.authorization?.earliest ?? .distantPast)
         repeat {
             try Task.checkCancellation()
             try await holdLease()
@@ -182,7 +184,7 @@ extension PeerSession {
                 guard link?.isFromElsewhere != true else { return true }
                 counted.held += 1
                 if shown.contains(link?.peerID ?? sample.id) {
-                    counted.known = (counted.known ?? 0) + 1
+                    counted.known += 1
                 } else {
                     counted.note(sample.id, isCovered: isCovered, limit: limit)
                 }
@@ -210,9 +212,9 @@ extension PeerSession {
                     link.isHeldThere, try txn.pending(peer: name, sample: sample.id) == nil
                 else { return true }
                 if shown.contains(link.peerID) {
-                    counted.known = (counted.known ?? 0) + 1
+                    counted.known += 1
                 } else if link.isProvisional {
-                    counted.doubtful = (counted.doubtful ?? 0) + 1
+                    counted.doubtful += 1
                 } else {
                     counted.noteOwn(link, limit: limit)
                 }
@@ -227,12 +229,13 @@ extension PeerSession {
     private func judgeOwn(
         _ type: SampleType, _ check: PeerComparison
     ) async throws -> (gone: Int, missing: Set<OwnMissing>) {
-        guard var missing = check.ownMissing, !missing.isEmpty else { return (0, []) }
+        var missing = check.ownMissing
+        guard !missing.isEmpty else { return (0, []) }
         let (name, now) = (name, now)
         // Without permission to write, the peer may hide the app's own samples too.
         if let writing = try state()[type].authorization?.writing, writing != .granted { return (0, []) }
         var open: Set<OwnMissing> = []
-        let (isMany, known) = (missing.count > PeerSession.vanishedAtMost, check.known ?? 0)
+        let (isMany, known) = (missing.count > PeerSession.vanishedAtMost, check.known)
         // If the peer shows nothing that the store knows, a few missing samples may be all that there were.
         if isMany || known == 0 {
             if isMany, missing.count > known {
@@ -240,7 +243,7 @@ extension PeerSession {
                 try await update { txn, state in try PeerSession.beginDoubt(name, &state, at: now, &txn) }
                 return (0, [])
             }
-            let before = try store.read { try $0.checkNote(name, type) }.ownMissing ?? []
+            let before = try store.read { try $0.checkNote(name, type) }.ownMissing
             open = Set(missing).subtracting(before)
             missing.removeAll { !before.contains($0) }
             if missing.isEmpty { return (0, open) }
@@ -292,12 +295,12 @@ extension PeerSession {
             }
         }
         var report = ReconcileReport()
-        (report.imported, report.unverified) = (check.imported, strangers.count + (check.doubtful ?? 0))
+        (report.imported, report.unverified) = (check.imported, strangers.count + check.doubtful)
         let (isNews, isCut) = (report.unverified > 0, check.isCut)
         try await update { txn, state in
             try txn.setCheckNote(CheckNote(), name, type)
             if isNews { state.note(.unverified, "samples are missing at the peer and kept", at: now) }
-            state[type].isDoubted = isCut ? true : nil
+            if !isCut { state[type].doubt.end() }
             state[type].checkDue = isCut ? now : nil
         }
         return report
@@ -307,7 +310,7 @@ extension PeerSession {
     private func judge(_ type: SampleType, _ check: PeerComparison) async throws -> ReconcileReport {
         let own = try await judgeOwn(type, check)
         let (name, now, applier) = (name, now, try applier(type, state()[type]))
-        if try state()[type].isDoubted == true { return try await giveToOthers(type, check) }
+        if try state()[type].doubt.isOpen { return try await giveToOthers(type, check) }
         let before = try store.read { try $0.checkNote(name, type) }.missing
         let agreed = check.missing.filter { before.contains($0) }
         var report = ReconcileReport()
@@ -328,17 +331,17 @@ extension PeerSession {
         let (again, message) = (now + options.slowDelay, plan.noticeMessages[.readingRevoked])
         let issue = issue(.accessRevoked, "what was readable vanished twice")
         try await update { txn, state in
-            let ownMissing = own.missing.isEmpty ? nil : own.missing
-            try txn.setCheckNote(CheckNote(missing: missing, ownMissing: ownMissing), name, type)
-            let unverified = check.openCount + (check.doubtful ?? 0)
+            try txn.setCheckNote(CheckNote(missing: missing, ownMissing: own.missing), name, type)
+            let unverified = check.openCount + check.doubtful
             if unverified > 0 { state.note(.unverified, "samples are missing at the peer and kept", at: now) }
             state.noteVanished(type, hasVanished, issue, at: now, message: message)
-            let isCut = check.isCut && !(check.missing.isEmpty && check.ownMissing?.isEmpty ?? true)
-            let isDoubtful = !missing.isEmpty || !own.missing.isEmpty || isCut || state[type].vanished == 1
+            let isFirstTime = if case .vanished = state[type].visibility { true } else { false }
+            let isCut = check.isCut && !(check.missing.isEmpty && check.ownMissing.isEmpty)
+            let isDoubtful = !missing.isEmpty || !own.missing.isEmpty || isCut || isFirstTime
             state[type].checkDue = isDoubtful ? again : nil
         }
         (report.imported, report.missing, report.unverified) = (
-            check.imported, missing.count + own.missing.count, check.openCount + (check.doubtful ?? 0)
+            check.imported, missing.count + own.missing.count, check.openCount + check.doubtful
         )
         return report
     }
@@ -365,15 +368,12 @@ extension PageApplier {
 }
 
 extension PeerState {
-    /// A revoked read access cannot be seen, only suspected: all samples of a type that were seen before vanished,
-    /// twice (SEMANTICS C11). Access is revoked by type.
+    /// Notes whether the foreign samples of a type have vanished, and suspects a revocation if they did twice.
     mutating func noteVanished(
         _ type: SampleType, _ hasVanished: Bool, _ issue: SyncIssue, at now: Instant, message: String?
     ) {
-        let count = self[type].vanished ?? 0
-        self[type].vanished = hasVanished ? count + 1 : nil
-        self[type].vanishedAt = hasVanished ? now : nil
-        guard types.values.contains(where: { $0.vanished ?? 0 >= 2 }) else {
+        self[type].visibility.look(at: now, hasVanished: hasVanished)
+        guard types.values.contains(where: \.visibility.isRevoked) else {
             notices.removeAll { $0.code == .readingRevoked }
             return
         }

@@ -13,12 +13,10 @@ extension PeerSession {
             link.isProvisional = true
             try txn.setLink(link)
         }
-        state.isDoubted = links.isEmpty ? nil : true
+        state.isDoubted = !links.isEmpty
         let commit = txn.currentToken.commit
         for key in state.types.keys {
-            state.types[key]!.isSeenAgain = nil
-            state.types[key]!.isDoubted = true
-            state.types[key]!.doubtedAt = commit
+            state.types[key]!.doubt.begin(at: commit)
             // A comparison looks for the doubted samples.
             state.types[key]!.checkDue = now
         }
@@ -34,7 +32,7 @@ extension PeerSession {
         for key in state.types.keys {
             let type = SampleType(key)
             try readAnew(name, type, &state, &txn)
-            if !state[type].needsRescan { (state[type].isAdopted, state[type].isEarlierAdopted) = (false, nil) }
+            if !state[type].needsRescan { state[type].phase.handle(.adoptionForgotten) }
         }
     }
 
@@ -44,12 +42,12 @@ extension PeerSession {
     /// it does not show.
     func settleDoubt() async throws {
         let (name, known, plan) = (name, try state(), plan)
-        guard known.isDoubted == true else { return }
-        let isSame = known.types.values.contains { $0.isSeenAgain == true }
-        let isAdopted = plan.types.keys.allSatisfy { known[$0].isAdopted || known[$0].isRefused == true }
+        guard known.isDoubted else { return }
+        let isSame = known.types.values.contains { $0.doubt.isSeenAgain }
+        let isAdopted = plan.types.keys.allSatisfy { known[$0].phase.isAdopted || known[$0].pulls.isRefused }
         guard isSame || isAdopted else { return }
         try await update { txn, state in
-            state.isDoubted = nil
+            state.isDoubted = false
             if isSame { return }
             for link in try txn.links(of: name) where link.isProvisional && link.isHeldThere {
                 try txn.removeLink(link)

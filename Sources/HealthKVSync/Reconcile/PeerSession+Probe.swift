@@ -35,14 +35,14 @@ extension PeerSession {
     private func isProbeDue(_ type: SampleType) throws -> Bool {
         let known = try state()[type]
         guard let item = plan.types[type], item.pulls, item.retention == .mirror else { return false }
-        guard known.isDrained, known.isAdopted, known.failure == nil else { return false }
+        guard known.phase == .drained, known.pulls.failure == nil else { return false }
         return probes[type].map { $0.hasPassed(.seconds(3_600), at: now) } ?? true
     }
 
     /// Returns those of the latest samples that are unknown here although the feed should have told of them.
     private func untold(_ type: SampleType) async throws -> Set<SampleID> {
         let known = try state()[type]
-        let bound = max(known.horizon ?? .distantPast, known.skipped ?? .distantPast)
+        let bound = max(known.history.horizon ?? .distantPast, known.history.skipped ?? .distantPast)
         let page = try await peer.enumerate(EnumerationRequest(type: type, limit: PeerSession.probed))
         let (name, ignored) = (name, leftOut[type] ?? [])
         let latest = page.samples.filter { addition in
@@ -60,7 +60,8 @@ extension PeerSession {
             try PeerSession.forgetPlace(name, type, &state, &txn)
             // Only a comparison finds samples that the peer no longer holds.
             try PeerSession.beginDoubt(name, &state, at: now, &txn)
-            (state[type].isAdopted, state[type].isEarlierAdopted, state[type].lastRescan) = (false, nil, now)
+            state[type].phase.handle(.adoptionForgotten)
+            state[type].lastRescan = now
             state.note(
                 .peerRestored, "the peer shows what its feed has never told: it is read from its beginning", at: now)
         }

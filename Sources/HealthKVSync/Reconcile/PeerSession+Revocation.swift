@@ -18,7 +18,7 @@ extension PeerSession {
             do {
                 let isSeen = try await showsOthers(type)
                 let known = try state()[type]
-                if isSeen, known.vanished == nil { continue }
+                if isSeen, known.visibility == .shown { continue }
                 let (now, issue) = (now, issue(.accessRevoked, "what was readable vanished twice"))
                 let message = plan.noticeMessages[.readingRevoked]
                 try await update { _, state in
@@ -34,10 +34,10 @@ extension PeerSession {
 
     private func isLookDue(_ type: SampleType) throws -> Bool {
         let known = try state()[type]
-        guard plan.types[type]?.pulls ?? false, !known.sources.isEmpty, known.isDrained, known.failure == nil,
-            known.isDoubted != true
+        guard plan.types[type]?.pulls ?? false, !known.sources.isEmpty, known.phase.isDrained,
+            known.pulls.failure == nil, !known.doubt.isOpen
         else { return false }
-        let last = [known.vanishedAt, lookedForOthers[type]].compactMap(\.self).max()
+        let last = [known.visibility.vanishedAt, lookedForOthers[type]].compactMap(\.self).max()
         return last?.hasPassed(PeerSession.lookEvery, at: now) ?? true
     }
 
