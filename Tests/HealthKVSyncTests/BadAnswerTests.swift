@@ -9,7 +9,7 @@ struct BadAnswerTests {
     private struct StoreTrial {
         let clock = ManualClock()
         let (here, there): (SampleStore, SampleStore)
-        let peer: BadPeer
+        let peer: BadPeer<StorePeer>
         let engine: SyncEngine
 
         init() throws {
@@ -330,7 +330,7 @@ struct BadAnswerTests {
         }
         try await trial.engine.enable("there")
         #expect(try await trial.sync().issue?.code == .badAnswer)
-        trial.peer.set { $0 = BadPeer.Script() }
+        trial.peer.set { $0 = AnswerScript() }
         #expect(try await trial.sync().issue == nil)
         #expect(try trial.here.read { try $0.count(of: .bodyMass) } == 3)
         #expect(try trial.there.read { try $0.count(of: .bodyMass) } == 3)

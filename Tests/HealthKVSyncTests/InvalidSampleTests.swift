@@ -77,7 +77,8 @@ struct InvalidSampleTests {
             additions: [PulledSample(bad), PulledSample(good)], deletions: [PulledDeletion(deletion)], token: nil,
             isDrained: true)
         let applier = PageApplier(
-            peer: "other", feed: .every, traits: .store, plan: .everything, now: bench.clock.now, state: TypeState(),
+            peer: "other", feed: .every, keepsRecords: true, plan: .everything, now: bench.clock.now,
+            state: TypeState(),
             ownSource: bench.store.ownSource.identity, zone: "UTC", blockSize: 10, stored: { $0 })
         let report = try await bench.store.write { txn in
             var applier = applier

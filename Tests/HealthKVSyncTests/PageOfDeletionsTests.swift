@@ -130,7 +130,7 @@ struct PageOfDeletionsTests {
         }
         let plan = SyncPlan(types: [type: TypePlan(.both, conflicts: random.pick([.deletionWins, .editWins]))])
         let fresh = PageApplier(
-            peer: "health", feed: type, traits: .healthKit, plan: plan, now: now, state: TypeState(),
+            peer: "health", feed: type, keepsRecords: false, plan: plan, now: now, state: TypeState(),
             ownSource: whole.ownSource.identity, zone: "UTC", blockSize: 10_000, stored: { $0 })
         var states = (whole: TypeState(), single: TypeState())
         for round in 0..<12 {

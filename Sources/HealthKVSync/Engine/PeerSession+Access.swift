@@ -3,14 +3,14 @@ import HealthKV
 // The known authorization, and the effects of its changes.
 extension PeerSession {
     /// Types whose access is granted one by one.
-    var authorizedTypes: [SampleType] { peer.traits.needsAuthorization ? plan.types.keys.sorted() : [] }
+    var authorizedTypes: [SampleType] { peer.needsAuthorization ? plan.types.keys.sorted() : [] }
 
     /// Asks the user. Feeds that may have become readable are read again from the beginning (SEMANTICS C23).
     func authorize(_ stage: AuthorizationStage) async throws {
         let request = plan.request(stage)
         try await holdLease()
         do {
-            try await peer.requestAuthorization(request)
+            try await peer.database?.requestAuthorization(request)
         } catch {
             if error.code == .unauthorized { try await noteCancelled() }
             throw SyncIssue(error, plan: plan)
@@ -31,9 +31,9 @@ extension PeerSession {
 
     /// Compares the peer's authorization with the stored one.
     func refreshAuthorization(afterRequest asked: Set<SampleType> = []) async throws {
-        guard peer.traits.needsAuthorization else { return }
+        guard let database = peer.database, database.traits.needsAuthorization else { return }
         var found: [SampleType: TypeAuthorization] = [:]
-        for type in authorizedTypes { found[type] = try await peer.authorization(of: type) }
+        for type in authorizedTypes { found[type] = try await database.authorization(of: type) }
         // An answer to a cancelled task is not valid.
         try Task.checkCancellation()
         let known = try state()
@@ -71,7 +71,7 @@ extension PeerSession {
 
     /// Returns the types that are sent and for which the user is known not to allow writing.
     nonisolated func ungrantedTypes() throws -> Set<SampleType> {
-        guard peer.traits.needsAuthorization else { return [] }
+        guard peer.needsAuthorization else { return [] }
         let known = try state()
         let pushed = plan.types.filter { $0.value.pushes }.keys
         return Set(pushed.filter { type in known[type].authorization.map { $0.writing != .granted } ?? false })

@@ -5,9 +5,9 @@ extension PeerSession {
     /// begun a new epoch for it.
     @discardableResult
     func greet() async throws -> Bool {
-        guard peer.traits.keepsRecords else { return false }
+        guard let records = peer.records else { return false }
         let epoch = try state().epoch
-        guard let theirs = try await introduce() else { return false }
+        guard let theirs = try await introduce(to: records) else { return false }
         let isAnother = try state().epoch != epoch
         var known = theirs
         known.isNameTakenOver = false
@@ -27,18 +27,20 @@ extension PeerSession {
     /// Returns the peer's answer to our greeting. A store that was rolled back to a state from before it became another
     /// replica becomes another replica again. A second device with a copy of the store under the same name looks the
     /// same, so the number of such changes is limited.
-    private func introduce() async throws -> PeerGreeting? {
-        let answer = try await exchangeGreetings()
+    private func introduce(to records: CheckedRecords) async throws -> PeerGreeting? {
+        let answer = try await exchangeGreetings(with: records)
         guard let answer, answer.isSuperseded else { return answer }
-        if try await becomeAnotherReplica(), let again = try await exchangeGreetings(), !again.isSuperseded {
+        if try await becomeAnotherReplica(), let again = try await exchangeGreetings(with: records),
+            !again.isSuperseded
+        {
             return again
         }
         throw PeerError(.nameTaken, "another device reads under this name: give each device a name of its own, or none")
     }
 
-    private func exchangeGreetings() async throws -> PeerGreeting? {
+    private func exchangeGreetings(with records: CheckedRecords) async throws -> PeerGreeting? {
         let ours = try PeerGreeting(store)
-        guard let theirs = try await peer.greet(ours) else { return nil }
+        guard let theirs = try await records.greet(ours) else { return nil }
         guard ours.speaks(with: theirs) else {
             throw PeerError(
                 .invalid, "the peer speaks version \(theirs.version) of the protocol, and none that is known")

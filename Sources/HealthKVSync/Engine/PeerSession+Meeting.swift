@@ -6,9 +6,9 @@ extension PeerSession {
     /// begun a new epoch.
     func meetPeer() async throws -> Bool {
         (agreesWithPeer, self.told) = (false, nil)
-        guard peer.traits.keepsRecords else { return false }
+        guard let records = peer.records else { return false }
         let told = try state().told
-        guard let memory = try await peer.meet(told: told) else { return false }
+        guard let memory = try await records.meet(told: told) else { return false }
         for place in [memory.place, memory.read].compactMap(\.self)
         where try store.read({ try $0.fit(of: place).isRolledBack }) {
             try await beginEpoch { txn, _ in try txn.fit(of: place).isRolledBack }

@@ -14,7 +14,7 @@ extension PeerSession {
             guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return report }
             // A feed that is read from its beginning contains everything that the peer holds, but no longer all
             // deletions.
-            if pulls.isContinuous, !agreesWithPeer, peer.traits.keepsRecords {
+            if pulls.isContinuous, !agreesWithPeer, peer.keepsRecords {
                 // A sample that is unknown here may have been lost here: read everything again to import it.
                 try await update { txn, state in try PeerSession.readAllAnew(name, &state, &txn) }
                 return report
@@ -61,9 +61,8 @@ extension PeerSession {
     /// samples, they were deleted here and the store has forgotten the deletions: deletes them at the peer. Samples
     /// that left the store without being deleted stay there. Returns `true` if the peer is now in line.
     private func welcomeBack(_ report: inout PullReport) async throws -> Bool {
-        guard peer.traits.keepsRecords else { return true }
-        let feeds: [SampleType]? = peer.traits.hasOneFeed ? [.every] : nil
-        for type in try await peer.types().sorted() where isExchanged(type) {
+        guard let records = peer.records else { return true }
+        for type in try await records.types().sorted() where isExchanged(type) {
             var cursor: [UInt8]?
             repeat {
                 try Task.checkCancellation()
@@ -74,7 +73,7 @@ extension PeerSession {
                 var stale = try forgotten(among: page.samples.map(\.sample), of: type)
                 if stale.isEmpty { continue }
                 // A sample that was written there after the pull is also unknown here, until it is pulled.
-                let again = try await pullAll(feeds ?? [type])
+                let again = try await pullAll([.every])
                 report += again.report
                 guard again.isWhole, again.isContinuous else { return false }
                 stale = try forgotten(among: stale, of: type)
@@ -111,8 +110,8 @@ extension PeerSession {
         let (place, seen) = try store.read { txn in
             (try txn.anchor(peer: name, type: feed, scope: scope)?.token, try txn.acknowledged(by: name))
         }
-        guard peer.traits.keepsRecords, agreesWithPeer, let place, let seen,
-            try await peer.forgotten(among: [], since: place) != nil
+        guard let records = peer.records, agreesWithPeer, let place, let seen,
+            try await records.forgotten(among: [], since: place) != nil
         else { return nil }
         var dropped = 0
         let held = try store.read { try $0.typesWithSamples() }
@@ -125,7 +124,7 @@ extension PeerSession {
                 let given = try store.read { try $0.given(to: name, seen, type, from: from, limit: limit) }
                 start = given.next
                 guard !given.samples.isEmpty else { continue }
-                guard let gone = try await peer.forgotten(among: given.samples, since: place) else { return nil }
+                guard let gone = try await records.forgotten(among: given.samples, since: place) else { return nil }
                 dropped += try await drop(given.samples.filter { gone.contains($0.id) })
             }
         }

@@ -41,7 +41,7 @@ actor PeerSession {
     /// Wake-ups that wait for the signal of the first one.
     let waitingWakes = WaitingWakes()
 
-    init(store: SampleStore, peer: any Peer, plan: SyncPlan, options: SyncOptions, holder: LeaseHolder) {
+    init(store: SampleStore, peer: PeerKind, plan: SyncPlan, options: SyncOptions, holder: LeaseHolder) {
         self.store = store
         self.peer = CheckedPeer(peer, options)
         self.plan = plan

@@ -143,7 +143,7 @@ extension PeerSession {
 
     /// Registers the peer, so that changes are queued for it, and sets how far back it is imported.
     func enable(_ horizon: TypePlan.Horizon?) async throws {
-        let (name, now, plan, traits) = (name, now, plan, peer.traits)
+        let (name, now, plan, peer) = (name, now, plan, peer)
         try refuseHistoryOfRecords(horizon)
         let epoch = try store.read { $0.epoch }
         try await holdLease()
@@ -156,26 +156,26 @@ extension PeerSession {
             // Retry whatever kept the sync from continuing.
             (state.failures, state.nextTry) = (0, nil)
             if state.epoch == 0 { state.epoch = epoch }
-            try plan.settle(name, traits, horizon, at: now, &state, &txn)
+            try plan.settle(peer, horizon, at: now, &state, &txn)
         }
     }
 
     /// Stores the plan if the app has changed it.
     func followPlan() async throws {
-        let (name, now, plan, traits) = (name, now, plan, peer.traits)
+        let (name, now, plan, peer) = (name, now, plan, peer)
         try settleShadowing()
         let isFollowed = try store.read { txn in
-            try plan.isSettled(try txn.state(of: name), try txn.peer(name)?.queue, traits, at: now)
+            try plan.isSettled(try txn.state(of: name), try txn.peer(name)?.queue, peer, at: now)
         }
         guard !isFollowed else { return }
-        try await update { txn, state in try plan.settle(name, traits, nil, at: now, &state, &txn) }
+        try await update { txn, state in try plan.settle(peer, nil, at: now, &state, &txn) }
     }
 
     /// Refuses a plan that imports only a part of a peer's records, or that purges them. Records that are shared whole
     /// have no part that only this peer brought, and no part may be left out: a comparison would take the missing
     /// samples for deleted, or import them.
     private func refuseHistoryOfRecords(_ horizon: TypePlan.Horizon?) throws {
-        guard peer.traits.keepsRecords else { return }
+        guard peer.keepsRecords else { return }
         let pulling = (plan.types.values + [plan.others].compactMap(\.self)).filter(\.pulls)
         guard horizon ?? .all == .all, pulling.allSatisfy({ $0.horizon == .all }) else {
             throw issue(.invalid, "\(name) keeps records, which are imported whole")
@@ -206,7 +206,7 @@ extension PeerSession {
 
     func disconnect(purge: Bool?) async throws -> Int {
         let (name, plan) = (name, plan)
-        if purge == true, peer.traits.keepsRecords {
+        if purge == true, peer.keepsRecords {
             throw issue(.invalid, "\(name) keeps records, of which none is only what it brought")
         }
         try await holdLease()
@@ -260,14 +260,14 @@ extension PeerSession {
 }
 
 extension SyncPlan {
-    private func rule(_ traits: PeerTraits) -> QueueRule? {
-        traits.keepsRecords ? nil : QueueRule(types: pushed, takesImports: traits.takesImports)
+    private func rule(_ peer: CheckedPeer) -> QueueRule? {
+        peer.database.map { QueueRule(types: pushed, takesImports: $0.traits.takesImports) }
     }
 
     /// Returns the types that have a stored state and that the plan no longer names.
-    private func forgotten(_ state: PeerState, _ traits: PeerTraits) -> [String] {
+    private func forgotten(_ state: PeerState, _ peer: CheckedPeer) -> [String] {
         state.types.filter { item in
-            guard !(traits.hasOneFeed && item.key == SampleType.every.identifier) else { return false }
+            guard !(peer.keepsRecords && item.key == SampleType.every.identifier) else { return false }
             return plan(of: SampleType(item.key)) == nil
                 && (item.value.phase.arrivingSince != nil || item.value.pulls.failure != nil)
         }.map(\.key)
@@ -275,10 +275,10 @@ extension SyncPlan {
 
     /// Returns `true` if the stored state matches the plan.
     fileprivate func isSettled(
-        _ state: PeerState, _ queue: QueueRule?, _ traits: PeerTraits, at now: Instant
+        _ state: PeerState, _ queue: QueueRule?, _ peer: CheckedPeer, at now: Instant
     ) throws -> Bool {
-        queue == rule(traits) && state.sentTypes == sent && state.takenTypes == taken
-            && forgotten(state, traits).isEmpty
+        queue == rule(peer) && state.sentTypes == sent && state.takenTypes == taken
+            && forgotten(state, peer).isEmpty
             && types.allSatisfy { type, item in
                 let history = state[type].history
                 return !item.pulls || history.choice?.planned == item.horizon && !history.isDoubtful(at: now)
@@ -287,10 +287,11 @@ extension SyncPlan {
 
     /// Stores the plan, and a horizon that was requested instead of the plan's.
     fileprivate func settle(
-        _ name: String, _ traits: PeerTraits, _ horizon: TypePlan.Horizon?, at now: Instant, _ state: inout PeerState,
+        _ peer: CheckedPeer, _ horizon: TypePlan.Horizon?, at now: Instant, _ state: inout PeerState,
         _ txn: inout WriteTransaction
     ) throws {
-        if var known = try txn.peer(name), known.queue != rule(traits) {
+        let name = peer.name
+        if var known = try txn.peer(name), known.queue != rule(peer) {
             // Samples that were not queued so far are found when the type is sent.
             for (type, item) in types where known.queue.map({ !($0.types?.contains(type) ?? true) }) ?? true {
                 if state[type].isExported { state[type].isExported = false }
@@ -300,19 +301,19 @@ extension SyncPlan {
                 try PeerSession.readAnew(name, type, &state, &txn)
                 state[type].phase.handle(.adoptionForgotten)
             }
-            known.queue = rule(traits)
+            known.queue = rule(peer)
             try txn.setPeer(known)
             // Types that the plan no longer sends wait for no access.
             try PeerSession.unpark(name, [.unauthorized], &txn)
         }
         // A peer that follows the feed has not seen the types that are sent to it only from now on.
-        if let before = state.sentTypes, !before.covers(sent), var known = try txn.peer(name), traits.keepsRecords {
+        if let before = state.sentTypes, !before.covers(sent), var known = try txn.peer(name), peer.keepsRecords {
             known.acknowledged = nil
             try txn.setPeer(known)
         }
         state.sentTypes = sent
-        try readMoreOfOneFeed(name, traits, &state, &txn)
-        for identifier in forgotten(state, traits) {
+        try readMoreOfOneFeed(peer, &state, &txn)
+        for identifier in forgotten(state, peer) {
             let type = SampleType(identifier)
             state[type].phase.handle(.leftPlan)
             state[type].pulls.forgetFailure()
@@ -338,11 +339,11 @@ extension SyncPlan {
     /// Makes the single feed of all types start at its beginning if the plan has more types than before: it was already
     /// read past the samples of those types.
     private func readMoreOfOneFeed(
-        _ name: String, _ traits: PeerTraits, _ state: inout PeerState, _ txn: inout WriteTransaction
+        _ peer: CheckedPeer, _ state: inout PeerState, _ txn: inout WriteTransaction
     ) throws {
-        let isRead = try txn.anchor(peer: name, type: .every, scope: state[.every].scope) != nil
-        if traits.hasOneFeed, isRead, state.takenTypes?.covers(taken) != true {
-            try PeerSession.forgetPlace(name, .every, &state, &txn)
+        let isRead = try txn.anchor(peer: peer.name, type: .every, scope: state[.every].scope) != nil
+        if peer.keepsRecords, isRead, state.takenTypes?.covers(taken) != true {
+            try PeerSession.forgetPlace(peer.name, .every, &state, &txn)
         }
         state.takenTypes = taken
     }

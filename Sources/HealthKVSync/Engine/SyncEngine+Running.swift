@@ -92,7 +92,7 @@ extension PeerSession {
 
     private nonisolated func listen(_ sender: AsyncStream<Signal>.Continuation) -> Task<Void, Never>? {
         // A type that is only sent needs no wake-ups.
-        let types = peer.traits.hasOneFeed ? [.every] : plan.types(with: .onChange).intersection(plan.pulled)
+        let types = peer.keepsRecords ? [.every] : plan.types(with: .onChange).intersection(plan.pulled)
         guard !types.isEmpty, (try? state().isEnabled) == true else { return nil }
         let wakeUps = peer.wakeUps(for: types)
         // Wake-ups of an earlier stream may still wait.
@@ -142,7 +142,7 @@ extension PeerSession {
         let found = report.pulled != PullReport()
         let now = now
         // This commit wakes a peer that follows commits, so a wake-up without news is not worth a commit.
-        guard found || report.issue != nil || peer.traits.needsAuthorization else { return }
+        guard found || report.issue != nil || peer.needsAuthorization else { return }
         let result = report.issue?.code.rawValue ?? (found ? "changes" : "nothing new")
         try await update { _, state in (state.lastWake, state.lastWakeResult) = (now, result) }
     }
@@ -153,7 +153,7 @@ extension PeerSession {
 
     /// Returns `true` if a commit brought anything for this peer.
     private nonisolated func isPushDue() throws -> Bool {
-        let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
+        let (name, now, followsFeed) = (name, now, peer.keepsRecords)
         let longest = options.longestDelay
         guard plan.pushesOnChange, try foreignLease() == nil else { return false }
         return try store.read { txn in
@@ -172,7 +172,7 @@ extension PeerSession {
 
     /// Returns when work is next retried by itself; `nil` for never.
     nonisolated func nextDue() throws -> Instant? {
-        let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
+        let (name, now, followsFeed) = (name, now, peer.keepsRecords)
         let (plan, slow, isCompared, feeds) = (plan, options.slowDelay, isCompared, feeds)
         let (longest, compared) = (options.longestDelay, isCompared ? try enumeratedTypes() : [])
         let foreign = try foreignLease()

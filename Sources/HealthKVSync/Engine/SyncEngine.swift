@@ -30,7 +30,7 @@ public final class SyncEngine: Sendable {
             precondition(!item.peer.name.isEmpty, "a peer has a name")
             precondition(sessions[item.peer.name] == nil, "two peers have one name")
             sessions[item.peer.name] = PeerSession(
-                store: store, peer: item.peer, plan: item.plan, options: options, holder: holder)
+                store: store, peer: item.kind, plan: item.plan, options: options, holder: holder)
         }
         self.sessions = sessions
     }

@@ -5,7 +5,7 @@ struct PageApplier: Sendable {
     let peer: String
     /// The type of the feed.
     let feed: SampleType
-    let traits: PeerTraits
+    let keepsRecords: Bool
     let plan: SyncPlan
     let now: Instant
     /// What the engine remembers of the feed's type; applying the page changes it.
@@ -18,7 +18,7 @@ struct PageApplier: Sendable {
     let zone: String
     /// How many deletions that wait for the end of the feed are kept in one block.
     let blockSize: Int
-    /// Returns the form in which the peer's samples are compared with the store's (``Peer/stored(_:)``).
+    /// Returns the form in which the peer's samples are compared with the store's (``DatabasePeer/stored(_:)``).
     let stored: @Sendable (Sample) -> Sample
     var report = PullReport()
     /// Samples that another peer had deleted before this one brought them.
@@ -33,7 +33,7 @@ struct PageApplier: Sendable {
     /// Applies additions, then deletions (SEMANTICS C22), and then the deletions that waited for the end of the feed.
     mutating func apply(_ page: PullPage, in txn: inout WriteTransaction) throws {
         try txn.receiving(from: peer) { txn in
-            if traits.keepsRecords {
+            if keepsRecords {
                 try applyRecords(page, in: &txn)
             } else {
                 let (additions, late, over) = try withoutLate(page, in: &txn)

@@ -9,7 +9,7 @@ extension PeerSession {
             guard let failure else { return false }
             return request.isUrgent || failure.nextTry.map { $0.isDue(at: now, longest: options.longestDelay) } ?? false
         }
-        if peer.traits.hasOneFeed {
+        if peer.keepsRecords {
             let isAsked = request.pulls && request.types?.isEmpty != true
             return feeds.filter { isAsked || isDue(known[$0].unacknowledged) }
         }
@@ -24,7 +24,7 @@ extension PeerSession {
 
     /// The feeds of the plan, one for each type or one for all.
     nonisolated var feeds: [SampleType] {
-        guard peer.traits.hasOneFeed else { return Array(plan.types.keys) }
+        guard peer.keepsRecords else { return Array(plan.types.keys) }
         return plan.pulled.isEmpty && plan.others == nil ? [] : [.every]
     }
 
@@ -50,7 +50,7 @@ extension PeerSession {
                     return outcome
                 case .unavailable, .restricted, .wentBackwards: throw error
                 default:
-                    if peer.traits.hasOneFeed { throw error }
+                    if peer.keepsRecords { throw error }
                     if error.code == .notDetermined || error.code == .unauthorized { outcome.read.insert(type) }
                     try await noteFailure(type, error)
                 }
@@ -163,7 +163,7 @@ extension PeerSession {
         let applier = try applier(type, known)
         let (now, look) = (now, looks[type])
         // No other call of the peer begins before this one ends. It is cancelled if the commit fails.
-        async let next = pullAhead(PageAhead.request(behind: page, of: request, peer.traits))
+        async let next = pullAhead(PageAhead.request(behind: page, of: request, keepsRecords: peer.keepsRecords))
         let applied: PullReport? = try await update { txn, state in
             // If the place was forgotten meanwhile, the feed must be read from its beginning.
             let place = try txn.anchor(peer: name, type: type, scope: known.scope)
@@ -225,7 +225,7 @@ extension PeerSession {
     /// Returns the page size of a feed. Foreign samples are imported in bulk. Records of a store, and own samples of a
     /// type that is only sent, are merged one by one, and the app waits for the commit of a page.
     private func pageLimit(_ type: SampleType) -> Int {
-        let isBulk = !peer.traits.keepsRecords && plan.types[type]?.pulls != false
+        let isBulk = !peer.keepsRecords && plan.types[type]?.pulls != false
         return isBulk ? options.pageSize : options.shortPage
     }
 
@@ -249,9 +249,9 @@ extension PeerSession {
 
     func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {
         PageApplier(
-            peer: name, feed: type, traits: peer.traits, plan: plan, now: now, state: known,
+            peer: name, feed: type, keepsRecords: peer.keepsRecords, plan: plan, now: now, state: known,
             ownSource: store.ownSource.identity, zone: options.zone, blockSize: options.deferredBlock,
-            stored: { [peer] in peer.stored($0) })
+            stored: { [peer] in peer.database?.stored($0) ?? $0 })
     }
 
     /// Begins a rescan after the first foreign sample, or after the first one in a long time: either may mean that more
@@ -259,7 +259,7 @@ extension PeerSession {
     private func beginRescanIfNeeded(_ type: SampleType) async throws -> Bool {
         guard try state()[type].needsRescan else { return false }
         let (name, now) = (name, now)
-        let isDue = peer.traits.hidesUnreadable && plan.types[type]?.retention == .mirror
+        let isDue = peer.hidesUnreadable && plan.types[type]?.retention == .mirror
         try await update { txn, state in
             state[type].needsRescan = false
             guard isDue else { return }
@@ -273,7 +273,7 @@ extension PeerSession {
     /// beginning at regular intervals (SEMANTICS C23).
     private func beginRescanIfDue(_ type: SampleType) async throws {
         // Do not fetch samples again that a cache has dropped.
-        guard peer.traits.hidesUnreadable, let item = plan.types[type], item.pulls, item.retention == .mirror else {
+        guard peer.hidesUnreadable, let item = plan.types[type], item.pulls, item.retention == .mirror else {
             return
         }
         let (name, now, days) = (name, now, options.rescanDays)

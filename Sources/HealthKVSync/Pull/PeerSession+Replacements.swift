@@ -8,7 +8,7 @@ extension PeerSession {
     /// Returns a page with the samples that live at the peer in place of the versions that it reports as deleted. If a
     /// version that it reports as deleted lives there itself, the peer contradicts itself, and the deletion is dropped.
     func withReplacements(_ page: PullPage, _ type: SampleType) async throws -> PullPage {
-        guard !peer.traits.keepsRecords, !page.deletions.isEmpty else { return page }
+        guard !peer.keepsRecords, !page.deletions.isEmpty else { return page }
         var page = page
         for (type, names) in try named(page, type).sorted(by: { $0.key < $1.key }) {
             for shown in try await living(Set(names.keys), of: type) {

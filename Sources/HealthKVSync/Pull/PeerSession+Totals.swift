@@ -7,7 +7,9 @@ extension PeerSession {
 
     /// Reads again the totals of today, and of every day that a change touched.
     func pullTotals(_ type: SampleType) async throws {
-        guard peer.traits.givesDailyTotals, plan.types[type]?.keepsDailyTotals ?? false else { return }
+        guard let database = peer.database, database.traits.givesDailyTotals,
+            plan.types[type]?.keepsDailyTotals ?? false
+        else { return }
         let (name, zone, now) = (name, options.zone, now)
         var days = try state()[type].staleDays
         let yesterday = LocalDays.names(from: now - .days(1), to: now, zone: zone, limit: 2)
@@ -18,7 +20,7 @@ extension PeerSession {
         let wanted = days.sorted()
         for from in stride(from: 0, to: wanted.count, by: PeerSession.daysAtOnce) {
             let some = Array(wanted[from..<min(wanted.count, from + PeerSession.daysAtOnce)])
-            let readings = try await peer.dailyTotals(DailyTotalRequest(type: type, days: some, zone: zone))
+            let readings = try await database.dailyTotals(DailyTotalRequest(type: type, days: some, zone: zone))
             try await update { txn, state in
                 let known = Dictionary(
                     try txn.totals(of: type, peer: name).map { ($0.day, $0) }, uniquingKeysWith: { $1 })

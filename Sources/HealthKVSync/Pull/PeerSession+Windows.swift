@@ -8,7 +8,7 @@ extension PeerSession {
 
     func pullNewestWindows(_ type: SampleType) async throws -> PullReport {
         var total = PullReport()
-        guard !peer.traits.hasOneFeed, plan.types[type]?.pulls ?? false, try !state()[type].phase.isAdopted else {
+        guard !peer.keepsRecords, plan.types[type]?.pulls ?? false, try !state()[type].phase.isAdopted else {
             return total
         }
         // Samples that are to be left out need not be read first.
@@ -30,7 +30,7 @@ extension PeerSession {
     /// (SEMANTICS C21).
     func adoptEarlier(_ type: SampleType) async throws -> PullReport {
         let known = try state()[type]
-        guard !peer.traits.hasOneFeed, plan.types[type]?.pushes ?? false, let horizon = known.history.horizon,
+        guard !peer.keepsRecords, plan.types[type]?.pushes ?? false, let horizon = known.history.horizon,
             known.phase.needsEarlier, horizon > .distantPast
         else { return PullReport() }
         let window = TimeRange(from: .distantPast, to: horizon)

@@ -3,17 +3,17 @@ import HealthKV
 // A peer that keeps records follows the store's feed of changes. A token represents everything that it has seen, and
 // only operations that it refuses wait in its queue.
 extension PeerSession {
-    func pushFeed() async throws -> PushReport {
+    func pushFeed(to records: CheckedRecords) async throws -> PushReport {
         var report = PushReport()
         let name = name
         if try store.read({ try $0.peer(name)?.acknowledged }) == nil {
             // A peer that begins at the beginning has seen no part of any mass deletion.
             if try state().removal != nil { try await update { _, state in state.removal = nil } }
-            if try await skipEqual() { return report }
+            if try await skipEqual(records) { return report }
         }
         while true {
             try Task.checkCancellation()
-            guard let page = try await nextChanges(), let first = page.changes.first else { return report }
+            guard let page = try await nextChanges(for: records), let first = page.changes.first else { return report }
             // A mass operation may have deleted more than a push holds, so its deletions are sent separately.
             let isRemoval = first.isRemoval
             let count = isRemoval ? 1 : page.changes.firstIndex(where: \.isRemoval) ?? page.changes.count
@@ -29,7 +29,7 @@ extension PeerSession {
 
     /// Returns the next changes that the peer has not seen. If the store no longer knows all of them, compares both
     /// sides instead.
-    private func nextChanges() async throws -> ChangePage? {
+    private func nextChanges(for records: CheckedRecords) async throws -> ChangePage? {
         let (name, limit) = (name, options.pushSize)
         do {
             return try store.read { txn in
@@ -37,7 +37,7 @@ extension PeerSession {
             }
         } catch let error as StoreError where error.code == .tokenExpired {
             let (token, held) = (try store.read { $0.currentToken }, try heldTypes())
-            let isWhole = try await reconcileRecords(held)
+            let isWhole = try await reconcileRecords(records, held)
             // The comparison covers live samples only. An older version of a deleted sample may still reach the peer
             // from elsewhere.
             let isTold = try await pushDeletions(held)

@@ -28,7 +28,7 @@ extension PeerSession {
         _ request: PassRequest, _ seen: FeedsSeen
     ) async throws -> (report: PushReport, unread: Set<SampleType>) {
         var (report, unread) = (PushReport(), Set<SampleType>())
-        if peer.traits.keepsRecords { report += try await pushFeed() }
+        if let records = peer.records { report += try await pushFeed(to: records) }
         try await exportEarlier()
         var place: UInt64 = 0
         while true {
@@ -61,7 +61,7 @@ extension PeerSession {
         let (name, plan) = (name, plan)
         let conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
-            ungranted: try ungrantedTypes(), seen: seen, keepsRecords: peer.traits.keepsRecords,
+            ungranted: try ungrantedTypes(), seen: seen, keepsRecords: peer.keepsRecords,
             limit: options.pushSize, longestDelay: options.longestDelay)
         var batch = PushBatch(after: place)
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
@@ -114,7 +114,7 @@ extension PeerSession {
     /// another peer is midway in its feed (SEMANTICS C21, C22).
     func heldTypes() throws -> Set<SampleType> {
         let name = name
-        let (needsAdoption, now) = (!peer.traits.keepsRecords, now)
+        let (needsAdoption, now) = (!peer.keepsRecords, now)
         let types = plan.types
         return try store.read { txn in
             var held: Set<SampleType> = []
@@ -196,8 +196,8 @@ extension PeerSession {
 
     /// Queues the samples that were written here before the peer was enabled, some at a time.
     private func exportEarlier() async throws {
-        guard !peer.traits.keepsRecords else { return }
-        let (name, own, takesAll) = (name, store.ownSource.identity, peer.traits.takesImports)
+        guard let database = peer.database else { return }
+        let (name, own, takesAll) = (name, store.ownSource.identity, database.traits.takesImports)
         for (type, plan) in plan.types where plan.pushes {
             let known = try state()[type]
             guard known.phase.isAdopted || known.pulls.isRefused, !known.isExported else { continue }

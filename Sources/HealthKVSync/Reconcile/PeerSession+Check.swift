@@ -11,7 +11,7 @@ extension PeerSession {
     /// The number of deletions in one commit.
     private static let deletedAtOnce = 500
 
-    nonisolated var isCompared: Bool { peer.traits.hidesUnreadable && !peer.traits.keepsRecords }
+    nonisolated var isCompared: Bool { peer.hidesUnreadable }
 
     /// The types that are pulled, and those that are only sent: own samples can always be read, unless reading was
     /// refused as a whole.

@@ -33,13 +33,13 @@ extension SyncEngine {
                 // A link that was made before the store was copied or restored does not prove that a sample is gone.
                 try await session.checkEpoch()
                 try await session.followPlan()
-                if session.peer.traits.keepsRecords {
+                if let records = session.peer.records {
                     try await session.greet()
                     if try await session.meetPeer() {
                         try await session.checkEpoch()
                         try await session.greet()
                     }
-                    try await session.reconcileRecords(session.heldTypes())
+                    try await session.reconcileRecords(records, session.heldTypes())
                     return ReconcileReport()
                 }
                 return try await session.reconcileByEnumeration()

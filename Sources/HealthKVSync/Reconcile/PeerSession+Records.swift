@@ -6,18 +6,18 @@ extension PeerSession {
     private static let window = 512
 
     /// Returns the types that either side has samples of.
-    private func comparedTypes() async throws -> [SampleType] {
+    private func comparedTypes(_ records: CheckedRecords) async throws -> [SampleType] {
         let ours = try store.read { try $0.typesWithSamples() }
-        let theirs = try await peer.types()
+        let theirs = try await records.types()
         return ours.union(theirs).filter { plan.plan(of: $0) != nil }.sorted()
     }
 
     /// Runs before a peer follows the feed for the first time: if both sides hold the same samples, only deletions must
     /// be sent. Returns `true` if they do.
-    func skipEqual() async throws -> Bool {
+    func skipEqual(_ records: CheckedRecords) async throws -> Bool {
         let token = try store.read { $0.currentToken }
-        for type in try await comparedTypes() where plan.plan(of: type)?.pushes ?? false {
-            guard let theirs = try await peer.digest(of: type, in: .all) else { return false }
+        for type in try await comparedTypes(records) where plan.plan(of: type)?.pushes ?? false {
+            guard let theirs = try await records.digest(of: type, in: .all) else { return false }
             if try store.read({ try $0.syncDigest(of: type) }) != theirs { return false }
         }
         // Digests cover live samples only. An older version of a deleted sample may still reach the peer from
@@ -31,20 +31,22 @@ extension PeerSession {
     /// Brings both sides in line without a feed. Held types are not sent (SEMANTICS C22). Returns `true` if nothing was
     /// left out for that reason.
     @discardableResult
-    func reconcileRecords(_ held: Set<SampleType>) async throws -> Bool {
+    func reconcileRecords(_ records: CheckedRecords, _ held: Set<SampleType>) async throws -> Bool {
         var isWhole = true
-        for type in try await comparedTypes() {
+        for type in try await comparedTypes(records) {
             let isSent = plan.plan(of: type)?.pushes ?? false
             if isSent, held.holds(type) { isWhole = false }
-            try await reconcile(type, in: .all, sends: isSent && !held.holds(type))
+            try await reconcile(type, with: records, in: .all, sends: isSent && !held.holds(type))
         }
         return isWhole
     }
 
-    private func reconcile(_ type: SampleType, in window: TimeRange, sends: Bool) async throws {
+    private func reconcile(
+        _ type: SampleType, with records: CheckedRecords, in window: TimeRange, sends: Bool
+    ) async throws {
         try Task.checkCancellation()
         let ours = try store.read { try $0.syncDigest(of: type, in: window) }
-        guard let theirs = try await peer.digest(of: type, in: window) else {
+        guard let theirs = try await records.digest(of: type, in: window) else {
             return try await exchange(type, in: window, sends: sends)
         }
         if ours == theirs { return }
@@ -52,8 +54,8 @@ extension PeerSession {
         else {
             return try await exchange(type, in: window, sends: sends)
         }
-        try await reconcile(type, in: TimeRange(from: window.from, to: middle), sends: sends)
-        try await reconcile(type, in: TimeRange(from: middle, to: window.to), sends: sends)
+        try await reconcile(type, with: records, in: TimeRange(from: window.from, to: middle), sends: sends)
+        try await reconcile(type, with: records, in: TimeRange(from: middle, to: window.to), sends: sends)
     }
 
     /// Returns the start that divides our samples of a window into halves, or `nil` if they all have the same start.

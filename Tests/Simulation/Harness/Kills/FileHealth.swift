@@ -89,10 +89,10 @@ extension FileHealth.Event {
 }
 
 /// The app's view of a ``FileHealth``.
-struct FileHealthPeer: Peer {
+struct FileHealthPeer: DatabasePeer {
     static let app = "app"
     let name = "health"
-    let traits = PeerTraits.healthKit
+    let traits = DatabaseTraits.healthKit
     let health: FileHealth
 
     func availability() async -> PeerAvailability { .available }
