@@ -152,7 +152,7 @@ struct BadAnswerTests {
         #expect(report.issue?.code == .badAnswer)
         #expect(trial.peer.count("pull") - pulls <= 4)
         #expect(try trial.bench.store.info().commit - commits < 16)
-        let next = try #require(try trial.engine.session(trial.bench.peer).nextDue())
+        let next = try #require(try trial.engine.session(trial.bench.peer).schedule.nextDue())
         #expect(next >= trial.bench.clock.now + .seconds(1))
         trial.peer.set { $0.page = nil }
         #expect(try await trial.sync().issue == nil)
@@ -345,7 +345,7 @@ struct BadAnswerTests {
         try await trial.engine.enable("there")
         trial.peer.set { $0.outcomes = { $0.map { _ in .busy(retryAfter: .seconds(1_000)) } } }
         #expect(try await trial.sync().issue?.code == .delayed)
-        let next = try #require(try trial.engine.session("there").nextDue())
+        let next = try #require(try trial.engine.session("there").schedule.nextDue())
         #expect(next >= trial.clock.now + .seconds(1_000) && next <= trial.clock.now + .seconds(1_250))
         try trial.finish()
     }

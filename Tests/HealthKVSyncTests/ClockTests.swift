@@ -50,7 +50,7 @@ struct ClockTests {
             try txn.setPeer(RegisteredPeer(name: "other", registered: ahead, lastSeen: ahead))
         }
         let session = try bench.engine.session(peer)
-        #expect(try session.nextDue() ?? .distantFuture <= bench.clock.now)
+        #expect(try session.schedule.nextDue() ?? .distantFuture <= bench.clock.now)
         try await bench.sync()
         let (state, now) = (try session.state(), bench.clock.now)
         #expect(state.lastHourly == now)

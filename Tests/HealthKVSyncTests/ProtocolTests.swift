@@ -157,7 +157,7 @@ struct ProtocolTests {
         #expect(try here.read { try $0.count(of: .bodyMass) } == 4)
         #expect(peer.count("acknowledge") == 1)
         #expect(try there.read { try $0.peer("here") }?.acknowledged == nil)
-        let next = try #require(try engine.session("there").nextDue())
+        let next = try #require(try engine.session("there").schedule.nextDue())
         #expect(next >= clock.now + .seconds(100) && next < clock.now + .seconds(200))
         peer.set { $0.acknowledgement = nil }
         clock.advance(seconds: 200)

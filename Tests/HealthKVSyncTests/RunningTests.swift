@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The engine while it runs, and what it waits for")
 struct RunningTests {
-    private func nextDue(_ engine: SyncEngine) throws -> Instant? { try engine.session("health").nextDue() }
+    private func nextDue(_ engine: SyncEngine) throws -> Instant? { try engine.session("health").schedule.nextDue() }
 
     private let both = SyncPlan(types: [.bodyMass: TypePlan(.both), .dietaryWater: TypePlan(.both)])
 

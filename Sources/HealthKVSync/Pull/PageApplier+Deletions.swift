@@ -183,3 +183,50 @@ extension PageApplier {
         report.conflicts += 1
     }
 }
+
+// Blocks of deletions that wait for the end of the feed.
+extension PageApplier {
+    /// Moves the waiting deletions into a block.
+    mutating func putAside(in txn: inout WriteTransaction) throws {
+        guard !state.waiting.latest.isEmpty else { return }
+        var blocks = state.waiting.blocks ?? DeferredBlocks()
+        try txn.setSyncNote(EngineNotes.deferred(peer, feed, blocks.next), try EngineNotes.encode(state.waiting.latest))
+        blocks.next += 1
+        state.waiting = WaitingDeletions(blocks: blocks)
+    }
+
+    /// Drops waiting deletions of samples that the peer shows now: a cloud may bring back, under its old id, a version
+    /// that another version replaced. At the end of the feed it would otherwise count as deleted by the user.
+    mutating func withdraw(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
+        guard !state.waiting.isEmpty else { return }
+        let shown = Set(additions.map(\.peerID))
+        state.waiting.latest.removeAll { shown.contains($0.peerID) }
+        guard let blocks = state.waiting.blocks else { return }
+        // A deletion waits only for a sample that may have been replaced, or that the store holds.
+        let mayWait = try additions.contains { addition in
+            try addition.sample.syncIdentifier != nil || txn.link(peer: peer, peerID: addition.peerID) != nil
+                || txn.sample(id: addition.peerID) != nil
+        }
+        guard mayWait else { return }
+        for block in blocks.first..<blocks.next {
+            let name = EngineNotes.deferred(peer, feed, block)
+            let waiting = try EngineNotes.decode(txn.syncNote(name), as: [DeferredDeletion].self) ?? []
+            let left = waiting.filter { !shown.contains($0.peerID) }
+            if left.count < waiting.count { try txn.setSyncNote(name, try EngineNotes.encode(left)) }
+        }
+    }
+
+    /// Applies the first block. The feed counts as read to its end once no block is left.
+    mutating func applyBlock(in txn: inout WriteTransaction) throws {
+        guard var blocks = state.waiting.blocks else { return }
+        let name = EngineNotes.deferred(peer, feed, blocks.first)
+        let waiting = try EngineNotes.decode(txn.syncNote(name), as: [DeferredDeletion].self) ?? []
+        try txn.receiving(from: peer) { txn in
+            try apply(waiting, in: &txn)
+        }
+        try txn.setSyncNote(name, nil)
+        blocks.first += 1
+        state.waiting.blocks = blocks.first < blocks.next ? blocks : nil
+        note(isDrained: state.waiting.blocks == nil)
+    }
+}

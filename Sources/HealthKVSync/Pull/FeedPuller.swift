@@ -1,6 +1,10 @@
 import HealthKV
 
-extension PeerSession {
+/// Pulls feeds to their ends, page by page. A first import brings the newest samples first, by windows, so that the
+/// screen fills immediately; the feed, in the order in which samples were written, completes the import.
+struct FeedPuller: SessionJob {
+    let core: SessionCore
+
     /// Returns the feeds of a pass, one for each type or one for all: those that were requested, those whose last pull
     /// failed and is due for a retry, and those that hold back samples to be sent.
     func feedsToPull(_ request: PassRequest) throws -> [SampleType] {
@@ -22,18 +26,12 @@ extension PeerSession {
         }.sorted()
     }
 
-    /// The feeds of the plan, one for each type or one for all.
-    nonisolated var feeds: [SampleType] {
-        guard peer.keepsRecords else { return Array(plan.types.keys) }
-        return plan.pulled.isEmpty && plan.others == nil ? [] : [.every]
-    }
-
     /// Pulls each feed to its end. A feed that cannot be read does not stop the others.
     func pullAll(_ feeds: [SampleType]) async throws -> PullOutcome {
         let name = name
         var outcome = PullOutcome(isWhole: true)
-        notTold = []
-        hasBegunAnew = try store.read { try $0.anchors(of: name) }.isEmpty
+        memory.notTold = []
+        memory.hasStartedOver = try store.read { try $0.anchors(of: name) }.isEmpty
         for type in feeds {
             do {
                 outcome.report += try await pull(type)
@@ -56,7 +54,7 @@ extension PeerSession {
                 }
             }
         }
-        outcome.isContinuous = !hasBegunAnew
+        outcome.isContinuous = !memory.hasStartedOver
         return outcome
     }
 
@@ -94,28 +92,28 @@ extension PeerSession {
         do {
             return try await pullPages(type)
         } catch let error as ReaderWentBackwards {
-            hasBegunAnew = true
-            try await becomeRestored(type, readFrom: error.token)
+            memory.hasStartedOver = true
+            try await introduction.becomeRestored(type, readFrom: error.token)
             return try await pullPages(type)
         } catch let error as PeerError where error.code == .wentBackwards {
-            hasBegunAnew = true
-            try await beginAgain()
+            memory.hasStartedOver = true
+            try await introduction.beginAgain()
             return try await pullPages(type)
         } catch let error as PeerError where error.code == .tokenExpired {
-            hasBegunAnew = true
+            memory.hasStartedOver = true
         }
         let name = name
         // Do this before the peer is given anything: the forgotten samples would be live there again.
-        let dropped = try await dropForgotten(type)
+        let dropped = try await forgottenDeletions.dropForgotten(type)
         let now = now
         try await update { txn, state in
-            try PeerSession.forgetPlace(name, type, &state, &txn)
+            try state.forgetPlace(of: type, at: name, in: &txn)
             // A health database that does not know our place was rebuilt, or is another one.
-            if !state.isDoubted { try PeerSession.beginDoubt(name, &state, at: now, &txn) }
+            if !state.isDoubted { try state.beginDoubt(of: name, at: now, in: &txn) }
             // The peer is another store, or an older state of it: its acknowledgements of our feed no longer count.
             if dropped == nil {
                 state.told = nil
-                try PeerSession.forgetAcknowledged(name, &txn)
+                try txn.forgetAcknowledged(by: name)
             }
         }
         var report = try await pullPages(type)
@@ -138,7 +136,7 @@ extension PeerSession {
             total += try await applyDeferred(type)
             if try await !beginRescanIfNeeded(type) { break }
         }
-        try await pullTotals(type)
+        try await totals.pullTotals(type)
         return total
     }
 
@@ -153,15 +151,15 @@ extension PeerSession {
         let told = try await page(request, ahead)
         ahead = nil
         try options.atStep(.pagePulled)
-        let page = try await withReplacements(told, type)
+        let page = try await replacements.withReplacements(told, type)
         let isStill = page.isDrained && page.additions.isEmpty && page.deletions.isEmpty
         if isStill, known.phase == .drained, page.token == nil || page.token == anchor?.token {
             if let token = anchor?.token, known.unacknowledged != nil { try await acknowledge(token, type) }
-            looks[type] = asked
+            memory.looks[type] = asked
             return (PullReport(), true)
         }
         let applier = try applier(type, known)
-        let (now, look) = (now, looks[type])
+        let (now, look) = (now, memory.looks[type])
         // No other call of the peer begins before this one ends. It is cancelled if the commit fails.
         async let next = pullAhead(PageAhead.request(behind: page, of: request, keepsRecords: peer.keepsRecords))
         let applied: PullReport? = try await update { txn, state in
@@ -194,7 +192,7 @@ extension PeerSession {
         try options.atStep(.pageCommitted)
         // The tail of a snapshot begins where the snapshot began: until the tail is read, nothing is seen to its end.
         if let token = page.token, !page.isSnapshot { try await acknowledge(token, type) }
-        progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
+        memory.progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
         return (report, page.isDrained)
     }
 
@@ -202,13 +200,13 @@ extension PeerSession {
     /// and the peer is told later.
     private func acknowledge(_ token: [UInt8], _ type: SampleType) async throws {
         // After a failure, do not tell the peer again with each page.
-        guard !notTold.contains(type) else { return }
+        guard !memory.notTold.contains(type) else { return }
         do throws(PeerError) {
             try await peer.acknowledge(token, of: type)
         } catch {
             try Task.checkCancellation()
             if peer.isInterrupted { throw error }
-            notTold.insert(type)
+            memory.notTold.insert(type)
             let (now, options, issue, asked) = (now, options, SyncIssue(error, plan: plan), error.retryAfter)
             try await update { _, state in
                 var failure = state[type].unacknowledged ?? PullFailure(issue: issue)
@@ -229,7 +227,7 @@ extension PeerSession {
         return isBulk ? options.pageSize : options.shortPage
     }
 
-    private nonisolated func pullAhead(_ request: PullRequest?) async -> PageAhead? {
+    private func pullAhead(_ request: PullRequest?) async -> PageAhead? {
         guard let request else { return nil }
         do throws(PeerError) {
             return PageAhead(request: request, answer: .success(try await peer.pull(request)))
@@ -247,13 +245,6 @@ extension PeerSession {
         }
     }
 
-    func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {
-        PageApplier(
-            peer: name, feed: type, keepsRecords: peer.keepsRecords, plan: plan, now: now, state: known,
-            ownSource: store.ownSource.identity, zone: options.zone, blockSize: options.deferredBlock,
-            stored: { [peer] in peer.database?.stored($0) ?? $0 })
-    }
-
     /// Begins a rescan after the first foreign sample, or after the first one in a long time: either may mean that more
     /// became readable.
     private func beginRescanIfNeeded(_ type: SampleType) async throws -> Bool {
@@ -263,7 +254,7 @@ extension PeerSession {
         try await update { txn, state in
             state[type].needsRescan = false
             guard isDue else { return }
-            try PeerSession.forgetPlace(name, type, &state, &txn)
+            try state.forgetPlace(of: type, at: name, in: &txn)
             state[type].lastRescan = now
         }
         return isDue
@@ -283,13 +274,116 @@ extension PeerSession {
         }
         guard last.hasPassed(.days(days), at: now) else { return }
         try await update { txn, state in
-            try PeerSession.readAnew(name, type, &state, &txn)
+            try state.readAgain(type, at: name, in: &txn)
             state[type].lastRescan = now
             // The feed reports no deletion that was purged meanwhile.
             state[type].checkDue = now
             // Samples of a rescan do not suggest that more became readable.
             if state[type].lastForeign != nil { state[type].lastForeign = now }
         }
+    }
+
+    /// How far back each window reaches, in days.
+    private static let windows = [7, 30, 90, 365]
+
+    func pullNewestWindows(_ type: SampleType) async throws -> PullReport {
+        var total = PullReport()
+        guard !peer.keepsRecords, plan.types[type]?.pulls ?? false, try !state()[type].phase.isAdopted else {
+            return total
+        }
+        // Samples that are to be left out need not be read first.
+        guard try state()[type].history.skipped == nil else { return total }
+        let now = now
+        for days in Self.windows {
+            let known = try state()[type]
+            let earliest = max(known.history.horizon ?? .distantPast, now - .days(days))
+            let end = known.history.windowsDone ?? .distantFuture
+            if earliest >= end { continue }
+            total += try await pullWindow(type, TimeRange(from: earliest, to: end)) { state in
+                state.history.windowsDone = earliest
+            }
+        }
+        return total
+    }
+
+    /// Adopts own samples from before the horizon, where the feed begins. This happens before anything is sent
+    /// (SEMANTICS C21).
+    func adoptEarlier(_ type: SampleType) async throws -> PullReport {
+        let known = try state()[type]
+        guard !peer.keepsRecords, plan.types[type]?.pushes ?? false, let horizon = known.history.horizon,
+            known.phase.needsEarlier, horizon > .distantPast
+        else { return PullReport() }
+        let window = TimeRange(from: .distantPast, to: horizon)
+        return try await pullWindow(type, window, { $0.isOwn }) { $0.phase.handle(.earlierAdopted) }
+    }
+
+    /// Enumerates a window, the latest samples first.
+    private func pullWindow(
+        _ type: SampleType, _ window: TimeRange, _ isWanted: @escaping @Sendable (PulledSample) -> Bool = { _ in true },
+        whenDone: @escaping @Sendable (inout TypeState) -> Void
+    ) async throws -> PullReport {
+        var total = PullReport()
+        var cursor: [UInt8]?
+        repeat {
+            try Task.checkCancellation()
+            try await holdLease()
+            let page = try await peer.enumerate(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.shortPage))
+            try options.atStep(.pagePulled)
+            let (applier, name, now) = (try applier(type, state()[type]), name, now)
+            let isLast = page.cursor == nil
+            let samples = page.samples.filter(isWanted)
+            let report = try await update { txn, state in
+                var applier = applier
+                applier.state = state[type]
+                try txn.receiving(from: name) { try applier.applySamples(samples, in: &$0) }
+                state[type] = applier.state
+                applier.note(in: &state)
+                state[type].imported += applier.report.imported
+                state[type].phase.handle(.arrived(now))
+                if isLast { whenDone(&state[type]) }
+                return applier.report
+            }
+            total += report
+            if report.imported > 0 {
+                memory.progress?(SyncProgress(type: type, imported: report.imported, isDrained: false))
+            }
+            cursor = page.cursor
+        } while cursor != nil
+        return total
+    }
+
+    /// Applies the deletions that waited for the end of a long feed, each block in a commit of its own. A sum that
+    /// meanwhile counts a condensed sample twice decreases step by step, and never below its true value.
+    func applyDeferred(_ type: SampleType) async throws -> PullReport {
+        var total = PullReport()
+        while try state()[type].waiting.blocks != nil {
+            try Task.checkCancellation()
+            try await holdLease()
+            let applier = try applier(type, state()[type])
+            total += try await update { txn, state in
+                var applier = applier
+                applier.state = state[type]
+                try applier.applyBlock(in: &txn)
+                state[type] = applier.state
+                return applier.report
+            }
+            try options.atStep(.pageCommitted)
+        }
+        return total
+    }
+}
+
+extension SessionJob {
+    var puller: FeedPuller { FeedPuller(core: core) }
+}
+
+extension SessionJob {
+    func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {
+        PageApplier(
+            peer: name, feed: type, keepsRecords: peer.keepsRecords, plan: plan, now: now, state: known,
+            ownSource: store.ownSource.identity, zone: options.zone, blockSize: options.deferredBlock,
+            stored: { [peer] in peer.database?.stored($0) ?? $0 })
     }
 }
 

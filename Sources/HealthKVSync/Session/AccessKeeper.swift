@@ -1,7 +1,43 @@
 import HealthKV
 
-// The known authorization, and the effects of its changes.
-extension PeerSession {
+/// Asks whether the peer is there and what may be read and written, keeps what the peer says, and acts on changes.
+struct AccessKeeper: SessionJob {
+    let core: SessionCore
+
+    /// Asks whether the peer is available, and stores the answer. An unavailable peer ends the sync; a locked one can
+    /// still save.
+    func checkAvailability() async throws -> PeerAvailability {
+        let availability = try await peer.availability()
+        try await noteAvailability(availability)
+        switch availability {
+        case .available, .locked: return availability
+        case .unavailable: throw issue(.unavailable, "the peer does not exist here")
+        case .restricted: throw issue(.unavailable, "the peer is restricted")
+        }
+    }
+
+    func noteAvailability(_ availability: PeerAvailability) async throws {
+        let (now, known) = (now, try state())
+        let isLocked = availability == .locked
+        let since = isLocked ? min(known.lockedSince ?? now, now) : nil
+        // Noted once for each period in which the peer is locked.
+        let isTold = since.map { since in
+            known.notices.contains { $0.code == .lockedForLong && $0.time >= since }
+        }
+        let isLong = isTold == false && since.map { now >= $0 + .days(1) } ?? false
+        if availability != known.availability || since != known.lockedSince || isLong {
+            let name = name
+            try await update { txn, state in
+                if availability == .available, state.availability != .available {
+                    try txn.unpark([.locked, .unavailable], of: name)
+                }
+                state.availability = availability
+                state.lockedSince = since
+                if isLong { state.note(.lockedForLong, "health data is locked for more than a day", at: now) }
+            }
+        }
+    }
+
     /// Types whose access is granted one by one.
     var authorizedTypes: [SampleType] { peer.needsAuthorization ? plan.types.keys.sorted() : [] }
 
@@ -55,9 +91,9 @@ extension PeerSession {
                 guard before != nil, asked.contains(type) || reachesBack, plan.types[type]?.pulls ?? false else {
                     continue
                 }
-                try PeerSession.readAnew(name, type, &state, &txn)
+                try state.readAgain(type, at: name, in: &txn)
             }
-            if isGranted { try PeerSession.unpark(name, [.unauthorized], &txn) }
+            if isGranted { try txn.unpark([.unauthorized], of: name) }
             // Types that were refused may be allowed now.
             for type in asked.union(answers.keys) where !asked.isEmpty && state[type].pulls.failure != nil {
                 state[type].pulls.retry(at: now)
@@ -70,7 +106,7 @@ extension PeerSession {
     }
 
     /// Returns the types that are sent and for which the user is known not to allow writing.
-    nonisolated func ungrantedTypes() throws -> Set<SampleType> {
+    func ungrantedTypes() throws -> Set<SampleType> {
         guard peer.needsAuthorization else { return [] }
         let known = try state()
         let pushed = plan.types.filter { $0.value.pushes }.keys
@@ -78,7 +114,7 @@ extension PeerSession {
     }
 
     /// Returns the reason why operations wait for access, so that the app can tell the user; `nil` if none do.
-    nonisolated func accessIssue() throws -> SyncIssue? {
+    func accessIssue() throws -> SyncIssue? {
         let ungranted = try ungrantedTypes()
         guard !ungranted.isEmpty else { return nil }
         let (name, known) = (name, try state())
@@ -88,38 +124,8 @@ extension PeerSession {
         let names = lacking.sorted().map(\.description).joined(separator: ", ")
         return issue(isDenied ? .accessDenied : .accessNotDetermined, "entries wait for access to write \(names)")
     }
+}
 
-    /// Makes the next pull start at the beginning of the feed. Samples that are already stored match, and cause no
-    /// change.
-    static func forgetPlace(
-        _ name: String, _ type: SampleType, _ state: inout PeerState, _ txn: inout WriteTransaction
-    ) throws {
-        try txn.removeAnchor(peer: name, type: type, scope: state[type].scope)
-        state[type].phase.handle(.placeForgotten)
-        state[type].lastLook = nil
-        state[type].lastRescan = nil
-    }
-
-    /// Makes a feed start at its beginning: immediately, or after the new samples are read if only the place in the
-    /// feed separates them from skipped ones.
-    static func readAnew(
-        _ name: String, _ type: SampleType, _ state: inout PeerState, _ txn: inout WriteTransaction
-    ) throws {
-        guard state[type].history.isPastBaseline else {
-            return try forgetPlace(name, type, &state, &txn)
-        }
-        state[type].needsRescan = true
-    }
-
-    /// Lets parked operations be tried again immediately.
-    static func unpark(_ name: String, _ reasons: Set<ParkReason>, _ txn: inout WriteTransaction) throws {
-        let names = Set(reasons.map(\.rawValue))
-        let groups = try txn.pendingGroups(for: name).filter { group in
-            group.state == .parked && group.reason.map(names.contains) ?? true
-        }
-        for var operation in try txn.pending(for: name, in: groups) where names.contains(operation.reason) {
-            operation.wake()
-            try txn.updatePending(operation)
-        }
-    }
+extension SessionJob {
+    var access: AccessKeeper { AccessKeeper(core: core) }
 }

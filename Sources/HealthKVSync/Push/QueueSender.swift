@@ -1,6 +1,9 @@
 import HealthKV
 
-extension PeerSession {
+/// Sends the operations that wait in a peer's queue.
+struct QueueSender: SessionJob {
+    let core: SessionCore
+
     /// Sends the operations that wait for the peer. An operation that may have been sent before is sent again only if
     /// its feed was read, so the feeds of such operations are read first.
     func push(_ request: PassRequest, _ seen: FeedsSeen) async throws -> (pushed: PushReport, pulled: PullReport) {
@@ -8,7 +11,7 @@ extension PeerSession {
         guard !unread.isEmpty, !seen.isBlind else { return (report, PullReport()) }
         let feeds = try dueFeeds(unread)
         guard !feeds.isEmpty else { return (report, PullReport()) }
-        let pulls = try await pullAll(feeds)
+        let pulls = try await puller.pullAll(feeds)
         let now = FeedsSeen(isBlind: pulls.isLocked, read: seen.read.union(pulls.read))
         report += try await pushQueue(request, now).report
         return (report, pulls.report)
@@ -28,7 +31,7 @@ extension PeerSession {
         _ request: PassRequest, _ seen: FeedsSeen
     ) async throws -> (report: PushReport, unread: Set<SampleType>) {
         var (report, unread) = (PushReport(), Set<SampleType>())
-        if let records = peer.records { report += try await pushFeed(to: records) }
+        if let records = peer.records { report += try await feedSender.pushFeed(to: records) }
         try await exportEarlier()
         var place: UInt64 = 0
         while true {
@@ -61,7 +64,7 @@ extension PeerSession {
         let (name, plan) = (name, plan)
         let conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
-            ungranted: try ungrantedTypes(), seen: seen, keepsRecords: peer.keepsRecords,
+            ungranted: try access.ungrantedTypes(), seen: seen, keepsRecords: peer.keepsRecords,
             limit: options.pushSize, longestDelay: options.longestDelay)
         var batch = PushBatch(after: place)
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
@@ -80,7 +83,7 @@ extension PeerSession {
         guard batch.idle.contains(where: { $0.kind == .delete }) else { return batch }
         // A mass deletion writes its tombstones step by step. Until all exist, an operation without a sample may be
         // about one of them.
-        _ = try await finishRemovals()
+        _ = try await massDeletions.finishRemovals()
         batch = PushBatch(after: place)
         try store.read { txn in
             try batch.collect(name, conditions, in: txn)
@@ -103,37 +106,6 @@ extension PeerSession {
             guard let seen = try txn.seenThroughQueue(of: name) else { return }
             state.lastAcknowledged = now
             try txn.acknowledge(peer: name, seen)
-        }
-    }
-
-    /// After this long without a page, a feed that was not read to its end no longer holds anything back
-    /// (docs/decisions/0016).
-    private static let holdDays = 1
-
-    /// Returns the types of which nothing may be sent yet: the peer's samples of them are not adopted, or a pull from
-    /// another peer is midway in its feed (SEMANTICS C21, C22).
-    func heldTypes() throws -> Set<SampleType> {
-        let name = name
-        let (needsAdoption, now) = (!peer.keepsRecords, now)
-        let types = plan.types
-        return try store.read { txn in
-            var held: Set<SampleType> = []
-            if needsAdoption {
-                let state = try txn.state(of: name)
-                held = Set(types.keys.filter { !state[$0].phase.isAdopted && !state[$0].pulls.isRefused })
-            }
-            for other in try txn.peers() where other.name != name {
-                let state = try txn.state(of: other.name)
-                // A feed that was midway before the store was copied or restored is read from its beginning.
-                guard state.epoch == txn.epoch else { continue }
-                for (type, known) in state.types where state.isEnabled {
-                    // A feed that cannot be read on, or that is no longer read, does not hold the others forever.
-                    guard let since = known.phase.arrivingSince, !since.hasPassed(.days(PeerSession.holdDays), at: now)
-                    else { continue }
-                    held.insert(SampleType(type))
-                }
-            }
-            return held
         }
     }
 
@@ -187,7 +159,7 @@ extension PeerSession {
         // Report unanswered operations, and send nothing more to a peer that does not answer.
         if let problem = answer.problem { throw problem }
         // Access was withdrawn since it was last checked: do not try the following operations in vain.
-        if answer.outcomes.contains(.parked(.unauthorized)) { try await refreshAuthorization() }
+        if answer.outcomes.contains(.parked(.unauthorized)) { try await access.refreshAuthorization() }
         return report
     }
 
@@ -201,7 +173,7 @@ extension PeerSession {
         for (type, plan) in plan.types where plan.pushes {
             let known = try state()[type]
             guard known.phase.isAdopted || known.pulls.isRefused, !known.isExported else { continue }
-            var (from, limit) = (Instant.distantPast, PeerSession.exportedAtOnce)
+            var (from, limit) = (Instant.distantPast, Self.exportedAtOnce)
             while true {
                 try Task.checkCancellation()
                 let (start, size) = (from, limit)
@@ -221,8 +193,12 @@ extension PeerSession {
                 }
                 guard samples.count == size, let last = samples.last else { break }
                 // Take samples with the same start together, however many there are.
-                (from, limit) = last.start > from ? (last.start, PeerSession.exportedAtOnce) : (from, limit * 2)
+                (from, limit) = last.start > from ? (last.start, Self.exportedAtOnce) : (from, limit * 2)
             }
         }
     }
+}
+
+extension SessionJob {
+    var queueSender: QueueSender { QueueSender(core: core) }
 }

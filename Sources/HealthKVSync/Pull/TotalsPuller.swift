@@ -1,7 +1,9 @@
 import HealthKV
 
-// The peer's own daily totals are kept beside the samples (SEMANTICS C15).
-extension PeerSession {
+/// Keeps a peer's own daily totals beside the samples (SEMANTICS C15).
+struct TotalsPuller: SessionJob {
+    let core: SessionCore
+
     /// The number of days in one request.
     private static let daysAtOnce = 366
 
@@ -18,8 +20,8 @@ extension PeerSession {
         days.formUnion(held.filter { !$0.isComplete }.map(\.day))
         days.formUnion(yesterday.filter { day in !held.contains { $0.day == day && $0.isComplete } })
         let wanted = days.sorted()
-        for from in stride(from: 0, to: wanted.count, by: PeerSession.daysAtOnce) {
-            let some = Array(wanted[from..<min(wanted.count, from + PeerSession.daysAtOnce)])
+        for from in stride(from: 0, to: wanted.count, by: Self.daysAtOnce) {
+            let some = Array(wanted[from..<min(wanted.count, from + Self.daysAtOnce)])
             let readings = try await database.dailyTotals(DailyTotalRequest(type: type, days: some, zone: zone))
             try await update { txn, state in
                 let known = Dictionary(
@@ -36,6 +38,10 @@ extension PeerSession {
             }
         }
     }
+}
+
+extension SessionJob {
+    var totals: TotalsPuller { TotalsPuller(core: core) }
 }
 
 extension DailyTotal {

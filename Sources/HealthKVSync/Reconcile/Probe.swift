@@ -1,10 +1,12 @@
 import HealthKV
 
-// A health database that was rebuilt, for example after a repair or on a restored device, counts its changes from the
-// beginning. An anchor of the old database is ahead of that count, so the feed returns nothing after it until the new
-// database has counted as far.
-extension PeerSession {
-    /// How many of the latest samples of a type a probe looks at.
+/// Finds a health database that was rebuilt, for example after a repair or on a restored device. It counts its changes
+/// from the beginning, so an anchor of the old database is ahead of that count, and its feed returns nothing until the
+/// new database has counted as far.
+struct Probe: SessionJob {
+    let core: SessionCore
+
+    /// How many of the latest samples of a type a probe memory.looks at.
     private static let probed = 8
 
     /// Compares the latest samples of fully read feeds with the store, at most once an hour for each feed. A sample
@@ -12,18 +14,18 @@ extension PeerSession {
     /// read from its beginning, and adopted before anything is sent (SEMANTICS C21).
     func probe(_ feeds: [SampleType]) async throws -> PullReport {
         var report = PullReport()
-        guard isCompared, options.probesLatest else { return report }
+        guard peer.hidesUnreadable, options.probesLatest else { return report }
         for type in feeds where try isProbeDue(type) {
-            probes[type] = now
+            memory.probes[type] = now
             do {
                 guard try await !untold(type).isEmpty else { continue }
                 // The sample may have been written after the feed was read.
-                report += try await pullAll([type]).report
+                report += try await puller.pullAll([type]).report
                 guard try await !untold(type).isEmpty else { continue }
                 try await readRebuilt(type)
-                report += try await pullAll([type]).report
+                report += try await puller.pullAll([type]).report
                 // The feed still leaves these out, for whatever reason. They prove nothing the next time.
-                leftOut[type] = try await untold(type)
+                memory.leftOut[type] = try await untold(type)
             } catch is PeerError {
                 // Try again another time: a failed probe does not make the pass fail.
                 try Task.checkCancellation()
@@ -36,15 +38,15 @@ extension PeerSession {
         let known = try state()[type]
         guard let item = plan.types[type], item.pulls, item.retention == .mirror else { return false }
         guard known.phase == .drained, known.pulls.failure == nil else { return false }
-        return probes[type].map { $0.hasPassed(.seconds(3_600), at: now) } ?? true
+        return memory.probes[type].map { $0.hasPassed(.seconds(3_600), at: now) } ?? true
     }
 
     /// Returns those of the latest samples that are unknown here although the feed should have told of them.
     private func untold(_ type: SampleType) async throws -> Set<SampleID> {
         let known = try state()[type]
         let bound = max(known.history.horizon ?? .distantPast, known.history.skipped ?? .distantPast)
-        let page = try await peer.enumerate(EnumerationRequest(type: type, limit: PeerSession.probed))
-        let (name, ignored) = (name, leftOut[type] ?? [])
+        let page = try await peer.enumerate(EnumerationRequest(type: type, limit: Self.probed))
+        let (name, ignored) = (name, memory.leftOut[type] ?? [])
         let latest = page.samples.filter { addition in
             let sample = addition.sample
             return sample.start > bound && !ignored.contains(addition.peerID) && (try? sample.validate()) != nil
@@ -57,9 +59,9 @@ extension PeerSession {
     private func readRebuilt(_ type: SampleType) async throws {
         let (name, now) = (name, now)
         try await update { txn, state in
-            try PeerSession.forgetPlace(name, type, &state, &txn)
+            try state.forgetPlace(of: type, at: name, in: &txn)
             // Only a comparison finds samples that the peer no longer holds.
-            try PeerSession.beginDoubt(name, &state, at: now, &txn)
+            try state.beginDoubt(of: name, at: now, in: &txn)
             state[type].phase.handle(.adoptionForgotten)
             state[type].lastRescan = now
             state.note(

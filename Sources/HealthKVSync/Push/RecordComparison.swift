@@ -1,7 +1,9 @@
 import HealthKV
 
-// Two stores are compared by digests, window by window, and only differing windows are exchanged.
-extension PeerSession {
+/// Compares two stores by digests, window by window, and exchanges only the windows that differ.
+struct RecordComparison: SessionJob {
+    let core: SessionCore
+
     /// Windows with at most this many samples are exchanged as a whole.
     private static let window = 512
 
@@ -22,7 +24,7 @@ extension PeerSession {
         }
         // Digests cover live samples only. An older version of a deleted sample may still reach the peer from
         // elsewhere.
-        guard try await pushDeletions(heldTypes()) else { return false }
+        guard try await feedSender.pushDeletions(heldTypes()) else { return false }
         let name = name
         try await update { txn, _ in try txn.acknowledge(peer: name, token) }
         return true
@@ -50,7 +52,7 @@ extension PeerSession {
             return try await exchange(type, in: window, sends: sends)
         }
         if ours == theirs { return }
-        guard ours.count > PeerSession.window, theirs.count > 0, let middle = try middle(type, window, ours.count)
+        guard ours.count > Self.window, theirs.count > 0, let middle = try middle(type, window, ours.count)
         else {
             return try await exchange(type, in: window, sends: sends)
         }
@@ -146,14 +148,18 @@ extension PeerSession {
                 return (kinds, txn.currentToken)
             }
             let operations = kinds.enumerated().map { PushOperation(sequence: UInt64($0), kind: $1, place: here) }
-            let answer = await pushRecords(operations)
+            let answer = await feedSender.pushRecords(operations)
             var refused: [(PushOperation, String)] = []
             for (operation, outcome) in zip(operations, answer.outcomes) {
                 if case .refused(let reason) = outcome { refused.append((operation, reason)) }
             }
-            try await settle(refused)
+            try await feedSender.settle(refused)
             // Do not acknowledge operations that may be incomplete.
             if let error = answer.errorToTryAgain { throw error }
         }
     }
+}
+
+extension SessionJob {
+    var recordComparison: RecordComparison { RecordComparison(core: core) }
 }

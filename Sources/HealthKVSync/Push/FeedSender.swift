@@ -1,15 +1,17 @@
 import HealthKV
 
-// A peer that keeps records follows the store's feed of changes. A token represents everything that it has seen, and
-// only operations that it refuses wait in its queue.
-extension PeerSession {
+/// Sends the store's feed of changes to a record peer. A token represents everything that the peer has seen, and only
+/// operations that it refuses wait in its queue. There may be any number of deletions, so they are sent page by page.
+struct FeedSender: SessionJob {
+    let core: SessionCore
+
     func pushFeed(to records: CheckedRecords) async throws -> PushReport {
         var report = PushReport()
         let name = name
         if try store.read({ try $0.peer(name)?.acknowledged }) == nil {
             // A peer that begins at the beginning has seen no part of any mass deletion.
             if try state().removal != nil { try await update { _, state in state.removal = nil } }
-            if try await skipEqual(records) { return report }
+            if try await recordComparison.skipEqual(records) { return report }
         }
         while true {
             try Task.checkCancellation()
@@ -37,13 +39,13 @@ extension PeerSession {
             }
         } catch let error as StoreError where error.code == .tokenExpired {
             let (token, held) = (try store.read { $0.currentToken }, try heldTypes())
-            let isWhole = try await reconcileRecords(records, held)
+            let isWhole = try await recordComparison.reconcileRecords(records, held)
             // The comparison covers live samples only. An older version of a deleted sample may still reach the peer
             // from elsewhere.
             let isTold = try await pushDeletions(held)
             // A later sync sends the held types, and compares again.
             guard isWhole, isTold else { return nil }
-            let told = told
+            let told = memory.told
             try await update { txn, state in
                 if let told { state.told = told.greatest(with: state.told) }
                 guard var known = try txn.peer(name) else { return }
@@ -118,7 +120,7 @@ extension PeerSession {
         let answer = await peer.push(operations)
         for (operation, outcome) in zip(operations, answer.outcomes) {
             guard outcome.isTaken, let place = operation.place else { continue }
-            told = place.greatest(with: told)
+            memory.told = place.greatest(with: memory.told)
         }
         return answer
     }
@@ -129,7 +131,7 @@ extension PeerSession {
         _ refused: [(PushOperation, String)], _ settled: [SampleID] = [], _ seen: ChangeToken? = nil,
         removal: PeerPlace? = nil
     ) async throws {
-        let (name, now, told) = (name, now, told)
+        let (name, now, told) = (name, now, memory.told)
         guard !refused.isEmpty || !settled.isEmpty || seen != nil || removal != nil else { return }
         try await update { txn, state in
             if let told { state.told = told.greatest(with: state.told) }
@@ -168,7 +170,61 @@ extension PeerSession {
         }
     }
 
-    func isPushed(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }
+    /// Sends all deletions that the store remembers, except those of held types. Returns `true` if all arrived.
+    func pushDeletions(_ held: Set<SampleType>) async throws -> Bool {
+        guard try await massDeletions.finishRemovals() else { return false }
+        var isWhole = true
+        var place: SampleID?
+        repeat {
+            try Task.checkCancellation()
+            try await holdLease()
+            let (start, limit) = (place, options.pushSize)
+            let (page, here) = try store.read { (try $0.deletions(after: start, limit: limit), $0.currentToken) }
+            let wanted = page.deletions.filter { isPushed($0.type) }
+            let free = wanted.filter { !held.holds($0.type) }
+            if free.count < wanted.count { isWhole = false }
+            if let error = await pushRecords(operations(free, here)).errorToTryAgain { throw error }
+            place = page.next
+        } while place != nil
+        return isWhole
+    }
+
+    /// Sends the deletions of a mass operation. The progress is stored, so that an interruption costs at most a page.
+    /// `isWhole` is `false` if the rest waits for a later pass, because not everything is deleted yet or a type is
+    /// held.
+    func sendRemoval(
+        _ token: ChangeToken, _ end: ChangeToken, _ held: Set<SampleType>
+    ) async throws -> (report: PushReport, isWhole: Bool) {
+        var report = PushReport()
+        guard try await massDeletions.finishRemovals(at: token) else { return (report, false) }
+        var place = try state().removal.flatMap { $0.token == token ? $0.deleted : nil }
+        repeat {
+            try Task.checkCancellation()
+            try await holdLease()
+            let (start, limit) = (place, options.pushSize)
+            let page = try store.read { try $0.deletions(at: token, after: start, limit: limit) }
+            let deletions = page.deletions.filter { isPushed($0.type) }
+            if deletions.contains(where: { held.holds($0.type) }) { return (report, false) }
+            let delivery = try await deliver(operations(deletions, token))
+            place = page.next
+            let hasArrived = delivery.error == nil
+            try await settle(
+                delivery.refused, delivery.settled, hasArrived && place == nil ? end : nil,
+                removal: hasArrived ? place.map { PeerPlace(token: token, deleted: $0) } : nil)
+            try options.atStep(.outcomesCommitted)
+            report += delivery.report
+            if let error = delivery.error { throw error }
+        } while place != nil
+        return (report, true)
+    }
+
+    private func operations(_ deletions: [DeletedSample], _ place: ChangeToken) -> [PushOperation] {
+        deletions.enumerated().map { PushOperation(sequence: UInt64($0), kind: .delete($1), place: place) }
+    }
+}
+
+extension SessionJob {
+    var feedSender: FeedSender { FeedSender(core: core) }
 }
 
 extension Change {

@@ -1,8 +1,10 @@
 import HealthKV
 
-// A peer that hides unreadable samples never says that reading was refused or revoked (SEMANTICS A17). The session
-// reports what can be inferred (C11, C36).
-extension PeerSession {
+/// Looks whether foreign samples still show. A peer that hides unreadable samples never says that reading was refused
+/// or revoked (SEMANTICS A17); the session reports what can be inferred (C11, C36).
+struct RevocationLook: SessionJob {
+    let core: SessionCore
+
     /// How often the session checks that foreign samples still show.
     private static let lookEvery = Duration.seconds(3_600)
 
@@ -12,9 +14,9 @@ extension PeerSession {
     /// Checks whether the peer still shows any foreign sample of the types for which it showed some before. Runs
     /// whenever the app comes to the foreground, at most once an hour.
     func lookForRevocation(_ feeds: [SampleType]) async throws {
-        guard isCompared else { return }
+        guard peer.hidesUnreadable else { return }
         for type in feeds where try isLookDue(type) {
-            lookedForOthers[type] = now
+            memory.lookedForOthers[type] = now
             do {
                 let isSeen = try await showsOthers(type)
                 let known = try state()[type]
@@ -37,8 +39,8 @@ extension PeerSession {
         guard plan.types[type]?.pulls ?? false, !known.sources.isEmpty, known.phase.isDrained,
             known.pulls.failure == nil, !known.doubt.isOpen
         else { return false }
-        let last = [known.visibility.vanishedAt, lookedForOthers[type]].compactMap(\.self).max()
-        return last?.hasPassed(PeerSession.lookEvery, at: now) ?? true
+        let last = [known.visibility.vanishedAt, memory.lookedForOthers[type]].compactMap(\.self).max()
+        return last?.hasPassed(Self.lookEvery, at: now) ?? true
     }
 
     /// Returns `true` if the peer shows any foreign sample. Looks for the latest one in the store first: if that one
@@ -82,7 +84,7 @@ extension PeerSession {
         guard !plan.types.isEmpty, plan.types.values.allSatisfy({ !$0.pushes }) else { return }
         let isUnreadable = plan.types.keys.allSatisfy { type in
             guard known[type].readAccess == .noDataOrDenied, let asked = known[type].asked else { return false }
-            return asked.hasPassed(PeerSession.patience, at: now)
+            return asked.hasPassed(Self.patience, at: now)
         }
         guard isUnreadable != known.notices.contains(where: { $0.code == .nothingReadable }) else { return }
         try await update { _, state in

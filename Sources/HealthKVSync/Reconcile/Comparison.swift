@@ -1,8 +1,10 @@
 import HealthKV
 
-// A peer that hides unreadable samples and forgets deletions after a while is compared by enumeration: with each rescan
-// of a type, and once more later if something was missing (SEMANTICS C26).
-extension PeerSession {
+/// Compares a database by enumeration, since it hides unreadable samples and forgets deletions after a while: with each
+/// rescan of a type, and once more later if something was missing (SEMANTICS C26).
+struct Comparison: SessionJob {
+    let core: SessionCore
+
     /// Up to this many missing own samples are deleted after one comparison. More need a second comparison that misses
     /// them too; so does any number if the peer shows nothing that the store knows. If the peer lacks more own samples
     /// than it shows known ones, no comparison is enough.
@@ -10,16 +12,6 @@ extension PeerSession {
 
     /// The number of deletions in one commit.
     private static let deletedAtOnce = 500
-
-    nonisolated var isCompared: Bool { peer.hidesUnreadable }
-
-    /// The types that are pulled, and those that are only sent: own samples can always be read, unless reading was
-    /// refused as a whole.
-    nonisolated func enumeratedTypes() throws -> [SampleType] {
-        let known = try state()
-        let sent = plan.types.filter { $0.value.pushes && !known[$0.key].pulls.isRefused }.keys
-        return plan.pulled.union(sent).sorted()
-    }
 
     /// A type that is only sent is not read repeatedly. So its comparison becomes due by itself, as often as feeds are
     /// read from their beginning.
@@ -40,7 +32,7 @@ extension PeerSession {
     /// no caller waits for a whole comparison.
     func checkSome(_ isLocked: Bool) async throws -> PullReport {
         var report = PullReport()
-        guard isCompared else { return report }
+        guard peer.hidesUnreadable else { return report }
         try await compareSentIfDue()
         let (now, known) = (now, try state())
         var pages = options.checkPages
@@ -235,12 +227,12 @@ extension PeerSession {
         // Without permission to write, the peer may hide the app's own samples too.
         if let writing = try state()[type].authorization?.writing, writing != .granted { return (0, []) }
         var open: Set<OwnMissing> = []
-        let (isMany, known) = (missing.count > PeerSession.vanishedAtMost, check.known)
+        let (isMany, known) = (missing.count > Self.vanishedAtMost, check.known)
         // If the peer shows nothing that the store knows, a few missing samples may be all that there were.
         if isMany || known == 0 {
             if isMany, missing.count > known {
                 // This points to another database, or to one that is still being filled, and not to so many deletions.
-                try await update { txn, state in try PeerSession.beginDoubt(name, &state, at: now, &txn) }
+                try await update { txn, state in try state.beginDoubt(of: name, at: now, in: &txn) }
                 return (0, [])
             }
             let before = try store.read { try $0.checkNote(name, type) }.ownMissing
@@ -248,19 +240,19 @@ extension PeerSession {
             missing.removeAll { !before.contains($0) }
             if missing.isEmpty { return (0, open) }
         }
-        _ = try await pullPages(type)
+        _ = try await puller.pullPages(type)
         // A peer that answers badly may have left out a page. Then the samples still live there.
         let names = try store.read { txn in
             try missing.compactMap { item in try txn.sample(id: item.id).map { $0.syncIdentifier ?? $0.id.description }
             }
         }
-        let living = try await living(Set(names), of: type)
+        let living = try await replacements.living(Set(names), of: type)
         let applier = try applier(type, state()[type])
         let (found, named) = (Set(living.map(\.peerID)), Set(living.compactMap(\.sample.syncIdentifier)))
         var gone = 0
-        for from in stride(from: 0, to: missing.count, by: PeerSession.deletedAtOnce) {
+        for from in stride(from: 0, to: missing.count, by: Self.deletedAtOnce) {
             try await holdLease()
-            let some = missing[from..<min(missing.count, from + PeerSession.deletedAtOnce)]
+            let some = missing[from..<min(missing.count, from + Self.deletedAtOnce)]
             gone += try await update { txn, state in
                 var applier = applier
                 applier.state = state[type]
@@ -285,9 +277,9 @@ extension PeerSession {
     private func giveToOthers(_ type: SampleType, _ check: PeerComparison) async throws -> ReconcileReport {
         let (name, now) = (name, now)
         let strangers = check.missing + check.open
-        for from in stride(from: 0, to: strangers.count, by: PeerSession.deletedAtOnce) {
+        for from in stride(from: 0, to: strangers.count, by: Self.deletedAtOnce) {
             try await holdLease()
-            let some = strangers[from..<min(strangers.count, from + PeerSession.deletedAtOnce)]
+            let some = strangers[from..<min(strangers.count, from + Self.deletedAtOnce)]
             try await update { txn, _ in
                 for id in some where try txn.link(peer: name, sample: id) == nil {
                     try txn.setLink(.received(id, by: name))
@@ -315,9 +307,9 @@ extension PeerSession {
         let agreed = check.missing.filter { before.contains($0) }
         var report = ReconcileReport()
         report.deleted = own.gone
-        for from in stride(from: 0, to: agreed.count, by: PeerSession.deletedAtOnce) {
+        for from in stride(from: 0, to: agreed.count, by: Self.deletedAtOnce) {
             try await holdLease()
-            let some = agreed[from..<min(agreed.count, from + PeerSession.deletedAtOnce)]
+            let some = agreed[from..<min(agreed.count, from + Self.deletedAtOnce)]
             report.deleted += try await update { txn, state in
                 var applier = applier
                 applier.state = state[type]
@@ -347,24 +339,8 @@ extension PeerSession {
     }
 }
 
-extension PageApplier {
-    /// Deletes samples that two comparisons missed. Returns how many. A sample that the peer shows again comes back.
-    fileprivate mutating func presumeGone(_ ids: ArraySlice<SampleID>, in txn: inout WriteTransaction) throws -> Int {
-        var gone = 0
-        for id in ids {
-            guard let sample = try txn.sample(id: id) else { continue }
-            // Keep an edit that waits to be sent.
-            if sample.origin == .authored, try txn.pending(peer: peer, sample: id) != nil { continue }
-            try audit(.presumedGone, sample, in: &txn)
-            try txn.delete(id: id, version: 0)
-            // A sample that was edited at its source has another id at the peer, and will show up under that id.
-            let peerID = try txn.link(peer: peer, sample: id)?.peerID ?? id
-            try txn.setLink(PeerLink(peer: peer, sample: id, peerID: peerID, version: PeerLink.presumedGone))
-            noteDays([sample])
-            gone += 1
-        }
-        return gone
-    }
+extension SessionJob {
+    var comparison: Comparison { Comparison(core: core) }
 }
 
 extension PeerState {

@@ -1,10 +1,14 @@
 import HealthKV
 
-// A deletion names one version. A health database may report the end of a version after our place in its feed, and the
-// replacement before that place: if it was rebuilt, if it delivers in parts, or if it replaced a version and its answer
-// got lost. So the deletion of a live sample counts as the user's only after the peer was asked what it still holds
-// under that sync identifier.
-extension PeerSession {
+/// Finds what a database holds in place of the versions that it reports as deleted.
+///
+/// A deletion names one version. A health database may report the end of a version after our place in its feed, and the
+/// replacement before that place: if it was rebuilt, if it delivers in parts, or if it replaced a version and its
+/// answer got lost. So the deletion of a live sample counts as the user's only after the peer was asked what it still
+/// holds under that sync identifier.
+struct ReplacementFinder: SessionJob {
+    let core: SessionCore
+
     /// Returns a page with the samples that live at the peer in place of the versions that it reports as deleted. If a
     /// version that it reports as deleted lives there itself, the peer contradicts itself, and the deletion is dropped.
     func withReplacements(_ page: PullPage, _ type: SampleType) async throws -> PullPage {
@@ -55,6 +59,10 @@ extension PeerSession {
         } while cursor != nil
         return found
     }
+}
+
+extension SessionJob {
+    var replacements: ReplacementFinder { ReplacementFinder(core: core) }
 }
 
 extension SampleReading where Self: ~Copyable {

@@ -1,58 +1,66 @@
 import HealthKV
 
-extension PeerSession {
+/// One sync with one peer, from top to bottom.
+struct Pass: SessionJob {
+    let core: SessionCore
+
     /// Runs one sync: pulls, then pushes. An error that ends it is stored in the status as an issue and not thrown,
     /// unless the sync was cancelled or the store cannot write.
-    func pass(_ request: PassRequest) async throws -> SyncReport {
-        let report = try await unloggedPass(request)
-        log(report)
+    func run(_ request: PassRequest) async throws -> SyncReport {
+        let report = try await unloggedRun(request)
+        core.log(report)
         return report
     }
 
-    private func unloggedPass(_ request: PassRequest) async throws -> SyncReport {
-        var (report, request) = (SyncReport(), request)
+    private func unloggedRun(_ asked: PassRequest) async throws -> SyncReport {
+        var (report, request) = (SyncReport(), asked)
         let known = try state()
         guard known.isEnabled else { return report }
         // A pass that failed as a whole is retried as a whole.
         if known.nextTry != nil { request = PassRequest(isUrgent: request.isUrgent) }
         do {
+            // Acquire: nobody else syncs with the peer, and both sides are what they were.
             try await holdLease()
-            try await checkEpoch()
-            try await followPlan()
-            let isLocked = try await checkAvailability() == .locked
-            var isRestored = try await greet()
-            if try await meetPeer() {
-                // Our store was restored, and is another replica now.
-                try await checkEpoch()
-                try await greet()
-                isRestored = true
-            }
-            if isRestored {
-                // Adopt everything that the peer holds before anything is sent.
+            try await introduction.checkEpoch()
+            try await enrollment.followPlan()
+            let isLocked = try await access.checkAvailability() == .locked
+            if try await introduction.meet() {
+                // Our store was restored. Adopt everything that the peer holds before anything is sent.
                 request = PassRequest(isUrgent: request.isUrgent)
             }
-            let feeds = try feedsToPull(request)
+
+            // Pull and apply, page by page.
+            let feeds = try puller.feedsToPull(request)
             var pulls = PullOutcome(isLocked: isLocked)
-            if !isLocked, !feeds.isEmpty || request.pushes && request.isUrgent { try await refreshAuthorization() }
+            if !isLocked, !feeds.isEmpty || request.pushes && request.isUrgent {
+                try await access.refreshAuthorization()
+            }
             if !feeds.isEmpty, !isLocked {
-                pulls = try await pullAll(feeds)
+                pulls = try await puller.pullAll(feeds)
                 report.pulled += pulls.report
-                try await settleDoubt()
+                try await DoubtSettler(core: core).settleDoubt()
                 // The device was locked meanwhile: reading waits, saving continues (SEMANTICS C19).
-                if pulls.isLocked { try await noteAvailability(.locked) }
+                if pulls.isLocked { try await access.noteAvailability(.locked) }
                 if request.isUrgent, pulls.isWhole {
-                    report.pulled += try await probe(feeds)
-                    try await lookForRevocation(feeds)
+                    report.pulled += try await Probe(core: core).probe(feeds)
+                    try await RevocationLook(core: core).lookForRevocation(feeds)
                 }
             }
-            report.pulled += try await settleRetirement(after: pulls)
+            report.pulled += try await Retirement(core: core).settleRetirement(after: pulls)
+
+            // Push, from the queue or from the feed.
             if request.pushes {
-                let done = try await push(request, FeedsSeen(isBlind: isLocked || pulls.isLocked, read: pulls.read))
+                let seen = FeedsSeen(isBlind: isLocked || pulls.isLocked, read: pulls.read)
+                let done = try await queueSender.push(request, seen)
                 report.pushed += done.pushed
                 report.pulled += done.pulled
             }
-            try await dropAcknowledged()
-            if request.pulls, request.pushes { report.pulled += try await checkSome(isLocked || pulls.isLocked) }
+            try await CacheKeeper(core: core).dropAcknowledged()
+            if request.pulls, request.pushes {
+                report.pulled += try await comparison.checkSome(isLocked || pulls.isLocked)
+            }
+
+            // Record. The session releases the lease after its last piece of work.
             report.issue = try standingIssue(pulls.isLocked)
             try await succeed(report, request, pulls)
             forgetPostponed(request)
@@ -99,7 +107,7 @@ extension PeerSession {
         if notices.contains(.nothingReadable) {
             return issue(.accessDenied, "nothing could be read for a day since the user was asked")
         }
-        return try accessIssue() ?? savingIssue()
+        return try access.accessIssue() ?? savingIssue()
     }
 
     /// Returns the issue of samples that could not be saved and are retried, if the plan has a message for it.
@@ -111,7 +119,7 @@ extension PeerSession {
                 group.state != .quarantined && group.reason.flatMap { ParkReason(rawValue: $0) } == nil
             }
             if groups.isEmpty { return nil }
-            let waiting = try txn.pending(for: name, in: groups, limit: PeerSession.lookedAt)
+            let waiting = try txn.pending(for: name, in: groups, limit: Schedule.lookedAt)
             return waiting.first { $0.attempts > 0 }.map { SyncIssue(.delayed, $0.reason, plan: plan, in: .write) }
         }
     }
@@ -170,61 +178,24 @@ extension PeerSession {
         }
     }
 
-    /// Asks whether the peer is available, and stores the answer. An unavailable peer ends the sync; a locked one can
-    /// still save.
-    private func checkAvailability() async throws -> PeerAvailability {
-        let availability = try await peer.availability()
-        try await noteAvailability(availability)
-        switch availability {
-        case .available, .locked: return availability
-        case .unavailable: throw issue(.unavailable, "the peer does not exist here")
-        case .restricted: throw issue(.unavailable, "the peer is restricted")
+    /// Remembers the request of a pass that could not be done, so that it is done later.
+    func postpone(_ request: PassRequest, until time: Instant = .distantPast) {
+        guard request.pulls || time > .distantPast else { return }
+        core.postponed.withLock { postponed in
+            var known = postponed ?? PostponedPass()
+            if request.pulls { known.types.formUnion(request.types ?? [.every]) }
+            known.until = time
+            postponed = known
         }
     }
 
-    private func noteAvailability(_ availability: PeerAvailability) async throws {
-        let (now, known) = (now, try state())
-        let isLocked = availability == .locked
-        let since = isLocked ? min(known.lockedSince ?? now, now) : nil
-        // Noted once for each period in which the peer is locked.
-        let isTold = since.map { since in
-            known.notices.contains { $0.code == .lockedForLong && $0.time >= since }
-        }
-        let isLong = isTold == false && since.map { now >= $0 + .days(1) } ?? false
-        if availability != known.availability || since != known.lockedSince || isLong {
-            let name = name
-            try await update { txn, state in
-                if availability == .available, state.availability != .available {
-                    try PeerSession.unpark(name, [.locked, .unavailable], &txn)
-                }
-                state.availability = availability
-                state.lockedSince = since
-                if isLong { state.note(.lockedForLong, "health data is locked for more than a day", at: now) }
-            }
-        }
-    }
-
-    /// Checks whether the store is a copy or was restored. Such a store adopts what its peers hold before it sends
-    /// anything (SEMANTICS C28).
-    func checkEpoch() async throws {
-        let epoch = try store.read { $0.epoch }
-        guard try state().epoch != epoch else { return }
-        let (name, now) = (name, now)
-        try await update { txn, state in
-            if state.epoch != 0 {
-                state.note(.restored, "the store is a copy or was restored", at: now)
-                try PeerSession.doubtLinks(name, &state, at: now, &txn)
-            }
-            (state.epoch, state.told, state.removal) = (epoch, nil, nil)
-            for key in state.types.keys {
-                state.types[key]!.phase.handle(.placeForgotten)
-                // Samples that the app wrote before the horizon after the copy was made are also adopted again.
-                state.types[key]!.phase.handle(.adoptionForgotten)
-                state.types[key]!.isExported = false
-            }
-            for anchor in try txn.anchors(of: name) {
-                try txn.removeAnchor(peer: name, type: anchor.type, scope: anchor.scope)
-            }
+    /// Drops the part of the postponed request that a pass has completed.
+    func forgetPostponed(_ request: PassRequest) {
+        core.postponed.withLock { postponed in
+            guard var known = postponed else { return }
+            known.until = .distantPast
+            if request.pulls { known.types = request.types.map { known.types.subtracting($0) } ?? [] }
+            postponed = known.types.isEmpty ? nil : known
         }
     }
 }
