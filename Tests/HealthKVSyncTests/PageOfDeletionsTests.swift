@@ -130,7 +130,7 @@ struct PageOfDeletionsTests {
         }
         let plan = SyncPlan(types: [type: TypePlan(.both, conflicts: random.pick([.deletionWins, .editWins]))])
         let fresh = PageApplier(
-            peer: "health", feed: type, keepsRecords: false, plan: plan, now: now, state: TypeState(),
+            peer: "health", feed: type, plan: plan, now: now, state: TypeState(),
             ownSource: whole.ownSource.identity, zone: "UTC", blockSize: 10_000, stored: { $0 })
         var states = (whole: TypeState(), single: TypeState())
         for round in 0..<12 {
@@ -177,6 +177,6 @@ struct PageOfDeletionsTests {
             }
             if page.isDrained { for deletion in waiting { try applier.apply([deletion], in: &txn) } }
         }
-        applier.note(isDrained: page.isDrained)
+        applier.state.noteArrival(isEnd: page.isDrained, at: applier.now)
     }
 }

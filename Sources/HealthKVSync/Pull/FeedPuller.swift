@@ -158,34 +158,32 @@ struct FeedPuller: SessionJob {
             memory.looks[type] = asked
             return (PullReport(), true)
         }
-        let applier = try applier(type, known)
         let (now, look) = (now, memory.looks[type])
+        let merge = try merging(type, known)
         // No other call of the peer begins before this one ends. It is cancelled if the commit fails.
         async let next = pullAhead(PageAhead.request(behind: page, of: request, keepsRecords: peer.keepsRecords))
         let applied: PullReport? = try await update { txn, state in
             // If the place was forgotten meanwhile, the feed must be read from its beginning.
             let place = try txn.anchor(peer: name, type: type, scope: known.scope)
             guard place?.token == anchor?.token, state[type].scope == known.scope else { return nil }
-            var applier = applier
-            applier.state = state[type]
+            var feed = state[type]
             // Whatever the reason to begin at the beginning, the feed now passes the samples that existed when the
             // import was skipped.
-            if place == nil { applier.state.history.setBaseline(.ahead) }
-            applier.acknowledged = try txn.peer(name)?.acknowledged
+            if place == nil { feed.history.setBaseline(.ahead) }
             // The store clears `lastLook` if the feed is read from its beginning.
-            if let last = applier.state.lastLook, let look { applier.state.lastLook = max(last, look) }
-            try applier.apply(page, in: &txn)
-            if page.isDrained { applier.state.lastLook = asked }
-            state[type] = applier.state
-            applier.note(in: &state)
+            if let last = feed.lastLook, let look { feed.lastLook = max(last, look) }
+            let report = try merge(page, &feed, &txn)
+            if page.isDrained { feed.lastLook = asked }
+            state[type] = feed
+            state.noteInvalid(report, of: type, at: now)
             // Data and anchor are in one transaction (SEMANTICS C14).
             if let token = page.token {
                 try txn.setAnchor(
                     Anchor(
-                        peer: name, type: type, scope: applier.state.scope, token: token, time: now,
+                        peer: name, type: type, scope: feed.scope, token: token, time: now,
                         outcome: page.isDrained ? "drained" : "more"))
             }
-            return applier.report
+            return report
         }
         ahead = await next
         guard let report = applied else { return (PullReport(), false) }
@@ -195,6 +193,33 @@ struct FeedPuller: SessionJob {
         memory.progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
         return (report, page.isDrained)
     }
+
+    /// Returns the way in which a page of the peer's kind is merged.
+    private func merging(_ type: SampleType, _ known: TypeState) throws -> Merging {
+        let (name, plan, now) = (name, plan, now)
+        if peer.keepsRecords {
+            return { page, known, txn in
+                var merger = RecordMerger(
+                    peer: name, plan: plan, now: now, acknowledged: try txn.peer(name)?.acknowledged)
+                try merger.apply(page, in: &txn)
+                known.imported += merger.report.imported
+                known.noteArrival(isEnd: page.isDrained, at: now)
+                return merger.report
+            }
+        }
+        let applier = try applier(type, known)
+        return { page, known, txn in
+            var applier = applier
+            applier.state = known
+            try applier.apply(page, in: &txn)
+            known = applier.state
+            return applier.report
+        }
+    }
+
+    /// Merges a page, in a transaction, into the store and into what is known of its feed.
+    private typealias Merging =
+        @Sendable (PullPage, inout TypeState, inout WriteTransaction) throws -> PullReport
 
     /// Tells the peer how far its feed is stored. If that fails, the pull continues: the stored samples stay stored,
     /// and the peer is told later.
@@ -338,7 +363,7 @@ struct FeedPuller: SessionJob {
                 applier.state = state[type]
                 try txn.receiving(from: name) { try applier.applySamples(samples, in: &$0) }
                 state[type] = applier.state
-                applier.note(in: &state)
+                state.noteInvalid(applier.report, of: type, at: now)
                 state[type].imported += applier.report.imported
                 state[type].phase.handle(.arrived(now))
                 if isLast { whenDone(&state[type]) }
@@ -381,7 +406,7 @@ extension SessionJob {
 extension SessionJob {
     func applier(_ type: SampleType, _ known: TypeState) throws -> PageApplier {
         PageApplier(
-            peer: name, feed: type, keepsRecords: peer.keepsRecords, plan: plan, now: now, state: known,
+            peer: name, feed: type, plan: plan, now: now, state: known,
             ownSource: store.ownSource.identity, zone: options.zone, blockSize: options.deferredBlock,
             stored: { [peer] in peer.database?.stored($0) ?? $0 })
     }

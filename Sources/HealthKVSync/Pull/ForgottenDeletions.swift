@@ -38,13 +38,12 @@ struct ForgottenDeletions: SessionJob {
     private func drop(_ samples: [Sample]) async throws -> Int {
         let name = name
         guard !samples.isEmpty else { return 0 }
-        let applier = try applier(.every, state()[.every])
         return try await update { txn, _ in
             try txn.receiving(from: name) { txn in
                 var dropped = 0
                 for sample in samples where try txn.merge(DeletedSample(of: sample)) {
                     dropped += 1
-                    try applier.audit(.presumedGone, sample, in: &txn)
+                    try txn.appendAudit(.presumedGone, sample)
                 }
                 return dropped
             }

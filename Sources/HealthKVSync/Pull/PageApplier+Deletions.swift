@@ -82,7 +82,7 @@ extension PageApplier {
             return try keep(held, deletion, in: &txn)
         }
         if isEdited {
-            try audit(.editDeleted, held, in: &txn)
+            try txn.appendAudit(.editDeleted, held)
             report.conflicts += 1
         }
         if let waiting { try txn.removePending(waiting) }
@@ -227,6 +227,6 @@ extension PageApplier {
         try txn.setSyncNote(name, nil)
         blocks.first += 1
         state.waiting.blocks = blocks.first < blocks.next ? blocks : nil
-        note(isDrained: state.waiting.blocks == nil)
+        state.noteArrival(isEnd: true, at: now)
     }
 }

@@ -124,7 +124,7 @@ extension PageApplier {
             guard let sample = try txn.sample(id: id) else { continue }
             // Keep an edit that waits to be sent.
             if sample.origin == .authored, try txn.pending(peer: peer, sample: id) != nil { continue }
-            try audit(.presumedGone, sample, in: &txn)
+            try txn.appendAudit(.presumedGone, sample)
             try txn.delete(id: id, version: 0)
             // A sample that was edited at its source has another id at the peer, and will show up under that id.
             let peerID = try txn.link(peer: peer, sample: id)?.peerID ?? id

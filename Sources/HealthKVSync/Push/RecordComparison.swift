@@ -106,16 +106,12 @@ struct RecordComparison: SessionJob {
             digest.add(addition.sample)
             sums[addition.sample.id] = digest.sum
         }
-        let (name, applier) = (name, try applier(.every, state()[.every]))
+        let (name, plan, now) = (name, plan, now)
         try await update { txn, state in
-            var applier = applier
-            applier.acknowledged = try txn.peer(name)?.acknowledged
-            try txn.receiving(from: name) { txn in
-                try applier.applyRecords(PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
-            }
-            try applier.buryUnseen(in: &txn)
-            try applier.tellDeletionsAgain(in: &txn)
-            applier.note(in: &state)
+            var merger = RecordMerger(
+                peer: name, plan: plan, now: now, acknowledged: try txn.peer(name)?.acknowledged)
+            try merger.apply(PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
+            state.noteInvalid(merger.report, of: .every, at: now)
         }
         return sums
     }

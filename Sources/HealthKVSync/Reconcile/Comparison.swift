@@ -125,7 +125,7 @@ struct Comparison: SessionJob {
             applier.state = state[type]
             try txn.receiving(from: name) { try applier.applySamples(page.samples, in: &$0) }
             state[type] = applier.state
-            applier.note(in: &state)
+            state.noteInvalid(applier.report, of: type, at: applier.now)
             return applier.report.imported
         }
     }

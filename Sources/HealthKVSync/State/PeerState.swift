@@ -61,6 +61,12 @@ struct PeerState: Codable, Sendable, Equatable {
     /// Returns `true` if a type is sent to the peer.
     func sends(_ type: SampleType) -> Bool { sentTypes?.contains(type) ?? false }
 
+    /// Notes that samples of a page were left out, if any were.
+    mutating func noteInvalid(_ report: PullReport, of feed: SampleType, at now: Instant) {
+        guard report.invalid > 0 else { return }
+        note(.invalidSamples, "samples of \(feed) break the rules of the store and were left out", at: now)
+    }
+
     mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant, message: String? = nil) {
         notices.removeAll { $0.code == code && $0.detail == detail }
         notices.append(SyncNotice(code: code, detail: detail, time: time, message: message))
@@ -123,6 +129,11 @@ extension SampleReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
+    /// Keeps a sample that a conflict displaced, so that it can be restored.
+    mutating func appendAudit(_ event: SyncConflict.Event, _ displaced: Sample) throws {
+        try appendAudit(event: event.rawValue, sample: displaced.id, displaced: try EngineNotes.encode(displaced))
+    }
+
     mutating func setState(_ state: PeerState, of peer: String) throws {
         let name = EngineNotes.state(peer)
         // An unchanged note costs no commit.

@@ -39,6 +39,16 @@ struct TypeState: Codable, Sendable, Equatable {
     /// Names the feed of the type. An anchor is valid only with its predicate (SEMANTICS A13).
     var scope: String { history.horizon.map { "from:\($0.nanoseconds)" } ?? "" }
 
+    /// Notes a page, or the end of the feed. The feed was read to its end once every deletion that waited for it is
+    /// applied.
+    mutating func noteArrival(isEnd: Bool, at now: Instant) {
+        let isDrained = isEnd && waiting.blocks == nil
+        phase.handle(isDrained ? .ended : .arrived(now))
+        guard isDrained else { return }
+        history.isInOrder = true
+        history.setBaseline(.passed)
+    }
+
     /// What is known of the access to read the type (SEMANTICS C36).
     var readAccess: ReadAccess {
         if visibility.isRevoked { return .suspectedRevoked }

@@ -1,8 +1,30 @@
 import HealthKV
 
-/// Records of another store are stored unchanged, and the greater version wins (SEMANTICS C1).
-extension PageApplier {
-    mutating func applyRecords(_ page: PullPage, in txn: inout WriteTransaction) throws {
+/// Merges records of another store. They are stored unchanged, and the greater version wins (SEMANTICS C1).
+struct RecordMerger: Sendable {
+    let peer: String
+    let plan: SyncPlan
+    let now: Instant
+    /// How far the peer has read our feed. The peer does not know edits after this place.
+    let acknowledged: ChangeToken?
+    private(set) var report = PullReport()
+    /// Samples that another peer had deleted before this one brought them.
+    private var deletedUnseen: [Sample] = []
+    /// Samples that the peer shows although it was told that they are deleted.
+    private var putBack: [Sample] = []
+
+    init(peer: String, plan: SyncPlan, now: Instant, acknowledged: ChangeToken?) {
+        (self.peer, self.plan, self.now, self.acknowledged) = (peer, plan, now, acknowledged)
+    }
+
+    /// Merges a page of the peer's feed, or of an enumerated window.
+    mutating func apply(_ page: PullPage, in txn: inout WriteTransaction) throws {
+        try txn.receiving(from: peer) { try applyRecords(page, in: &$0) }
+        try buryUnseen(in: &txn)
+        try tellDeletionsAgain(in: &txn)
+    }
+
+    private mutating func applyRecords(_ page: PullPage, in txn: inout WriteTransaction) throws {
         var unknown = SampleBatch()
         let databases = try txn.databases()
         for addition in page.additions {
@@ -40,7 +62,7 @@ extension PageApplier {
 
     /// Deletes samples that another peer had deleted before this one brought them. Runs after the received changes, so
     /// that this peer is told of the deletions.
-    mutating func buryUnseen(in txn: inout WriteTransaction) throws {
+    private mutating func buryUnseen(in txn: inout WriteTransaction) throws {
         for sample in deletedUnseen { try txn.buryUnseen(sample) }
         report.deleted += deletedUnseen.count
         deletedUnseen = []
@@ -58,10 +80,16 @@ extension PageApplier {
 
     /// Sends deletions again that the peer has forgotten. Runs after the received changes, so that this peer is told of
     /// them.
-    mutating func tellDeletionsAgain(in txn: inout WriteTransaction) throws {
+    private mutating func tellDeletionsAgain(in txn: inout WriteTransaction) throws {
         guard !putBack.isEmpty, let acknowledged else { return }
         try txn.tellDeletionsAgain(of: putBack, before: acknowledged)
         putBack = []
+    }
+
+    private mutating func isStorable(_ addition: PulledSample) -> Bool {
+        if addition.isStorable { return true }
+        report.invalid += 1
+        return false
     }
 
     private func record(of sample: Sample, in txn: inout WriteTransaction) throws -> Sample? {
@@ -97,7 +125,7 @@ extension PageApplier {
     private mutating func note(
         _ event: SyncConflict.Event, _ displaced: Sample, in txn: inout WriteTransaction
     ) throws {
-        try audit(event, displaced, in: &txn)
+        try txn.appendAudit(event, displaced)
         report.conflicts += 1
     }
 
@@ -111,88 +139,5 @@ extension PageApplier {
         guard let clock else { return }
         let ahead = Double(clock.time.nanoseconds.subtractingReportingOverflow(now.nanoseconds).partialValue) / 1e9
         if ahead > 86_400, clock.time > now { report.skewSeconds = max(report.skewSeconds ?? 0, ahead) }
-    }
-}
-
-// Two peers may bring samples of the same source. A peer must not take away samples that only the other one brought.
-extension WriteTransaction {
-    /// Marks imports from one peer as coming from elsewhere, for each other peer that brings samples of the same
-    /// source.
-    mutating func markReceived(_ samples: [Sample], from peer: String) throws {
-        let imports = samples.filter { $0.origin == .imported }
-        guard !imports.isEmpty else { return }
-        for other in try peers() where other.name != peer && other.queue != nil {
-            let types = try state(of: other.name).types
-            for sample in imports where types[sample.type.identifier]?.sources.contains(sample.source.identity) ?? false
-            {
-                guard try link(peer: other.name, sample: sample.id) == nil, try self.sample(id: sample.id) != nil
-                else { continue }
-                try setLink(.received(sample.id, by: other.name))
-            }
-        }
-    }
-}
-
-extension PageApplier {
-    /// Marks the stored samples of a source as coming from elsewhere when this peer brings its first sample of that
-    /// source: they came from another peer, if another one brings records or samples of the source.
-    func markReceived(from source: SourceIdentity, in txn: inout WriteTransaction) throws {
-        let feed = feed
-        let isShared = try txn.peers().contains { other in
-            guard other.name != peer else { return false }
-            return try other.queue == nil || txn.state(of: other.name)[feed].sources.contains(source)
-        }
-        guard isShared else { return }
-        var ids: [SampleID] = []
-        try txn.forEachSample(of: feed, source: source, includeShadowed: true) { sample in
-            if sample.origin == .imported { ids.append(sample.id) }
-            return true
-        }
-        for id in ids where try txn.link(peer: peer, sample: id) == nil { try txn.setLink(.received(id, by: peer)) }
-    }
-}
-
-extension PeerLink {
-    static func received(_ sample: SampleID, by peer: String) -> PeerLink {
-        PeerLink(peer: peer, sample: sample, peerID: sample, version: fromElsewhere)
-    }
-}
-
-// A health database reports a deletion by UUID alone. If the sample is not here yet, the deletion waits for the store
-// that brings it: after a reinstallation, another store may still hold the deleted sample.
-extension WriteTransaction {
-    /// Returns `true` if a peer has deleted a sample that is not live here: an import of which nothing else is known,
-    /// or this version of an own sample.
-    func isDeletedUnseen(_ sample: Sample, by databases: [String]) throws -> Bool {
-        guard sample.origin == .authored else {
-            return try databases.contains { try link(peer: $0, peerID: sample.id)?.version == PeerLink.deletedUnseen }
-        }
-        let number = PeerNumber.next(version: sample.version, sample.clock, above: 0)
-        return try databases.contains {
-            try link(peer: $0, sample: sample.id)?.deletedNumber.map { PeerNumber.covers($0, number) } ?? false
-        }
-    }
-
-    /// Returns the names of the peers that are health databases.
-    func databases() throws -> [String] { try peers().filter { $0.queue != nil }.map(\.name) }
-
-    /// Records the deletion of a sample that was deleted before it was seen. The sample is live again if the peer shows
-    /// it again.
-    mutating func buryUnseen(_ sample: Sample) throws {
-        for name in try databases() {
-            guard let link = try link(peer: name, peerID: sample.id), link.version == PeerLink.deletedUnseen
-            else { continue }
-            try setLink(PeerLink(peer: name, sample: sample.id, peerID: sample.id, version: PeerLink.presumedGone))
-        }
-        if sample.original != nil {
-            // Keep the edit that lies over the import.
-            try appendAudit(
-                event: SyncConflict.Event.editDeleted.rawValue, sample: sample.id,
-                displaced: try EngineNotes.encode(sample))
-        }
-        let deleted = DeletedSample(
-            id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,
-            version: 0, modified: sample.clock)
-        try raise(deleted, to: max(1, sample.lastChange.version))
     }
 }
