@@ -6,7 +6,7 @@ import HealthKV
 struct Probe: SessionJob {
     let core: SessionCore
 
-    /// How many of the latest samples of a type a probe memory.looks at.
+    /// How many of the latest samples of a type a probe looks at.
     private static let probed = 8
 
     /// Compares the latest samples of fully read feeds with the store, at most once an hour for each feed. A sample

@@ -53,7 +53,7 @@ struct Introduction: SessionJob {
     }
 
     /// Returns the peer's answer to our greeting. A store that was rolled back to a state from before it became another
-    /// replica becomes another replica again. A second device with a copy of the store under the same name memory.looks
+    /// replica becomes another replica again. A second device with a copy of the store under the same name looks
     /// the same, so the number of such changes is limited.
     private func introduce(to records: CheckedRecords) async throws -> PeerGreeting? {
         let answer = try await exchangeGreetings(with: records)
@@ -90,7 +90,8 @@ struct Introduction: SessionJob {
     /// Finds out whether our store, or the peer, is an older state of itself. Returns `true` if ours is: then it has
     /// begun a new epoch.
     private func meetPeer() async throws -> Bool {
-        (memory.agreesWithPeer, memory.told) = (false, nil)
+        memory.agreesWithPeer = false
+        memory.told = nil
         guard let records = peer.records else { return false }
         let told = try state().told
         guard let theirs = try await records.meet(told: told) else { return false }
