@@ -9,7 +9,13 @@ extension PeerTrial {
         var token: [UInt8]?
     }
 
-    func feed(of type: SampleType = .bodyMass) -> SampleType { peer.traits.hasOneFeed ? .every : type }
+    /// The peer as a database; `nil` if it keeps records.
+    var database: (any DatabasePeer)? { peer as? any DatabasePeer }
+
+    /// The peer as one that keeps records; `nil` if it is a database.
+    var records: (any RecordPeer)? { peer as? any RecordPeer }
+
+    func feed(of type: SampleType = .bodyMass) -> SampleType { records == nil ? type : .every }
 
     /// Returns everything after a token.
     func pullAll(

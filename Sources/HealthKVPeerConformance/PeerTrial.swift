@@ -5,7 +5,7 @@ import HealthKVSync
 /// The trial uses body masses in kilograms, and steps unless ``knowsSteps`` says otherwise. A peer that needs
 /// authorization must have it for both types before the trial begins.
 public struct PeerTrial: Sendable {
-    /// The peer.
+    /// The peer; a ``DatabasePeer`` or a ``RecordPeer``.
     public var peer: any Peer
     /// Writes a sample there as another app or device, with its source, and with its sync identifier if it has one.
     public var write: @Sendable (Sample) async throws -> Void
@@ -25,6 +25,7 @@ public struct PeerTrial: Sendable {
         reopen: (@Sendable () async throws -> any Peer)? = nil,
         delete: @escaping @Sendable (Sample) async throws -> Void
     ) {
+        precondition(peer is any DatabasePeer || peer is any RecordPeer, "the peer is of neither kind")
         self.peer = peer
         self.write = write
         self.writeOwn = writeOwn

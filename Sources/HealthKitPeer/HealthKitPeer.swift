@@ -9,11 +9,11 @@ import HealthKVSync
 ///
 /// Every sample is checked before a HealthKit object is made from it. A sample that HealthKit would refuse, or for
 /// which it would end the process, is refused with a reason. Notes and other local data never leave the store.
-public struct HealthKitPeer: Peer {
+public struct HealthKitPeer: DatabasePeer {
     /// `HealthKit`, the name under which the store keeps what it knows of the peer.
     public let name = "HealthKit"
     /// A database of the system with ids of its own, which hides unreadable samples.
-    public let traits = PeerTraits.healthKit
+    public let traits = DatabaseTraits.healthKit
 
     let gateway: any HealthGateway
     let hasInfoKey: @Sendable (String) -> Bool

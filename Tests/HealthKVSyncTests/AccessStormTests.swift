@@ -39,7 +39,7 @@ struct AccessStormTests {
         let status = try bench.status()
         #expect(status.waiting == [.bodyMass: count])
         #expect(status.issue?.code == (writing == .denied ? .accessDenied : .accessNotDetermined))
-        let due = try bench.engine.session("health").nextDue()
+        let due = try bench.engine.session("health").schedule.nextDue()
         #expect(due.map { $0 > bench.clock.now } ?? true)
         try drink(bench)
         try await bench.sync()

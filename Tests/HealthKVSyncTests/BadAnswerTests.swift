@@ -9,7 +9,7 @@ struct BadAnswerTests {
     private struct StoreTrial {
         let clock = ManualClock()
         let (here, there): (SampleStore, SampleStore)
-        let peer: BadPeer
+        let peer: BadPeer<StorePeer>
         let engine: SyncEngine
 
         init() throws {
@@ -152,7 +152,7 @@ struct BadAnswerTests {
         #expect(report.issue?.code == .badAnswer)
         #expect(trial.peer.count("pull") - pulls <= 4)
         #expect(try trial.bench.store.info().commit - commits < 16)
-        let next = try #require(try trial.engine.session(trial.bench.peer).nextDue())
+        let next = try #require(try trial.engine.session(trial.bench.peer).schedule.nextDue())
         #expect(next >= trial.bench.clock.now + .seconds(1))
         trial.peer.set { $0.page = nil }
         #expect(try await trial.sync().issue == nil)
@@ -330,7 +330,7 @@ struct BadAnswerTests {
         }
         try await trial.engine.enable("there")
         #expect(try await trial.sync().issue?.code == .badAnswer)
-        trial.peer.set { $0 = BadPeer.Script() }
+        trial.peer.set { $0 = AnswerScript() }
         #expect(try await trial.sync().issue == nil)
         #expect(try trial.here.read { try $0.count(of: .bodyMass) } == 3)
         #expect(try trial.there.read { try $0.count(of: .bodyMass) } == 3)
@@ -345,7 +345,7 @@ struct BadAnswerTests {
         try await trial.engine.enable("there")
         trial.peer.set { $0.outcomes = { $0.map { _ in .busy(retryAfter: .seconds(1_000)) } } }
         #expect(try await trial.sync().issue?.code == .delayed)
-        let next = try #require(try trial.engine.session("there").nextDue())
+        let next = try #require(try trial.engine.session("there").schedule.nextDue())
         #expect(next >= trial.clock.now + .seconds(1_000) && next <= trial.clock.now + .seconds(1_250))
         try trial.finish()
     }

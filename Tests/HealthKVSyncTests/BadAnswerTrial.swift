@@ -6,7 +6,7 @@ import Testing
 /// A store between which and a peer somebody alters the answers; deadlines have a clock of their own.
 struct BadAnswerTrial {
     let bench: Bench
-    let peer: BadPeer
+    let peer: BadPeer<MemoryHealthPeer>
     let engine: SyncEngine
     let calls = ManualClock()
 

@@ -1,40 +1,39 @@
 import HealthKVSync
 import Synchronization
 
-/// A peer whose answers are altered on their way, or do not come.
-final class BadPeer: Peer {
-    /// What becomes of answers; nothing unless it is given.
-    struct Script: Sendable {
-        var operations: (@Sendable ([PushOperation]) -> Void)?
-        var outcomes: (@Sendable ([PushOutcome]) -> [PushOutcome])?
-        var page: (@Sendable (PullPage, PullRequest) -> PullPage)?
-        var enumeration: (@Sendable (EnumerationPage, EnumerationRequest) -> EnumerationPage)?
-        var totals: (@Sendable ([DayReading]) -> [DayReading])?
-        var digest: (@Sendable (SyncDigest?) -> SyncDigest?)?
-        var types: (@Sendable (Set<SampleType>) -> Set<SampleType>)?
-        var forgotten: (@Sendable (Set<SampleID>?) -> Set<SampleID>?)?
-        var acknowledgement: PeerError?
-        var greeting: (@Sendable (PeerGreeting?) -> PeerGreeting?)?
-        /// Names of calls that do not return, whatever is done to end them.
-        var hanging: Set<String> = []
-    }
+/// What becomes of answers; nothing unless it is given.
+struct AnswerScript: Sendable {
+    var operations: (@Sendable ([PushOperation]) -> Void)?
+    var outcomes: (@Sendable ([PushOutcome]) -> [PushOutcome])?
+    var page: (@Sendable (PullPage, PullRequest) -> PullPage)?
+    var enumeration: (@Sendable (EnumerationPage, EnumerationRequest) -> EnumerationPage)?
+    var totals: (@Sendable ([DayReading]) -> [DayReading])?
+    var digest: (@Sendable (SyncDigest?) -> SyncDigest?)?
+    var types: (@Sendable (Set<SampleType>) -> Set<SampleType>)?
+    var forgotten: (@Sendable (Set<SampleID>?) -> Set<SampleID>?)?
+    var acknowledgement: PeerError?
+    var greeting: (@Sendable (PeerGreeting?) -> PeerGreeting?)?
+    /// Names of calls that do not return, whatever is done to end them.
+    var hanging: Set<String> = []
+}
 
+/// A peer of the kind of another one, whose answers are altered on their way, or do not come.
+final class BadPeer<Inner: Peer>: Peer {
     private struct State {
-        var script = Script()
+        var script = AnswerScript()
         var calls: [String: Int] = [:]
         var hung: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let inner: any Peer
+    private let inner: Inner
     private let limited: PeerLimits
     private let state = Mutex(State())
 
-    init(_ inner: any Peer, limits: PeerLimits = PeerLimits()) { (self.inner, limited) = (inner, limits) }
+    init(_ inner: Inner, limits: PeerLimits = PeerLimits()) { (self.inner, limited) = (inner, limits) }
 
     var name: String { inner.name }
-    var traits: PeerTraits { inner.traits }
 
-    func set(_ change: (inout Script) -> Void) { state.withLock { change(&$0.script) } }
+    func set(_ change: (inout AnswerScript) -> Void) { state.withLock { change(&$0.script) } }
     func count(_ call: String) -> Int { state.withLock { $0.calls[call] ?? 0 } }
     /// How many calls hang.
     var hung: Int { state.withLock { $0.hung.count } }
@@ -48,7 +47,7 @@ final class BadPeer: Peer {
         for call in hung { call.resume() }
     }
 
-    private func begin(_ call: String) async -> Script {
+    private func begin(_ call: String) async -> AnswerScript {
         let script = state.withLock { state in
             state.calls[call, default: 0] += 1
             return state.script
@@ -61,22 +60,9 @@ final class BadPeer: Peer {
 
     var limits: PeerLimits { limited }
 
-    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
-        let script = await begin("greet")
-        let answer = try await inner.greet(greeting)
-        return script.greeting.map { $0(answer) } ?? answer
-    }
     func availability() async -> PeerAvailability {
         _ = await begin("availability")
         return await inner.availability()
-    }
-    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
-        _ = await begin("requestAuthorization")
-        try await inner.requestAuthorization(request)
-    }
-    func authorization(of type: SampleType) async -> TypeAuthorization {
-        _ = await begin("authorization")
-        return await inner.authorization(of: type)
     }
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         let script = await begin("pull")
@@ -95,10 +81,39 @@ final class BadPeer: Peer {
         return script.outcomes?(outcomes) ?? outcomes
     }
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
+    func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
+        let script = await begin("acknowledge")
+        if let error = script.acknowledgement { throw error }
+        try await inner.acknowledge(token, of: type)
+    }
+    func disconnected(from types: Set<SampleType>) async {
+        _ = await begin("disconnected")
+        await inner.disconnected(from: types)
+    }
+}
+
+extension BadPeer: DatabasePeer where Inner: DatabasePeer {
+    var traits: DatabaseTraits { inner.traits }
+    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
+        _ = await begin("requestAuthorization")
+        try await inner.requestAuthorization(request)
+    }
+    func authorization(of type: SampleType) async -> TypeAuthorization {
+        _ = await begin("authorization")
+        return await inner.authorization(of: type)
+    }
     func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
         let script = await begin("dailyTotals")
         let readings = try await inner.dailyTotals(request)
         return script.totals?(readings) ?? readings
+    }
+}
+
+extension BadPeer: RecordPeer where Inner: RecordPeer {
+    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
+        let script = await begin("greet")
+        let answer = try await inner.greet(greeting)
+        return script.greeting.map { $0(answer) } ?? answer
     }
     func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
         let script = await begin("digest")
@@ -115,13 +130,6 @@ final class BadPeer: Peer {
         let forgotten = try await inner.forgotten(among: samples, since: token)
         return script.forgotten.map { $0(forgotten) } ?? forgotten
     }
-    func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
-        let script = await begin("acknowledge")
-        if let error = script.acknowledgement { throw error }
-        try await inner.acknowledge(token, of: type)
-    }
-    func disconnected(from types: Set<SampleType>) async {
-        _ = await begin("disconnected")
-        await inner.disconnected(from: types)
-    }
+    // It remembers nothing of the store.
+    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? { nil }
 }

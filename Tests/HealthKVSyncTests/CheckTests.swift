@@ -27,15 +27,15 @@ struct CheckTests {
         for _ in 0..<9 { try await engine(bench).sync() }
         // Until the month is over nothing is compared, and nothing waits for it.
         #expect(try bench.store.read { try $0.state(of: bench.peer) }[.bodyMass].checkDue == nil)
-        #expect(try engine(bench).session(bench.peer).nextDue() == nil)
+        #expect(try engine(bench).session(bench.peer).schedule.nextDue() == nil)
         bench.clock.advance(seconds: 31 * 86_400)
         try await engine(bench).sync()
         // One pass took one page, and the next pass goes on there.
         #expect(try bench.store.read { try $0.checkNote(bench.peer, .bodyMass) }.check?.cursor != nil)
-        #expect(try #require(try engine(bench).session(bench.peer).nextDue()) <= bench.clock.now)
+        #expect(try #require(try engine(bench).session(bench.peer).schedule.nextDue()) <= bench.clock.now)
         for _ in 0..<9 { try await engine(bench).sync() }
         #expect(try isHeld(ids[4], bench))
-        let again = try #require(try engine(bench).session(bench.peer).nextDue())
+        let again = try #require(try engine(bench).session(bench.peer).schedule.nextDue())
         #expect(again == bench.clock.now + .seconds(3_600))
         bench.clock.advance(seconds: 3_600)
         let running = engine(bench)
@@ -47,7 +47,7 @@ struct CheckTests {
         await running.stop()
         #expect(try bench.weights.count == 9)
         #expect(try bench.store.read { try $0.conflicts() }.map(\.event) == [.presumedGone])
-        #expect(try engine(bench).session(bench.peer).nextDue() == nil)
+        #expect(try engine(bench).session(bench.peer).schedule.nextDue() == nil)
         try bench.finish()
     }
 
@@ -82,7 +82,7 @@ struct CheckTests {
         _ = try bench.save(72)
         #expect(try await engine(bench).sync()["health"]?.issue?.code == .locked)
         #expect(bench.held == [60, 72])
-        #expect(try engine(bench).session(bench.peer).nextDue() == now + .seconds(3_600))
+        #expect(try engine(bench).session(bench.peer).schedule.nextDue() == now + .seconds(3_600))
         bench.health.set(availability: .available)
         try await engine(bench).sync()
         try bench.finish()

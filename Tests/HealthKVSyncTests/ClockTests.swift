@@ -44,13 +44,13 @@ struct ClockTests {
             state[.stepCount].lastRescan = ahead
             state[.stepCount].lastForeign = ahead
             state[.stepCount].checkDue = ahead
-            (state[.stepCount].vanished, state[.stepCount].vanishedAt) = (1, ahead)
+            state[.stepCount].visibility = .vanished(at: ahead)
             state.silentSince = ahead
             try txn.setState(state, of: peer)
             try txn.setPeer(RegisteredPeer(name: "other", registered: ahead, lastSeen: ahead))
         }
         let session = try bench.engine.session(peer)
-        #expect(try session.nextDue() ?? .distantFuture <= bench.clock.now)
+        #expect(try session.schedule.nextDue() ?? .distantFuture <= bench.clock.now)
         try await bench.sync()
         let (state, now) = (try session.state(), bench.clock.now)
         #expect(state.lastHourly == now)
@@ -73,19 +73,20 @@ struct ClockTests {
         let failure = PullFailure(issue: SyncIssue(.delayed, "put off"), nextTry: ahead)
         try await bench.store.write { txn in
             var state = try txn.state(of: peer)
-            (state[.bodyMass].failure, state[.bodyMass].unacknowledged) = (failure, failure)
+            state[.bodyMass].pulls.fail(failure)
+            state[.bodyMass].unacknowledged = failure
             try txn.setState(state, of: peer)
         }
         bench.health.set(availability: .locked)
         try await bench.sync()
         let known = try bench.engine.session(peer).state()[.bodyMass]
         let soon = bench.clock.now + .seconds(3_600)
-        #expect(try #require(known.failure?.nextTry) <= soon)
+        #expect(try #require(known.pulls.failure?.nextTry) <= soon)
         #expect(try #require(known.unacknowledged?.nextTry) <= soon)
         bench.health.set(availability: .available)
         try await bench.sync()
         let after = try bench.engine.session(peer).state()[.bodyMass]
-        #expect(after.failure == nil && after.unacknowledged == nil)
+        #expect(after.pulls == .well && after.unacknowledged == nil)
         try bench.finish()
     }
 
@@ -98,7 +99,7 @@ struct ClockTests {
             try txn.setPeer(RegisteredPeer(name: "other", registered: ahead, lastSeen: ahead))
             var state = PeerState()
             state.isEnabled = true
-            (state[.bodyMass].isMidway, state[.bodyMass].midwaySince) = (true, ahead)
+            state[.bodyMass].phase = .midway(since: ahead)
             try txn.setState(state, of: "other")
         }
         _ = try bench.save(70)
@@ -134,10 +135,10 @@ struct ClockTests {
         bench.clock.advance(seconds: -offset)
         try await bench.sync()
         #expect(try bench.weights.count == 30)
-        let horizon = try bench.engine.session(bench.peer).state()[.bodyMass].horizon
+        let horizon = try bench.engine.session(bench.peer).state()[.bodyMass].history.horizon
         bench.clock.advance(seconds: 86_400)
         try await bench.sync()
-        #expect(try bench.engine.session(bench.peer).state()[.bodyMass].horizon == horizon, "once")
+        #expect(try bench.engine.session(bench.peer).state()[.bodyMass].history.horizon == horizon, "once")
         try bench.finish()
     }
 

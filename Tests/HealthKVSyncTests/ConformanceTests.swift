@@ -11,24 +11,14 @@ struct ConformanceTests {
     }
 
     @Test("Another store") func store() async throws {
-        let findings = await PeerConformance.run {
-            var options = SampleStore.Options()
-            options.limits.skipsSync = true
-            let other = try SampleStore.temporary(options: options)
-            return PeerTrial(StorePeer(other, name: "other", as: "ours")) { sample in
-                try await other.write { _ = try $0.save(sample) }
-            } reopen: {
-                StorePeer(other, name: "other", as: "ours")
-            } delete: { sample in
-                try await other.write { _ = try $0.delete(id: sample.id) }
-            }
-        }
+        let findings = await PeerConformance.run { try ConformanceTests.trial { $0 } }
         for finding in findings { Issue.record("\(finding)") }
     }
 
     @Test("A faulty peer is found out, by the rule that it breaks", arguments: PeerFault.allCases)
     func planted(fault: PeerFault) async {
         let findings = await PeerConformance.run {
+            if fault.isOfRecords { return try ConformanceTests.trial { FaultyRecords(inner: $0, fault: fault) } }
             let health = MemoryHealth()
             return ConformanceTests.trial(health) { FaultyPeer(health: health, inner: $0, fault: fault) }
         }
@@ -49,6 +39,20 @@ struct ConformanceTests {
         #expect(await rule.finding { ConformanceTests.trial(MemoryHealth()) { $0 } } == nil)
         let finding = try #require(await rule.finding { throw NoServer() })
         #expect(finding.rule.id == "pages" && "\(finding)".contains("NoServer"))
+    }
+
+    /// Another store on trial, its peer as it is or with something in between.
+    private static func trial(_ wrap: @escaping @Sendable (StorePeer) -> any Peer) throws -> PeerTrial {
+        var options = SampleStore.Options()
+        options.limits.skipsSync = true
+        let other = try SampleStore.temporary(options: options)
+        return PeerTrial(wrap(StorePeer(other, name: "other", as: "ours"))) { sample in
+            try await other.write { _ = try $0.save(sample) }
+        } reopen: {
+            wrap(StorePeer(other, name: "other", as: "ours"))
+        } delete: { sample in
+            try await other.write { _ = try $0.delete(id: sample.id) }
+        }
     }
 
     /// A database in memory on trial, its peer as it is or with something in between.

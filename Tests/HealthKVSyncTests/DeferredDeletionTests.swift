@@ -61,7 +61,7 @@ struct DeferredDeletionTests {
         #expect(crashes >= 4)
         #expect(course == [220, 420, 390, 360, 330, 300, 270, 240, 220])
         let state = try store.read { try $0.state(of: bench.peer)[.stepCount] }
-        #expect(state.isDrained && !state.isMidway && state.blocks == nil && state.deferred.isEmpty)
+        #expect(state.phase == .drained && state.waiting.isEmpty)
         for block in 0..<7 {
             let name = EngineNotes.deferred(bench.peer, .stepCount, block)
             #expect(try store.read { try $0.syncNote(name) } == nil)
@@ -133,10 +133,10 @@ struct DeferredDeletionTests {
         left.withLock { $0 = 5 }
         await #expect(throws: CancellationError.self) { try await bench.sync() }
         let held = try bench.store.read { try $0.state(of: bench.peer)[.stepCount] }
-        #expect(held.isMidway && !held.isDrained)
-        #expect(held.blocks == DeferredBlocks(first: 1, next: 4))
+        #expect(held.phase.arrivingSince != nil && held.phase.isAdopted)
+        #expect(held.waiting.blocks == DeferredBlocks(first: 1, next: 4))
         try await bench.engine.disconnect(bench.peer)
-        for block in 0..<(held.blocks?.next ?? 0) {
+        for block in 0..<(held.waiting.blocks?.next ?? 0) {
             let name = EngineNotes.deferred(bench.peer, .stepCount, block)
             #expect(try bench.store.read { try $0.syncNote(name) } == nil)
         }

@@ -2,8 +2,8 @@ import HealthKVSync
 import SyncSupport
 import Synchronization
 
-/// A peer that does one thing wrong.
-final class FaultyPeer: Peer {
+/// A database that does one thing wrong.
+final class FaultyPeer: DatabasePeer {
     private struct Memory {
         var token: [UInt8]?
         var late: [PushOperation] = []
@@ -23,7 +23,7 @@ final class FaultyPeer: Peer {
     }
 
     var name: String { inner.name }
-    var traits: PeerTraits { inner.traits }
+    var traits: DatabaseTraits { inner.traits }
 
     func availability() async -> PeerAvailability {
         fault == .saysItIsLocked ? .locked : await inner.availability()
@@ -33,30 +33,14 @@ final class FaultyPeer: Peer {
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> {
         fault == .staysSilent ? AsyncStream { $0.finish() } : inner.wakeUps(for: types)
     }
-    func types() async throws(PeerError) -> Set<SampleType> {
-        fault == .deniesTypes ? [.stepCount] : try await inner.types()
-    }
-    func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
-        fault == .digestsNothing ? SyncDigest() : nil
-    }
     func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
         fault == .countsOtherDays
             ? [DayReading(day: "1999-12-31", quantity: nil)] : try await inner.dailyTotals(request)
-    }
-    func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
-        fault == .callsAllForgotten ? Set(samples.map(\.id)) : nil
     }
     func acknowledge(_ token: [UInt8], of type: SampleType) async {
         memory.withLock { memory in
             memory.acknowledged = true
             memory.read = token
-        }
-    }
-    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
-        switch fault {
-        case .isSomebodyElseEachTime: PeerGreeting(store: SampleID(), replica: 1, epoch: 1)
-        case .welcomesAll: PeerGreeting(store: SampleID(high: 7, low: 7), replica: 1, epoch: 1)
-        default: nil
         }
     }
     var limits: PeerLimits { fault == .takesLessThanItSays ? PeerLimits(operations: 300) : inner.limits }

@@ -80,7 +80,7 @@ struct FeedTests {
         pair.peer.set { _ in .unknown(reason: "timed out") }
         try pair.save(72)
         #expect(try await pair.engine.sync()["there"]?.issue?.code == .delayed)
-        #expect(try #require(try pair.engine.session("there").nextDue()) > pair.clock.now)
+        #expect(try #require(try pair.engine.session("there").schedule.nextDue()) > pair.clock.now)
         pair.peer.set(nil)
         _ = try await pair.engine.sync()
         #expect(try pair.isEqual && pair.engine.status().peers["there"]?.issue == nil)

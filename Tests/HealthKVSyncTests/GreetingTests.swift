@@ -9,7 +9,7 @@ struct GreetingTests {
     /// A device with an engine that syncs with a hub.
     private struct Device {
         let store: SampleStore
-        let peer: BadPeer
+        let peer: BadPeer<StorePeer>
         let engine: SyncEngine
 
         init(_ hub: SampleStore, _ clock: ManualClock, as name: String? = nil, store: SampleStore? = nil) throws {

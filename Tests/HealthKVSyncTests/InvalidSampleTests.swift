@@ -76,13 +76,11 @@ struct InvalidSampleTests {
         let page = PullPage(
             additions: [PulledSample(bad), PulledSample(good)], deletions: [PulledDeletion(deletion)], token: nil,
             isDrained: true)
-        let applier = PageApplier(
-            peer: "other", feed: .every, traits: .store, plan: .everything, now: bench.clock.now, state: TypeState(),
-            ownSource: bench.store.ownSource.identity, zone: "UTC", blockSize: 10, stored: { $0 })
+        let now = bench.clock.now
         let report = try await bench.store.write { txn in
-            var applier = applier
-            try applier.apply(page, in: &txn)
-            return applier.report
+            var merger = RecordMerger(peer: "other", plan: .everything, now: now, acknowledged: nil)
+            try merger.apply(page, in: &txn)
+            return merger.report
         }
         #expect(report.invalid == 2 && report.imported == 1 && report.deleted == 0)
         #expect(try bench.weights == [70])

@@ -69,8 +69,14 @@ struct LeaseTests {
         // A thread of the tests may hold back the gentler signals, and its children with it.
         defer { kill(other.processIdentifier, SIGKILL) }
         let mark = EngineMark(space: EngineMark.ownSpace, process: other.processIdentifier, start: 1, engine: 1)
-        let lease = Lease(holder: "other", token: 90, expires: bench.clock.now + .seconds(60), mark: mark)
-        try bench.write { try $0.setLease(lease, of: "health") }
+        let owner = Lease.Owner(name: "other", mark: mark)
+        let end = bench.clock.now + .seconds(60)
+        let token = try await bench.store.write { txn in
+            var lease = try txn.lease(of: "health")
+            lease.take(by: owner, with: nil, until: end)
+            try txn.setLease(lease, of: "health")
+            return lease.token
+        }
         #expect(try await bench.sync().issue?.code == .busyElsewhere)
         if expires {
             bench.clock.advance(seconds: 61)
@@ -79,7 +85,7 @@ struct LeaseTests {
             try await until("the end of the process") { !other.isRunning }
         }
         #expect(try await bench.sync().issue == nil)
-        #expect(try bench.store.read { try $0.lease(of: "health") }?.token == 91)
+        #expect(try bench.store.read { try $0.lease(of: "health") }.token == token + 1)
         try bench.finish()
     }
 }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A store as a peer that answers some operations otherwise than it should, without carrying them out, notes what it is
 /// sent, and does something before it is enumerated.
-final class OutcomePeer: Peer {
+final class OutcomePeer: RecordPeer {
     private let inner: StorePeer
     private let answer = Mutex<(@Sendable (PushOperation) -> PushOutcome?)?>(nil)
     private let sizes = Mutex<[Int]>([])
@@ -22,11 +22,8 @@ final class OutcomePeer: Peer {
     func set(_ answer: (@Sendable (PushOperation) -> PushOutcome?)?) { self.answer.withLock { $0 = answer } }
 
     var name: String { inner.name }
-    var traits: PeerTraits { inner.traits }
 
     func availability() async -> PeerAvailability { await inner.availability() }
-    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {}
-    func authorization(of type: SampleType) async -> TypeAuthorization { .open }
     func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage { try await inner.pull(request) }
     func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {

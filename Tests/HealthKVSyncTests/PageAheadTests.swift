@@ -11,8 +11,9 @@ struct PageAheadTests {
     private let clock = ManualClock()
 
     private func makeBench(
-        _ peer: WatchedPeer? = nil, atStep: @escaping @Sendable (SyncStep, SampleStore) throws -> Void = { _, _ in }
-    ) throws -> (store: SampleStore, engine: SyncEngine, peer: WatchedPeer) {
+        _ peer: WatchedPeer<MemoryHealthPeer>? = nil,
+        atStep: @escaping @Sendable (SyncStep, SampleStore) throws -> Void = { _, _ in }
+    ) throws -> (store: SampleStore, engine: SyncEngine, peer: WatchedPeer<MemoryHealthPeer>) {
         let store = try Bench.makeStore(clock)
         let peer = peer ?? WatchedPeer(MemoryHealthPeer(health))
         let engine = Bench.makeEngine(store, [SyncPeer(peer, plan: .weightTracker)], clock) { options in
@@ -99,7 +100,7 @@ struct PageAheadTests {
         try await engine.enable("health")
         try await engine.sync()
         #expect(try weights(store).count == 8)
-        #expect(try store.read { try $0.state(of: "health")[.bodyMass].failure?.issue.code } != nil)
+        #expect(try store.read { try $0.state(of: "health")[.bodyMass].pulls.failure?.issue.code } != nil)
         let anchor = try store.read { try $0.anchor(peer: "health", type: .bodyMass) }
         #expect(anchor.map { String(decoding: $0.token, as: UTF8.self) } == "1:8")
         clock.advance(seconds: 3_600)
@@ -178,7 +179,7 @@ struct PageAheadTests {
 }
 
 /// A peer whose calls are noted.
-private final class WatchedPeer: Peer {
+private final class WatchedPeer<Inner: Peer>: Peer {
     private struct Calls {
         var underWay = 0
         var most = 0
@@ -186,11 +187,11 @@ private final class WatchedPeer: Peer {
         var acknowledged: [String] = []
     }
 
-    private let inner: any Peer
+    fileprivate let inner: Inner
     private let delay: Duration
     private let calls = Mutex(Calls())
 
-    init(_ inner: any Peer, delay: Duration = .zero) { (self.inner, self.delay) = (inner, delay) }
+    init(_ inner: Inner, delay: Duration = .zero) { (self.inner, self.delay) = (inner, delay) }
 
     /// The most calls that were under way at once.
     var mostCalls: Int { calls.withLock { $0.most } }
@@ -209,14 +210,7 @@ private final class WatchedPeer: Peer {
     }
 
     var name: String { inner.name }
-    var traits: PeerTraits { inner.traits }
     func availability() async -> PeerAvailability { await inner.availability() }
-    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
-        try await inner.requestAuthorization(request)
-    }
-    func authorization(of type: SampleType) async -> TypeAuthorization { await inner.authorization(of: type) }
-    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? { try await inner.greet(greeting) }
-    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? { try await inner.meet(told: told) }
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         calls.withLock { $0.tokens.append(request.token.map { String(decoding: $0, as: UTF8.self) }) }
         let inner = inner
@@ -233,4 +227,17 @@ private final class WatchedPeer: Peer {
         try await noted { () throws(PeerError) in try await inner.acknowledge(token, of: type) }
     }
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
+}
+
+extension WatchedPeer: DatabasePeer where Inner: DatabasePeer {
+    var traits: DatabaseTraits { inner.traits }
+    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
+        try await inner.requestAuthorization(request)
+    }
+    func authorization(of type: SampleType) async -> TypeAuthorization { await inner.authorization(of: type) }
+}
+
+extension WatchedPeer: RecordPeer where Inner: RecordPeer {
+    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? { try await inner.greet(greeting) }
+    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? { try await inner.meet(told: told) }
 }

@@ -130,7 +130,7 @@ struct PageOfDeletionsTests {
         }
         let plan = SyncPlan(types: [type: TypePlan(.both, conflicts: random.pick([.deletionWins, .editWins]))])
         let fresh = PageApplier(
-            peer: "health", feed: type, traits: .healthKit, plan: plan, now: now, state: TypeState(),
+            peer: "health", feed: type, plan: plan, now: now, state: TypeState(),
             ownSource: whole.ownSource.identity, zone: "UTC", blockSize: 10_000, stored: { $0 })
         var states = (whole: TypeState(), single: TypeState())
         for round in 0..<12 {
@@ -169,14 +169,14 @@ struct PageOfDeletionsTests {
     private func singly(_ page: PullPage, _ applier: inout PageApplier, in txn: inout WriteTransaction) throws {
         try txn.receiving(from: "health") { txn in
             try applier.applySamples(page.additions, isFed: true, in: &txn)
-            let waiting = applier.state.deferred
-            if page.isDrained { applier.state.deferred = [] }
+            let waiting = applier.state.waiting.latest
+            if page.isDrained { applier.state.waiting.latest = [] }
             for deletion in page.deletions {
                 let alone = PullPage(additions: [], deletions: [deletion], token: nil, isDrained: page.isDrained)
                 try applier.applyDeletions(alone, in: &txn)
             }
             if page.isDrained { for deletion in waiting { try applier.apply([deletion], in: &txn) } }
         }
-        applier.note(isDrained: page.isDrained)
+        applier.state.noteArrival(isEnd: page.isDrained, at: applier.now)
     }
 }

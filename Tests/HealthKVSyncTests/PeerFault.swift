@@ -12,6 +12,14 @@ enum PeerFault: String, CaseIterable, Sendable {
     case skipsWhatWasAcknowledged, snapshotWithoutTail, takesLessThanItSays, confusesGroups
     case isSomebodyElseEachTime, welcomesAll
 
+    /// Whether only a peer that keeps records can do it.
+    var isOfRecords: Bool {
+        switch self {
+        case .digestsNothing, .deniesTypes, .callsAllForgotten, .isSomebodyElseEachTime, .welcomesAll: true
+        default: false
+        }
+    }
+
     var rule: String {
         switch self {
         case .saysItIsLocked: "empty-feed"

@@ -219,7 +219,7 @@ struct PlanTests {
             return isLate ? PeerError(.transient, "busy") : nil
         })
         _ = try await engine.sync("health")
-        #expect(try here.read { try $0.state(of: "health")[.stepCount].isMidway })
+        #expect(try here.read { try $0.state(of: "health")[.stepCount].phase.arrivingSince != nil })
         _ = try await engine.sync("backup")
         #expect(try backup.read { try $0.count(of: .bodyMass) } == 1)
         #expect(try backup.read { try $0.count(of: .stepCount) } == 0)
@@ -248,7 +248,7 @@ struct PlanTests {
             try txn.setPeer(RegisteredPeer(name: "health", registered: clock.now, lastSeen: clock.now))
             var state = PeerState()
             (state.isEnabled, state.epoch) = (true, txn.epoch)
-            (state[.stepCount].isMidway, state[.stepCount].midwaySince) = (true, clock.now)
+            state[.stepCount].phase = .midway(since: clock.now)
             try txn.setState(state, of: "health")
         }
         try await engine.enable("backup")
@@ -256,7 +256,7 @@ struct PlanTests {
         #expect(try backup.read { try $0.deletedSample(id: sample.id) } == nil)
         _ = try await here.write { txn in
             var state = try txn.state(of: "health")
-            state[.stepCount].isMidway = false
+            state[.stepCount].phase = .drained
             try txn.setState(state, of: "health")
         }
         _ = try await engine.sync()

@@ -67,7 +67,7 @@ struct ProtocolTests {
         try expectRoundTrip(SyncDigest(count: 3, sum: .max))
         try expectRoundTrip(AuthorizationRequest(read: [.bodyMass], write: [.stepCount]))
         try expectRoundTrip(TypeAuthorization.open)
-        try expectRoundTrip(PeerTraits.store, .healthKit)
+        try expectRoundTrip(DatabaseTraits(), .healthKit)
         try expectRoundTrip(PeerLimits(), PeerLimits(operations: 1_000, page: 5, deadline: .seconds(5)))
         try expectRoundTrip(PeerMemory(), PeerMemory(place: place, read: place))
         try expectRoundTrip(PeerGreeting(store: SampleID(), replica: 7, epoch: 2))
@@ -157,7 +157,7 @@ struct ProtocolTests {
         #expect(try here.read { try $0.count(of: .bodyMass) } == 4)
         #expect(peer.count("acknowledge") == 1)
         #expect(try there.read { try $0.peer("here") }?.acknowledged == nil)
-        let next = try #require(try engine.session("there").nextDue())
+        let next = try #require(try engine.session("there").schedule.nextDue())
         #expect(next >= clock.now + .seconds(100) && next < clock.now + .seconds(200))
         peer.set { $0.acknowledgement = nil }
         clock.advance(seconds: 200)
@@ -171,14 +171,14 @@ struct ProtocolTests {
     // MARK: Snapshots
 
     /// A server that gives a new reader what lives, by pages, and then the feed from where the snapshot began.
-    private struct SnapshotPeer: Peer {
+    private struct SnapshotPeer: DatabasePeer {
         let inner: MemoryHealthPeer
         let health: MemoryHealth
         let afterPage: @Sendable (Int) -> Void
 
         var name: String { inner.name }
-        var traits: PeerTraits {
-            var traits = PeerTraits.healthKit
+        var traits: DatabaseTraits {
+            var traits = DatabaseTraits.healthKit
             traits.hidesUnreadable = false
             return traits
         }

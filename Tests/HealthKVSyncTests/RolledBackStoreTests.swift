@@ -335,7 +335,7 @@ struct RolledBackStoreTests {
             _ = try await peer.pull(PullRequest(type: .every, token: old.token))
         }
         #expect(error?.code == .readerWentBackwards)
-        try await session.inTurn { try await $0.becomeRestored(.every, readFrom: old.token) }
+        try await session.inTurn { try await $0.introduction.becomeRestored(.every, readFrom: old.token) }
         #expect(try pair.phone.info().epoch == epoch)
         try await pair.finish()
     }

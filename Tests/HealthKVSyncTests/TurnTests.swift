@@ -75,8 +75,7 @@ struct TurnTests {
         }
         try await until("the stop") { hasStopped.isUp }
         end.finish()
-        let now = bench.clock.now
-        try await until("the end of the lease") { try bench.store.read { try $0.lease(of: "health")!.expires } < now }
+        try await until("the end of the lease") { try bench.store.read { try $0.lease(of: "health") }.state == .free }
         try bench.finish()
     }
 
@@ -103,7 +102,7 @@ struct TurnTests {
         })
         try await run()
         let state = try bench.store.read { try $0.state(of: "health") }
-        #expect(state.issue == nil && state.nextTry == nil && state.types.values.allSatisfy { $0.failure == nil })
+        #expect(state.issue == nil && state.nextTry == nil && state.types.values.allSatisfy { $0.pulls == .well })
         bench.health.set(failure: nil)
         _ = try bench.save(72)
         bench.health.set(refusal: { _ in

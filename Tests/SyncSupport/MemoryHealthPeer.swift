@@ -2,13 +2,13 @@ import HealthKVSync
 import Synchronization
 
 /// An app's view of a ``MemoryHealth``.
-package struct MemoryHealthPeer: Peer {
+package struct MemoryHealthPeer: DatabasePeer {
     package let name: String
     package let app: String
     let health: MemoryHealth
     private let drop: @Sendable (inout Sample) -> Void
 
-    package var traits: PeerTraits { .healthKit }
+    package var traits: DatabaseTraits { .healthKit }
 
     /// The database gives samples back without what `dropping` takes out of them.
     package init(

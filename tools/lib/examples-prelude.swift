@@ -40,10 +40,10 @@ final class TestServer: Sendable {
     func delete(at time: Instant) throws {}
 }
 
-struct ServerPeer: Peer {
+struct ServerPeer: DatabasePeer {
     init(_ server: TestServer) {}
     var name: String { unspecified() }
-    var traits: PeerTraits { unspecified() }
+    var traits: DatabaseTraits { unspecified() }
     func availability() async -> PeerAvailability { unspecified() }
     func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {}
     func authorization(of type: SampleType) async -> TypeAuthorization { unspecified() }

@@ -7,7 +7,7 @@ ORDERS = {
     "Sources/ColumnFormat/": ["Kernels", "Columns", "ColumnKernels", "Records", "Chunks", "Identity", "Links", "Summaries"],
     "Sources/HealthKV/": ["Records", "Files", "Transactions", "Reading", "Statistics", "Tables", "Writing", "Store", "Check",
                           "Views"],
-    "Sources/HealthKVSync/": ["Peer", "Plan", "State", "Calls", "Stores", "Engine", "Pull", "Push", "Reconcile", "Foundation"],
+    "Sources/HealthKVSync/": ["Peer", "Plan", "State", "Calls", "Stores", "Session", "Pull", "Push", "Reconcile", "Engine", "Foundation"],
 }
 DECLARED = (r"(?m)^(?:(?:public|package|internal|final|indirect|nonisolated|@\w+(?:\([^)]*\))?)\s+)*"
             r"(?:struct|enum|class|actor|protocol|typealias)\s+(\w+)")

@@ -19,18 +19,18 @@ private func require(_ isSo: Bool, _ detail: @autoclosure () -> String) throws(P
 }
 
 extension PullPage {
-    func check(_ request: PullRequest, _ traits: PeerTraits) throws(PeerError) {
+    func check(_ request: PullRequest, isOfRecords: Bool) throws(PeerError) {
         let limit = AnswerLimits.samples(request.limit)
         try require(additions.count <= limit && deletions.count <= limit, "a page has more than \(limit) entries")
         try require(token?.count ?? 0 <= AnswerLimits.placeBytes, "a token is too long")
         try require(isDrained || token != nil, "more is left, and there is no place")
         try require(!isSnapshot || !isDrained && deletions.isEmpty, "a snapshot has an end or deletions of its own")
-        try checkSamples(additions, of: request.type, traits)
+        try checkSamples(additions, of: request.type, areRecords: isOfRecords)
         for deletion in deletions {
             let texts = [deletion.syncIdentifier, deletion.group]
             let isShort = texts.allSatisfy { $0?.utf8.count ?? 0 <= AnswerLimits.placeBytes }
             try require(isShort, "a deletion has a text that is too long")
-            guard traits.keepsRecords else { continue }
+            guard isOfRecords else { continue }
             let isSame = deletion.record.map { PulledDeletion($0) == deletion } ?? false
             try require(isSame, "a deletion says something else than its record")
             try require(
@@ -40,11 +40,11 @@ extension PullPage {
 }
 
 extension EnumerationPage {
-    func check(_ request: EnumerationRequest, _ traits: PeerTraits) throws(PeerError) {
+    func check(_ request: EnumerationRequest, isOfRecords: Bool) throws(PeerError) {
         let limit = AnswerLimits.samples(request.limit)
         try require(samples.count <= limit, "a page has more than \(limit) samples")
         try require(cursor?.count ?? 0 <= AnswerLimits.placeBytes, "a cursor is too long")
-        try checkSamples(samples, of: request.type, traits)
+        try checkSamples(samples, of: request.type, areRecords: isOfRecords)
         let (window, rounding) = (request.window, AnswerLimits.rounding)
         var last = Instant.distantFuture
         for start in samples.lazy.map(\.sample.start) {
@@ -57,15 +57,14 @@ extension EnumerationPage {
 }
 
 private func checkSamples(
-    _ samples: [PulledSample], of type: SampleType, _ traits: PeerTraits
+    _ samples: [PulledSample], of type: SampleType, areRecords: Bool
 ) throws(PeerError) {
-    let (isAnyType, keepsRecords) = (type == .every, traits.keepsRecords)
     for pulled in samples {
-        try require(isAnyType || pulled.sample.type == type, "a sample is of another type")
-        if keepsRecords { try require(pulled.peerID == pulled.sample.id, "a record has two ids") }
+        try require(type == .every || pulled.sample.type == type, "a sample is of another type")
+        if areRecords { try require(pulled.peerID == pulled.sample.id, "a record has two ids") }
     }
     // On most pages all samples are foreign.
-    guard !keepsRecords, let isOwn = samples.first?.isOwn, samples.contains(where: { $0.isOwn != isOwn }) else {
+    guard !areRecords, let isOwn = samples.first?.isOwn, samples.contains(where: { $0.isOwn != isOwn }) else {
         return
     }
     var owners: [SampleID: Bool] = [:]

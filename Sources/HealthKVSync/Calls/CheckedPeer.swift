@@ -3,23 +3,41 @@ import Synchronization
 
 /// A peer as the engine uses it: all calls go through this class. Each call has a deadline, and each answer is checked
 /// against the protocol before the engine uses it.
+///
+/// What only one kind of peer has is in ``database`` or ``records``.
 final class CheckedPeer: Sendable {
     let name: String
-    let traits: PeerTraits
+    /// The calls of a database; `nil` for a record peer.
+    let database: CheckedDatabase?
+    /// The calls of a record peer; `nil` for a database.
+    let records: CheckedRecords?
     private let limits: PeerLimits
     private let inner: any Peer
     private let deadline: CallDeadline
     private let limit: Duration
-    private let authorizationLimit: Duration
     private let progress = Mutex(FeedProgress())
 
-    init(_ peer: any Peer, _ options: SyncOptions) {
-        inner = peer
-        (name, traits, limits) = (peer.name, peer.traits, peer.limits)
+    init(_ kind: PeerKind, _ options: SyncOptions) {
+        inner = kind.peer
+        (name, limits) = (inner.name, inner.limits)
         deadline = CallDeadline(options)
         limit = max(.seconds(1), limits.deadline ?? options.callDeadline)
-        authorizationLimit = options.authorizationDeadline
+        switch kind {
+        case .database(let peer):
+            database = CheckedDatabase(peer, deadline, limit: limit, askingLimit: options.authorizationDeadline)
+            records = nil
+        case .records(let peer):
+            database = nil
+            records = CheckedRecords(inner: peer, deadline: deadline, limit: limit)
+        }
     }
+
+    /// Whether the peer keeps records, and has one feed of all types.
+    var keepsRecords: Bool { records != nil }
+    /// Whether an empty answer of the peer never means deleted.
+    var hidesUnreadable: Bool { database?.traits.hidesUnreadable ?? false }
+    /// Whether the user has to grant access.
+    var needsAuthorization: Bool { database?.traits.needsAuthorization ?? false }
 
     /// The result of a push.
     struct Answer: Sendable {
@@ -32,46 +50,17 @@ final class CheckedPeer: Sendable {
         var errorToTryAgain: PeerError? { problem ?? outcomes.lazy.compactMap(\.errorToTryAgain).first }
     }
 
-    /// Returns the form in which the peer gives a sample back. This is not a call with a deadline.
-    func stored(_ sample: Sample) -> Sample { inner.stored(sample) }
-
     /// Ends the calls in progress and lets none begin until the interruption ends.
     func interrupt() -> Interruption { deadline.interrupt() }
 
     /// Whether no call may begin because the sync is ending.
     var isInterrupted: Bool { deadline.isInterrupted }
+
     // MARK: Access
-
-    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
-        let inner = inner
-        let answer = try await deadline.run("greet", within: limit) { () throws(PeerError) in
-            try await inner.greet(greeting)
-        }
-        try answer?.check()
-        return answer
-    }
-
-    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
-        let inner = inner
-        return try await deadline.run("meet", within: limit) { () throws(PeerError) in try await inner.meet(told: told)
-        }
-    }
 
     func availability() async throws(PeerError) -> PeerAvailability {
         let inner = inner
         return try await deadline.run("availability", within: limit) { await inner.availability() }
-    }
-
-    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
-        let inner = inner
-        try await deadline.run("requestAuthorization", within: authorizationLimit) { () throws(PeerError) in
-            try await inner.requestAuthorization(request)
-        }
-    }
-
-    func authorization(of type: SampleType) async throws(PeerError) -> TypeAuthorization {
-        let inner = inner
-        return try await deadline.run("authorization", within: limit) { await inner.authorization(of: type) }
     }
 
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
@@ -90,7 +79,7 @@ final class CheckedPeer: Sendable {
         let page = try await deadline.run("pull", within: limit) { () throws(PeerError) in
             try await inner.pull(sent)
         }
-        try page.check(request, traits)
+        try page.check(request, isOfRecords: keepsRecords)
         try noteProgress(
             "\(request.type) \(request.from?.nanoseconds ?? .min)", from: request.token,
             to: page.isDrained ? nil : page.token,
@@ -105,7 +94,7 @@ final class CheckedPeer: Sendable {
         let page = try await deadline.run("enumerate", within: limit) { () throws(PeerError) in
             try await inner.enumerate(sent)
         }
-        try page.check(request, traits)
+        try page.check(request, isOfRecords: keepsRecords)
         let window = "\(request.window.from.nanoseconds) \(request.window.to.nanoseconds)"
         try noteProgress(
             "window \(request.type) \(window)", from: request.cursor, to: page.cursor, isEmpty: page.samples.isEmpty)
@@ -122,42 +111,6 @@ final class CheckedPeer: Sendable {
             return nil
         }
         if let problem { throw problem }
-    }
-
-    func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
-        let inner = inner
-        let readings = try await deadline.run("dailyTotals", within: limit) { () throws(PeerError) in
-            try await inner.dailyTotals(request)
-        }
-        try request.check(readings)
-        return readings
-    }
-
-    func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
-        let inner = inner
-        let digest = try await deadline.run("digest", within: limit) { () throws(PeerError) in
-            try await inner.digest(of: type, in: window)
-        }
-        try digest?.check()
-        return digest
-    }
-
-    func types() async throws(PeerError) -> Set<SampleType> {
-        let inner = inner
-        let types = try await deadline.run("types", within: limit) { () throws(PeerError) in try await inner.types() }
-        try types.checkTypes()
-        return types
-    }
-
-    func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
-        let inner = inner
-        let forgotten = try await deadline.run("forgotten", within: limit) { () throws(PeerError) in
-            try await inner.forgotten(among: samples, since: token)
-        }
-        if let forgotten, !forgotten.isSubset(of: samples.map(\.id)) {
-            throw PeerError(.badAnswer, "a forgotten sample was not asked about")
-        }
-        return forgotten
     }
 
     func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {

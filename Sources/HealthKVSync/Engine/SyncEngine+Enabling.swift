@@ -16,7 +16,7 @@ extension SyncEngine {
             for (type, plan) in session.plan.types.sorted(by: { $0.key < $1.key }) where plan.pulls {
                 do {
                     let counted = counts
-                    counts[type] = try await session.count(type) { count in
+                    counts[type] = try await session.preview.count(type) { count in
                         progress?(counted.merging([type: count]) { $1 })
                     }
                 } catch let error as PeerError {
@@ -25,7 +25,7 @@ extension SyncEngine {
                     throw SyncIssue(error, plan: session.plan)
                 }
             }
-            session.previewed = counts
+            session.memory.previewed = counts
             return counts
         }
     }
@@ -48,10 +48,10 @@ extension SyncEngine {
             let work = Task { [self] in
                 do {
                     let report = try await session(name).inTurn { session in
-                        try await session.enable(horizon)
-                        let total = try session.leftOfPreview(horizon)
+                        try await session.enrollment.enable(horizon)
+                        let total = try session.preview.leftOfPreview(horizon)
                         let completed = Mutex(0)
-                        session.progress = { step in
+                        session.memory.progress = { step in
                             var step = step
                             step.completed = completed.withLock { count in
                                 count += step.imported
@@ -60,11 +60,11 @@ extension SyncEngine {
                             step.total = total.map { max($0, step.completed) }
                             continuation.yield(step)
                         }
-                        defer { session.progress = nil }
+                        defer { session.memory.progress = nil }
                         return try await session.pass(PassRequest(isUrgent: true))
                     }
                     // Entries that wait for write access do not stop an import.
-                    let waiting = try session(name).accessIssue()
+                    let waiting = try session(name).access.accessIssue()
                     continuation.finish(throwing: report.issue == waiting ? nil : report.issue)
                 } catch {
                     continuation.finish(throwing: error)
@@ -83,7 +83,7 @@ extension SyncEngine {
     @discardableResult
     public func disconnect(_ name: String, purge: Bool? = nil) async throws -> Int {
         let session = try session(name)
-        let purged = try await session.interrupting { try await $0.disconnect(purge: purge) }
+        let purged = try await session.interrupting { try await $0.enrollment.disconnect(purge: purge) }
         await session.noteChange()
         return purged
     }
@@ -93,7 +93,7 @@ extension SyncEngine {
     public func retry(_ operationID: String) async throws -> Bool {
         try await store.write { txn in
             guard var operation = try txn.pending(id: operationID) else { return false }
-            (operation.state, operation.attempts, operation.nextTry) = (.waiting, 0, .distantPast)
+            operation.retry()
             try txn.updatePending(operation)
             return true
         }
@@ -112,265 +112,5 @@ extension SyncEngine {
             }
             return true
         }
-    }
-}
-
-extension PeerSession {
-    /// Returns how many foreign samples a peer shows.
-    fileprivate func count(_ type: SampleType, told: @Sendable (Int) -> Void) async throws -> Int {
-        var (count, cursor): (Int, [UInt8]?) = (0, nil)
-        // A sample may appear again on the next page.
-        var last: Set<SampleID> = []
-        repeat {
-            try Task.checkCancellation()
-            let page = try await peer.enumerate(
-                EnumerationRequest(type: type, cursor: cursor, limit: options.pageSize))
-            count += page.samples.count { !$0.isOwn && !last.contains($0.peerID) }
-            last = Set(page.samples.map(\.peerID))
-            cursor = page.cursor
-            told(count)
-        } while cursor != nil
-        return count
-    }
-
-    /// Returns how many samples an import has left to bring, by the counts of the last preview; `nil` if there was no
-    /// preview, and if not everything is imported.
-    func leftOfPreview(_ horizon: TypePlan.Horizon) throws -> Int? {
-        guard horizon == .all, !previewed.isEmpty else { return nil }
-        let known = try state()
-        return previewed.reduce(0) { $0 + max(0, $1.value - known[$1.key].imported) }
-    }
-
-    /// Registers the peer, so that changes are queued for it, and sets how far back it is imported.
-    func enable(_ horizon: TypePlan.Horizon?) async throws {
-        let (name, now, plan, traits) = (name, now, plan, peer.traits)
-        try refuseHistoryOfRecords(horizon)
-        let epoch = try store.read { $0.epoch }
-        try await holdLease()
-        try settleShadowing()
-        try await update { txn, state in
-            var known = try txn.peer(name) ?? RegisteredPeer(name: name, registered: now, lastSeen: now)
-            known.lastSeen = now
-            if known != (try txn.peer(name)) { try txn.setPeer(known) }
-            state.isEnabled = true
-            // Retry whatever kept the sync from continuing.
-            (state.failures, state.nextTry) = (0, nil)
-            if state.epoch == 0 { state.epoch = epoch }
-            try plan.settle(name, traits, horizon, at: now, &state, &txn)
-        }
-    }
-
-    /// Stores the plan if the app has changed it.
-    func followPlan() async throws {
-        let (name, now, plan, traits) = (name, now, plan, peer.traits)
-        try settleShadowing()
-        let isFollowed = try store.read { txn in
-            try plan.isSettled(try txn.state(of: name), try txn.peer(name)?.queue, traits, at: now)
-        }
-        guard !isFollowed else { return }
-        try await update { txn, state in try plan.settle(name, traits, nil, at: now, &state, &txn) }
-    }
-
-    /// Refuses a plan that imports only a part of a peer's records, or that purges them. Records that are shared whole
-    /// have no part that only this peer brought, and no part may be left out: a comparison would take the missing
-    /// samples for deleted, or import them.
-    private func refuseHistoryOfRecords(_ horizon: TypePlan.Horizon?) throws {
-        guard peer.traits.keepsRecords else { return }
-        let pulling = (plan.types.values + [plan.others].compactMap(\.self)).filter(\.pulls)
-        guard horizon ?? .all == .all, pulling.allSatisfy({ $0.horizon == .all }) else {
-            throw issue(.invalid, "\(name) keeps records, which are imported whole")
-        }
-        guard pulling.allSatisfy({ $0.departure == .keep }) else {
-            throw issue(.invalid, "\(name) keeps records, which are not purged when it is disconnected")
-        }
-    }
-
-    private func settleShadowing() throws {
-        let known = try store.read { try $0.shadowing() }
-        for (type, item) in plan.types where item.duplicates != .usual {
-            let isShadowed = item.duplicates == .shadow
-            if known[type] != isShadowed { try store.setShadowing(of: type, isShadowed) }
-        }
-    }
-
-    /// Switches the sync off, whichever engine works on it: that engine notices at its next look at the state.
-    func disable() async throws {
-        let name = name
-        try await store.write { txn in
-            var state = try txn.state(of: name)
-            state.isEnabled = false
-            try txn.setState(state, of: name)
-        }
-        try await releaseLease()
-    }
-
-    func disconnect(purge: Bool?) async throws -> Int {
-        let (name, plan) = (name, plan)
-        if purge == true, peer.traits.keepsRecords {
-            throw issue(.invalid, "\(name) keeps records, of which none is only what it brought")
-        }
-        try await holdLease()
-        try await update { _, state in state.isEnabled = false }
-        for (identifier, known) in try state().types {
-            let type = SampleType(identifier)
-            guard purge ?? (plan.plan(of: type)?.departure == .purge) else { continue }
-            for source in known.sources.sorted() { try await self.purge(type, source) }
-        }
-        // Links tell which samples belong to another peer, so remove them last.
-        let purged = try await update { txn, state in
-            try txn.removePeer(name)
-            for (type, known) in state.types {
-                try txn.setCheckNote(CheckNote(), name, SampleType(type))
-                try txn.removeDeferred(known.blocks, name, SampleType(type))
-            }
-            let (purged, notices) = (state.purged, state.notices)
-            state = PeerState()
-            state.notices = notices.filter { $0.code != .readingRevoked }
-            return purged
-        }
-        // The peer is forgotten in any case: a peer that is gone need not be told.
-        try? await peer.disconnected(from: Set(plan.types.keys))
-        try await releaseLease()
-        return purged
-    }
-
-    /// Removes the samples that a source brought through this peer, in steps that each have a commit of their own.
-    private func purge(_ type: SampleType, _ source: SourceIdentity) async throws {
-        let name = name
-        while true {
-            try Task.checkCancellation()
-            try await holdLease()
-            var ids: [SampleID] = []
-            try store.read { txn in
-                try txn.forEachSample(of: type, source: source, includeShadowed: true) { sample in
-                    guard sample.origin == .imported,
-                        try txn.link(peer: name, sample: sample.id)?.isFromElsewhere != true
-                    else { return true }
-                    ids.append(sample.id)
-                    return ids.count < 2_000
-                }
-            }
-            if ids.isEmpty { return }
-            let removed = ids
-            try await update { txn, state in
-                for id in removed { if try txn.purge(id: id) { state.purged += 1 } }
-            }
-        }
-    }
-}
-
-extension SyncPlan {
-    private func rule(_ traits: PeerTraits) -> QueueRule? {
-        traits.keepsRecords ? nil : QueueRule(types: pushed, takesImports: traits.takesImports)
-    }
-
-    /// Returns the types that have a stored state and that the plan no longer names.
-    private func forgotten(_ state: PeerState, _ traits: PeerTraits) -> [String] {
-        state.types.filter { item in
-            guard !(traits.hasOneFeed && item.key == SampleType.every.identifier) else { return false }
-            return plan(of: SampleType(item.key)) == nil
-                && (item.value.isMidway || item.value.failure != nil)
-        }.map(\.key)
-    }
-
-    /// Returns `true` if the stored state matches the plan.
-    fileprivate func isSettled(
-        _ state: PeerState, _ queue: QueueRule?, _ traits: PeerTraits, at now: Instant
-    ) throws -> Bool {
-        queue == rule(traits) && state.sentTypes == sent && state.takenTypes == taken
-            && forgotten(state, traits).isEmpty
-            && types.allSatisfy { type, item in
-                !item.pulls || state[type].planned == item.horizon && !state[type].isHorizonDoubtful(at: now)
-            }
-    }
-
-    /// Stores the plan, and a horizon that was requested instead of the plan's.
-    fileprivate func settle(
-        _ name: String, _ traits: PeerTraits, _ horizon: TypePlan.Horizon?, at now: Instant, _ state: inout PeerState,
-        _ txn: inout WriteTransaction
-    ) throws {
-        if var known = try txn.peer(name), known.queue != rule(traits) {
-            // Samples that were not queued so far are found when the type is sent.
-            for (type, item) in types where known.queue.map({ !($0.types?.contains(type) ?? true) }) ?? true {
-                if state[type].isExported { state[type].isExported = false }
-                // Samples that were edited or deleted since they were last sent are found where the peer's feed
-                // differs.
-                guard item.pushes, known.queue != nil, state[type].isAdopted else { continue }
-                try PeerSession.readAnew(name, type, &state, &txn)
-                (state[type].isAdopted, state[type].isEarlierAdopted) = (false, nil)
-            }
-            known.queue = rule(traits)
-            try txn.setPeer(known)
-            // Types that the plan no longer sends wait for no access.
-            try PeerSession.unpark(name, [.unauthorized], &txn)
-        }
-        // A peer that follows the feed has not seen the types that are sent to it only from now on.
-        if let before = state.sentTypes, !before.covers(sent), var known = try txn.peer(name), traits.keepsRecords {
-            known.acknowledged = nil
-            try txn.setPeer(known)
-        }
-        state.sentTypes = sent
-        try readMoreOfOneFeed(name, traits, &state, &txn)
-        for identifier in forgotten(state, traits) {
-            let type = SampleType(identifier)
-            state[type].isMidway = false
-            state[type].failure = nil
-        }
-        for (type, item) in types {
-            let isDoubtful = state[type].isHorizonDoubtful(at: now)
-            guard item.pulls, horizon != nil || isDoubtful || state[type].planned != item.horizon else { continue }
-            let isPlanned = state[type].planned == item.horizon
-            let wanted = horizon ?? (isDoubtful && isPlanned ? state[type].wanted : nil) ?? item.horizon
-            let (start, skipped) = (wanted.start(now), wanted.skipped(now))
-            let isSet = state[type].planned != nil
-            (state[type].planned, state[type].wanted) = (item.horizon, wanted == item.horizon ? nil : wanted)
-            state[type].horizonSet = wanted == .all ? nil : now
-            if isSet, state[type].horizon == start, state[type].skipped == skipped { continue }
-            try PeerSession.forgetPlace(name, type, &state, &txn)
-            (state[type].horizon, state[type].skipped) = (start, skipped)
-            (state[type].windowsDone, state[type].isEarlierAdopted, state[type].isInOrder) = (nil, nil, nil)
-            state[type].isAdopted = false
-        }
-    }
-}
-
-extension SyncPlan {
-    /// Makes the single feed of all types start at its beginning if the plan has more types than before: it was already
-    /// read past the samples of those types.
-    private func readMoreOfOneFeed(
-        _ name: String, _ traits: PeerTraits, _ state: inout PeerState, _ txn: inout WriteTransaction
-    ) throws {
-        let isRead = try txn.anchor(peer: name, type: .every, scope: state[.every].scope) != nil
-        if traits.hasOneFeed, isRead, state.takenTypes?.covers(taken) != true {
-            try PeerSession.forgetPlace(name, .every, &state, &txn)
-        }
-        state.takenTypes = taken
-    }
-}
-
-extension TypeState {
-    /// Returns `true` if the horizon was set by a wrong clock. With a clock that was ahead, nothing would be imported
-    /// until that time comes; with a clock that was never set, nothing would ever be imported.
-    func isHorizonDoubtful(at now: Instant) -> Bool {
-        guard let horizonSet else { return false }
-        return horizonSet.isAhead(of: now) || horizonSet < .earliestBelievable && now >= .earliestBelievable
-    }
-}
-
-extension TypePlan.Horizon {
-    /// Returns the time before which samples are not imported, by their start; `nil` for no bound.
-    func start(_ now: Instant) -> Instant? {
-        switch self {
-        // A skipped import leaves samples out by their place in the feed, not by date.
-        case .all, .fromNowOn, .ask: nil
-        // With a clock that was never set, the last days are unknown: the import waits for a correct clock.
-        case .days(let count): now < .earliestBelievable ? .distantFuture : now - .days(count)
-        }
-    }
-
-    /// Returns the time up to which existing samples are left out; `nil` if none are.
-    fileprivate func skipped(_ now: Instant) -> Instant? {
-        guard self == .fromNowOn || self == .ask else { return nil }
-        return now < .earliestBelievable ? .distantFuture : now
     }
 }

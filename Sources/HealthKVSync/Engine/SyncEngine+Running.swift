@@ -92,7 +92,7 @@ extension PeerSession {
 
     private nonisolated func listen(_ sender: AsyncStream<Signal>.Continuation) -> Task<Void, Never>? {
         // A type that is only sent needs no wake-ups.
-        let types = peer.traits.hasOneFeed ? [.every] : plan.types(with: .onChange).intersection(plan.pulled)
+        let types = peer.keepsRecords ? [.every] : plan.types(with: .onChange).intersection(plan.pulled)
         guard !types.isEmpty, (try? state().isEnabled) == true else { return nil }
         let wakeUps = peer.wakeUps(for: types)
         // Wake-ups of an earlier stream may still wait.
@@ -105,7 +105,7 @@ extension PeerSession {
     private nonisolated func wakeWhenDue(
         _ sender: AsyncStream<Signal>.Continuation, _ last: Signal
     ) -> Task<Void, Never>? {
-        guard let next = try? nextDue() else { return nil }
+        guard let next = try? schedule.nextDue() else { return nil }
         // Work that was tried a moment ago is never retried immediately, whatever is wrong.
         let due = if case .due = last { max(next, now + .seconds(1)) } else { next }
         let clock = options.clock
@@ -119,12 +119,12 @@ extension PeerSession {
         switch signal {
         case .started: _ = try? await inTurn { try await $0.pass(PassRequest()) }
         case .commit:
-            guard (try? isPushDue()) == true else { return }
+            guard (try? schedule.isPushDue()) == true else { return }
             _ = try? await inTurn { try await $0.pass(PassRequest(pulls: false, isOfCommit: true)) }
         case .due:
             _ = try? await inTurn { session in
-                var types = try session.isHourDue() ? session.plan.types(with: .hourly) : []
-                if let postponed = session.postponed.withLock({ $0 }) { types.formUnion(postponed.types) }
+                var types = try session.schedule.isHourDue() ? session.plan.types(with: .hourly) : []
+                if let postponed = session.core.postponed.withLock({ $0 }) { types.formUnion(postponed.types) }
                 return try await session.pass(PassRequest(types: types.contains(.every) ? nil : types))
             }
         case .wake:
@@ -142,104 +142,8 @@ extension PeerSession {
         let found = report.pulled != PullReport()
         let now = now
         // This commit wakes a peer that follows commits, so a wake-up without news is not worth a commit.
-        guard found || report.issue != nil || peer.traits.needsAuthorization else { return }
+        guard found || report.issue != nil || peer.needsAuthorization else { return }
         let result = report.issue?.code.rawValue ?? (found ? "changes" : "nothing new")
         try await update { _, state in (state.lastWake, state.lastWakeResult) = (now, result) }
-    }
-
-    /// How many operations of a queue are examined to find the next due time. If there are more, the slow retry
-    /// follows.
-    static let lookedAt = 1_024
-
-    /// Returns `true` if a commit brought anything for this peer.
-    private nonisolated func isPushDue() throws -> Bool {
-        let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
-        let longest = options.longestDelay
-        guard plan.pushesOnChange, try foreignLease() == nil else { return false }
-        return try store.read { txn in
-            let state = try txn.state(of: name)
-            guard state.isEnabled, state.nextTry.map({ $0.isDue(at: now, longest: longest) }) ?? true
-            else { return false }
-            if followsFeed, try txn.hasUnseenChanges(of: name) { return true }
-            return try txn.pendingGroups(for: name).contains { $0.isDue(at: now, longest: longest) }
-        }
-    }
-
-    private nonisolated func isHourDue() throws -> Bool {
-        guard let last = try state().lastHourly else { return true }
-        return last.hasPassed(.seconds(3_600), at: now)
-    }
-
-    /// Returns when work is next retried by itself; `nil` for never.
-    nonisolated func nextDue() throws -> Instant? {
-        let (name, now, followsFeed) = (name, now, peer.traits.keepsRecords)
-        let (plan, slow, isCompared, feeds) = (plan, options.slowDelay, isCompared, feeds)
-        let (longest, compared) = (options.longestDelay, isCompared ? try enumeratedTypes() : [])
-        let foreign = try foreignLease()
-        let postponed = postponed.withLock { $0 }
-        let due: Instant? = try store.read { txn in
-            let state = try txn.state(of: name)
-            guard state.isEnabled else { return nil }
-            // A pass that failed as a whole is retried as a whole.
-            if let next = state.nextTry { return next.due(at: now, longest: longest) }
-            var times = plan.types.keys.compactMap { state[$0].failure?.nextTry }
-            times += feeds.compactMap { state[$0].unacknowledged?.nextTry }
-            if isCompared { times += compared.compactMap { state[$0].checkDue } }
-            times = times.map { $0.due(at: now, longest: longest) }
-            if postponed != nil { times.append(now) }
-            if !plan.types(with: .hourly).isEmpty {
-                let last = state.lastHourly ?? now
-                times.append(last.hasPassed(.seconds(3_600), at: now) ? now : last + .seconds(3_600))
-            }
-            let groups = try txn.pendingGroups(for: name).filter { $0.state != .quarantined }
-            // Operations that wait for access have no due time.
-            let earliest = groups.map(\.earliest).filter { $0 < .distantFuture }
-            times += earliest.map { $0.due(at: now, longest: longest) }.filter { $0 > now }
-            // A due operation that was not sent is held back and has no due time; others in its group may have one.
-            let held = groups.filter { $0.isDue(at: now, longest: longest) }
-            let queued = try txn.pending(for: name, in: held, limit: PeerSession.lookedAt)
-            let waiting = queued.map(\.nextTry).filter { $0 < .distantFuture }.map { $0.due(at: now, longest: longest) }
-            times += waiting.filter { $0 > now }
-            if queued.count == PeerSession.lookedAt { times.append(now + slow) }
-            // The holder of the lease does the work. If it ends without releasing the lease, this engine continues.
-            if let foreign {
-                let isWaiting = !held.isEmpty
-                if try isWaiting || followsFeed && txn.hasUnseenChanges(of: name) { times.append(foreign) }
-            }
-            return times.min()
-        }
-        return due.map { max($0, foreign ?? $0, postponed?.until.due(at: now, longest: longest) ?? $0) }
-    }
-}
-
-extension PeerSession {
-    /// Remembers the request of a pass that could not be done, so that it is done later.
-    func postpone(_ request: PassRequest, until time: Instant = .distantPast) {
-        guard request.pulls || time > .distantPast else { return }
-        postponed.withLock { postponed in
-            var known = postponed ?? PostponedPass()
-            if request.pulls { known.types.formUnion(request.types ?? [.every]) }
-            known.until = time
-            postponed = known
-        }
-    }
-
-    /// Drops the part of the postponed request that a pass has completed.
-    func forgetPostponed(_ request: PassRequest) {
-        postponed.withLock { postponed in
-            guard var known = postponed else { return }
-            known.until = .distantPast
-            if request.pulls { known.types = request.types.map { known.types.subtracting($0) } ?? [] }
-            postponed = known.types.isEmpty ? nil : known
-        }
-    }
-}
-
-extension SampleReading where Self: ~Copyable {
-    /// Returns `true` if a peer that follows the feed has not seen all of it.
-    fileprivate func hasUnseenChanges(of peer: String) throws -> Bool {
-        guard let seen = try self.peer(peer)?.acknowledged else { return true }
-        guard let page = try? changes(since: seen, limit: 1) else { return true }
-        return !page.changes.isEmpty
     }
 }

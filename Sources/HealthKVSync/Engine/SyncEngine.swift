@@ -29,8 +29,9 @@ public final class SyncEngine: Sendable {
         for item in peers {
             precondition(!item.peer.name.isEmpty, "a peer has a name")
             precondition(sessions[item.peer.name] == nil, "two peers have one name")
-            sessions[item.peer.name] = PeerSession(
-                store: store, peer: item.peer, plan: item.plan, options: options, holder: holder)
+            let core = SessionCore(
+                store: store, peer: item.kind, plan: item.plan, options: options, holder: holder)
+            sessions[core.name] = PeerSession(core: core)
         }
         self.sessions = sessions
     }
@@ -47,7 +48,7 @@ public final class SyncEngine: Sendable {
     /// it, regardless of the caller. The peer is not called yet.
     public func enable(_ name: String) async throws {
         let session = try session(name)
-        try await session.inTurn { try await $0.enable(nil) }
+        try await session.inTurn { try await $0.enrollment.enable(nil) }
         await session.noteChange()
     }
 
@@ -55,14 +56,14 @@ public final class SyncEngine: Sendable {
     /// switched on again.
     public func disable(_ name: String) async throws {
         let session = try session(name)
-        try await session.interrupting { try await $0.disable() }
+        try await session.interrupting { try await $0.enrollment.disable() }
         await session.noteChange()
     }
 
     /// Asks the user for access to the types of a stage.
     public func authorize(_ name: String, _ stage: AuthorizationStage = .all) async throws {
         let session = try session(name)
-        try await session.inTurn { try await $0.authorize(stage) }
+        try await session.inTurn { try await $0.access.authorize(stage) }
         await session.noteChange()
     }
 

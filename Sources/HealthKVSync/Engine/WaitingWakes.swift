@@ -10,15 +10,6 @@ enum Signal: Sendable {
     case due
 }
 
-/// The request of a pass that could not be done: another engine held the lease, or its failure could not be noted. The
-/// wake-up that caused it does not come again.
-struct PostponedPass: Sendable, Equatable {
-    /// The types to pull; `SampleType.every` for all.
-    var types: Set<SampleType> = []
-    /// Do not try before this time.
-    var until = Instant.distantPast
-}
-
 /// Wake-ups that are not served yet. One signal represents all of them: types are observed one by one, and one pass
 /// serves many.
 final class WaitingWakes: Sendable {

@@ -23,9 +23,8 @@ public struct PushOperation: Sendable, Hashable, Codable {
     /// All live samples of the same group and source, including this one, whether or not they are in this push. A peer
     /// that can do so saves the members of a meal as one. Empty for a sample without a group, and for a deletion.
     public var group: [Sample]
-    /// The place in the sender's feed that the operation brings the peer to. A peer that keeps records stores the last
-    /// place in the same transaction as the operations, and returns it from ``Peer/meet(told:)``. `nil` for a peer with
-    /// a queue.
+    /// The place in the sender's feed that the operation brings the peer to. A record peer stores the last place in the
+    /// same transaction as the operations, and returns it from ``RecordPeer/meet(told:)``. `nil` for a database.
     public var place: ChangeToken?
 
     /// Creates an operation.

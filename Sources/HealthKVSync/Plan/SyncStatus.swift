@@ -129,10 +129,12 @@ extension SampleReading where Self: ~Copyable {
         for (name, type) in state.types {
             let key = SampleType(name)
             status.authorization[key] = type.authorization
-            if type.planned != nil, type.authorization != nil { status.reading[key] = type.readAccess }
+            if type.history.choice != nil, type.authorization != nil { status.reading[key] = type.readAccess }
             if type.imported > 0 { status.imported[key] = type.imported }
-            if type.isDrained { status.drained.insert(key) }
-            if type.planned == .ask, type.wanted == nil { status.historyToAsk.insert(key) }
+            if type.phase.isDrained { status.drained.insert(key) }
+            if let choice = type.history.choice, choice.planned == .ask, choice.requested == nil {
+                status.historyToAsk.insert(key)
+            }
         }
         (status.lastSync, status.lastWake, status.lastWakeResult) = (
             state.lastSync, state.lastWake, state.lastWakeResult

@@ -10,10 +10,10 @@ struct PageAhead: Sendable {
 
     /// Returns the request for the page after another, or `nil` if nothing is pulled ahead.
     ///
-    /// A peer that keeps records may infer from a request how far its reader has read, and an uncommitted page does not
-    /// count as read.
-    static func request(behind page: PullPage, of request: PullRequest, _ traits: PeerTraits) -> PullRequest? {
-        guard !traits.keepsRecords, !page.isDrained, let token = page.token, token != request.token else { return nil }
+    /// A record peer may infer from a request how far its reader has read, and an uncommitted page does not count as
+    /// read.
+    static func request(behind page: PullPage, of request: PullRequest, keepsRecords: Bool) -> PullRequest? {
+        guard !keepsRecords, !page.isDrained, let token = page.token, token != request.token else { return nil }
         var next = request
         next.token = token
         return next

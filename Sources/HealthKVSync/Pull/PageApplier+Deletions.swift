@@ -15,18 +15,18 @@ extension PageApplier {
                 try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn)
             {
                 // A later page may contain the replacement, or the sample that this one was condensed into.
-                state.deferred.append(DeferredDeletion(deletion))
-                if state.deferred.count >= blockSize { try putAside(in: &txn) }
+                state.waiting.latest.append(DeferredDeletion(deletion))
+                if state.waiting.latest.count >= blockSize { try putAside(in: &txn) }
             } else {
                 try apply(deletion, in: &txn)
             }
         }
         try deleteLeaving(in: &txn)
-        guard page.isDrained, !state.deferred.isEmpty else { return }
+        guard page.isDrained, !state.waiting.latest.isEmpty else { return }
         // If there are many, they are applied block by block after this page.
-        if state.blocks != nil { return try putAside(in: &txn) }
-        let waiting = state.deferred
-        state.deferred = []
+        if state.waiting.blocks != nil { return try putAside(in: &txn) }
+        let waiting = state.waiting.latest
+        state.waiting.latest = []
         try apply(waiting, in: &txn)
     }
 
@@ -82,7 +82,7 @@ extension PageApplier {
             return try keep(held, deletion, in: &txn)
         }
         if isEdited {
-            try audit(.editDeleted, held, in: &txn)
+            try txn.appendAudit(.editDeleted, held)
             report.conflicts += 1
         }
         if let waiting { try txn.removePending(waiting) }
@@ -148,7 +148,7 @@ extension PageApplier {
             }
         }
         // If not everything is read, the sample's replacement may have been left out.
-        guard state.horizon == nil, state.skipped == nil, plan.plan(of: feed)?.pulls ?? false,
+        guard state.history.bound == .none, plan.plan(of: feed)?.pulls ?? false,
             try txn.link(peer: peer, peerID: deletion.peerID) == nil,
             try txn.link(peer: peer, sample: deletion.peerID) == nil,
             try txn.sample(id: deletion.peerID) == nil, try txn.deletedSample(id: deletion.peerID) == nil
@@ -181,5 +181,52 @@ extension PageApplier {
         if let link { try txn.removeLink(link) }
         try txn.enqueue(.save, of: held.id, version: raised.version, clock, for: peer, above: number)
         report.conflicts += 1
+    }
+}
+
+// Blocks of deletions that wait for the end of the feed.
+extension PageApplier {
+    /// Moves the waiting deletions into a block.
+    mutating func putAside(in txn: inout WriteTransaction) throws {
+        guard !state.waiting.latest.isEmpty else { return }
+        var blocks = state.waiting.blocks ?? DeferredBlocks()
+        try txn.setSyncNote(EngineNotes.deferred(peer, feed, blocks.next), try EngineNotes.encode(state.waiting.latest))
+        blocks.next += 1
+        state.waiting = WaitingDeletions(blocks: blocks)
+    }
+
+    /// Drops waiting deletions of samples that the peer shows now: a cloud may bring back, under its old id, a version
+    /// that another version replaced. At the end of the feed it would otherwise count as deleted by the user.
+    mutating func withdraw(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
+        guard !state.waiting.isEmpty else { return }
+        let shown = Set(additions.map(\.peerID))
+        state.waiting.latest.removeAll { shown.contains($0.peerID) }
+        guard let blocks = state.waiting.blocks else { return }
+        // A deletion waits only for a sample that may have been replaced, or that the store holds.
+        let mayWait = try additions.contains { addition in
+            try addition.sample.syncIdentifier != nil || txn.link(peer: peer, peerID: addition.peerID) != nil
+                || txn.sample(id: addition.peerID) != nil
+        }
+        guard mayWait else { return }
+        for block in blocks.first..<blocks.next {
+            let name = EngineNotes.deferred(peer, feed, block)
+            let waiting = try EngineNotes.decode(txn.syncNote(name), as: [DeferredDeletion].self) ?? []
+            let left = waiting.filter { !shown.contains($0.peerID) }
+            if left.count < waiting.count { try txn.setSyncNote(name, try EngineNotes.encode(left)) }
+        }
+    }
+
+    /// Applies the first block. The feed counts as read to its end once no block is left.
+    mutating func applyBlock(in txn: inout WriteTransaction) throws {
+        guard var blocks = state.waiting.blocks else { return }
+        let name = EngineNotes.deferred(peer, feed, blocks.first)
+        let waiting = try EngineNotes.decode(txn.syncNote(name), as: [DeferredDeletion].self) ?? []
+        try txn.receiving(from: peer) { txn in
+            try apply(waiting, in: &txn)
+        }
+        try txn.setSyncNote(name, nil)
+        blocks.first += 1
+        state.waiting.blocks = blocks.first < blocks.next ? blocks : nil
+        state.noteArrival(isEnd: true, at: now)
     }
 }

@@ -82,7 +82,7 @@ extension PageApplier {
         if isSameContent, record.sample.version == held.version { return try dropUnsent(waiting, in: &txn) }
         // Two devices made the same version; keep the one that loses.
         if !isSameContent, record.sample.version == held.version {
-            try audit(.editKept, record.sample, in: &txn)
+            try txn.appendAudit(.editKept, record.sample)
             report.conflicts += 1
         }
         guard plan.plan(of: held.type)?.pushes ?? false else { return }
@@ -102,7 +102,7 @@ extension PageApplier {
         let (shown, known) = (stored(brought), stored(held))
         let isNews = !shown.isSameContent(as: known)
         if isNews, waiting != nil || brought.version == held.version {
-            try audit(.editReplaced, held, in: &txn)
+            try txn.appendAudit(.editReplaced, held)
             report.conflicts += 1
         }
         if let waiting { try txn.removePending(waiting) }
@@ -186,9 +186,7 @@ extension PageApplier {
     ) throws {
         let link = PeerLink(peer: peer, sample: sample, peerID: record.peerID, version: record.number)
         let known = try txn.link(peer: peer, sample: sample)
-        if state.isDoubted == true, known?.peerID == record.peerID, known?.isProvisional == true {
-            state.isSeenAgain = true
-        }
+        if known?.peerID == record.peerID, known?.isProvisional == true { state.doubt.see() }
         if known != link { try txn.setLink(link) }
     }
 }

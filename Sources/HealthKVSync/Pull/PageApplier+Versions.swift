@@ -116,6 +116,26 @@ extension PageApplier {
     }
 }
 
+extension PageApplier {
+    /// Deletes samples that two comparisons missed. Returns how many. A sample that the peer shows again comes back.
+    mutating func presumeGone(_ ids: ArraySlice<SampleID>, in txn: inout WriteTransaction) throws -> Int {
+        var gone = 0
+        for id in ids {
+            guard let sample = try txn.sample(id: id) else { continue }
+            // Keep an edit that waits to be sent.
+            if sample.origin == .authored, try txn.pending(peer: peer, sample: id) != nil { continue }
+            try txn.appendAudit(.presumedGone, sample)
+            try txn.delete(id: id, version: 0)
+            // A sample that was edited at its source has another id at the peer, and will show up under that id.
+            let peerID = try txn.link(peer: peer, sample: id)?.peerID ?? id
+            try txn.setLink(PeerLink(peer: peer, sample: id, peerID: peerID, version: PeerLink.presumedGone))
+            noteDays([sample])
+            gone += 1
+        }
+        return gone
+    }
+}
+
 extension Sample {
     /// The version that the next import is compared with.
     var versionBeneath: Int64 { original?.version ?? version }

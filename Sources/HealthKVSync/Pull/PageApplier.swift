@@ -1,30 +1,23 @@
 import HealthKV
 
-/// Applies a page of a peer's feed to the store, in the transaction that also stores the place after the page.
+/// Applies a page of a database's feed to the store, in the transaction that also stores the place after the page.
 struct PageApplier: Sendable {
     let peer: String
     /// The type of the feed.
     let feed: SampleType
-    let traits: PeerTraits
     let plan: SyncPlan
     let now: Instant
     /// What the engine remembers of the feed's type; applying the page changes it.
     var state: TypeState
-    /// How far the peer has read our feed. The peer does not know edits after this place.
-    var acknowledged: ChangeToken?
     /// The source of the samples that this app writes.
     let ownSource: SourceIdentity
     /// The time zone of the daily totals.
     let zone: String
     /// How many deletions that wait for the end of the feed are kept in one block.
     let blockSize: Int
-    /// Returns the form in which the peer's samples are compared with the store's (``Peer/stored(_:)``).
+    /// Returns the form in which the peer's samples are compared with the store's (``DatabasePeer/stored(_:)``).
     let stored: @Sendable (Sample) -> Sample
     var report = PullReport()
-    /// Samples that another peer had deleted before this one brought them.
-    var deletedUnseen: [Sample] = []
-    /// Samples that the peer shows although it was told that they are deleted.
-    var putBack: [Sample] = []
     /// The samples that the page deletes.
     var leaving = LeavingSamples()
     /// The samples that were presumed gone, by id; `nil` until they are read.
@@ -33,19 +26,13 @@ struct PageApplier: Sendable {
     /// Applies additions, then deletions (SEMANTICS C22), and then the deletions that waited for the end of the feed.
     mutating func apply(_ page: PullPage, in txn: inout WriteTransaction) throws {
         try txn.receiving(from: peer) { txn in
-            if traits.keepsRecords {
-                try applyRecords(page, in: &txn)
-            } else {
-                let (additions, late, over) = try withoutLate(page, in: &txn)
-                try applySamples(additions, isFed: true, in: &txn)
-                try applyDeletions(page, over: over, in: &txn)
-                try applySamples(late, isFed: true, in: &txn)
-            }
+            let (additions, late, over) = try withoutLate(page, in: &txn)
+            try applySamples(additions, isFed: true, in: &txn)
+            try applyDeletions(page, over: over, in: &txn)
+            try applySamples(late, isFed: true, in: &txn)
         }
-        try buryUnseen(in: &txn)
-        try tellDeletionsAgain(in: &txn)
         state.imported += report.imported
-        note(isDrained: page.isDrained && state.blocks == nil)
+        state.noteArrival(isEnd: page.isDrained, at: now)
     }
 
     /// Separates the additions of own versions that came late, and returns the peer's ids of the deleted versions that
@@ -80,17 +67,6 @@ struct PageApplier: Sendable {
         return link
     }
 
-    /// Notes whether the feed was read to its end and everything in it is applied.
-    mutating func note(isDrained: Bool) {
-        state.isDrained = isDrained
-        state.isMidway = !isDrained
-        state.midwaySince = isDrained ? nil : now
-        guard isDrained else { return }
-        state.isAdopted = true
-        state.isInOrder = true
-        if state.skipped != nil { state.isPastBaseline = true }
-    }
-
     /// Applies the samples of a page, or of an enumerated window. If a feed continues after its baseline, its samples
     /// are new.
     mutating func applySamples(
@@ -109,9 +85,9 @@ struct PageApplier: Sendable {
                 try applyOwn(addition, in: &txn)
             }
         }
-        if let horizon = state.horizon { foreign.removeAll { $0.sample.start < horizon } }
-        let isNews = isFed && state.isPastBaseline == true
-        if let skipped = state.skipped, !isNews { try leaveOut(&foreign, upTo: skipped, in: &txn) }
+        if let horizon = state.history.horizon { foreign.removeAll { $0.sample.start < horizon } }
+        let isNews = isFed && state.history.isPastBaseline
+        if let skipped = state.history.skipped, !isNews { try leaveOut(&foreign, upTo: skipped, in: &txn) }
         try importForeign(foreign, isFed: isFed, in: &txn)
     }
 
@@ -124,24 +100,15 @@ struct PageApplier: Sendable {
         let count = foreign.count
         foreign = try foreign.filter { try $0.sample.start > skipped || isHeld($0, in: &txn) }
         // These samples were seen, so the first sample that is kept does not suggest that more became readable.
-        if foreign.count < count, !state.isAdopted { state.lastForeign = now }
+        if foreign.count < count, !state.phase.isAdopted { state.lastForeign = now }
     }
 
     /// Returns `true` if a sample follows the rules of the store. Another app may write one that does not: it is
     /// counted and left out, and all others are still applied.
     mutating func isStorable(_ addition: PulledSample) -> Bool {
-        var sample = addition.sample
-        // An own sample with a version below the first counts as the first version.
-        if addition.isOwn { sample.version = max(1, sample.version) }
-        if (try? sample.validate()) != nil { return true }
+        if addition.isStorable { return true }
         report.invalid += 1
         return false
-    }
-
-    /// Notes that samples were left out.
-    func note(in state: inout PeerState) {
-        guard report.invalid > 0 else { return }
-        state.note(.invalidSamples, "samples of \(feed) break the rules of the store and were left out", at: now)
     }
 
     private func isHeld(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> Bool {
@@ -171,10 +138,10 @@ struct PageApplier: Sendable {
         try noteDaysOfReplaced(foreign, in: &txn)
         try noteSeenAgain(foreign, in: &txn)
         let imported = try txn.importFeed(
-            batch, lastLook: isFed ? state.lastLook : nil, ordersHeld: isFed && state.isInOrder != true)
+            batch, lastLook: isFed ? state.lastLook : nil, ordersHeld: isFed && !state.history.isInOrder)
         try txn.markReceived(unknown, from: peer)
         report.count(imported)
-        if state.isAdopted, state.lastForeign.map({ $0.hasPassed(.days(30), at: now) }) ?? true {
+        if state.phase.isAdopted, state.lastForeign.map({ $0.hasPassed(.days(30), at: now) }) ?? true {
             state.needsRescan = true
         }
         state.lastForeign = now
@@ -211,11 +178,11 @@ struct PageApplier: Sendable {
     /// While links are in doubt, notes that the peer shows a sample under an id that the store held before. Only the
     /// health database that was read before does that.
     private mutating func noteSeenAgain(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
-        guard state.isDoubted == true, state.isSeenAgain != true, let commit = state.doubtedAt else { return }
+        guard let commit = state.doubt.unseenSince else { return }
         for addition in foreign {
             let id = try txn.link(peer: peer, peerID: addition.peerID)?.sample ?? addition.sample.id
             guard try txn.isHeld(id, since: commit) else { continue }
-            state.isSeenAgain = true
+            state.doubt.see()
             return
         }
     }
@@ -244,11 +211,34 @@ struct PageApplier: Sendable {
             state.staleDays.formUnion(LocalDays.names(from: sample.start, to: end, zone: zone, limit: 400))
         }
     }
+}
 
-    /// Keeps a sample that a conflict displaced, so that it can be restored.
-    func audit(_ event: SyncConflict.Event, _ displaced: Sample, in txn: inout WriteTransaction) throws {
-        try txn.appendAudit(
-            event: event.rawValue, sample: displaced.id, displaced: try EngineNotes.encode(displaced))
+extension PageApplier {
+    /// Marks the stored samples of a source as coming from elsewhere when this peer brings its first sample of that
+    /// source: they came from another peer, if another one brings records or samples of the source.
+    func markReceived(from source: SourceIdentity, in txn: inout WriteTransaction) throws {
+        let feed = feed
+        let isShared = try txn.peers().contains { other in
+            guard other.name != peer else { return false }
+            return try other.queue == nil || txn.state(of: other.name)[feed].sources.contains(source)
+        }
+        guard isShared else { return }
+        var ids: [SampleID] = []
+        try txn.forEachSample(of: feed, source: source, includeShadowed: true) { sample in
+            if sample.origin == .imported { ids.append(sample.id) }
+            return true
+        }
+        for id in ids where try txn.link(peer: peer, sample: id) == nil { try txn.setLink(.received(id, by: peer)) }
+    }
+}
+
+extension PulledSample {
+    /// Whether the sample follows the rules of the store. An own sample with a version below the first counts as the
+    /// first version.
+    var isStorable: Bool {
+        var sample = sample
+        if isOwn { sample.version = max(1, sample.version) }
+        return (try? sample.validate()) != nil
     }
 }
 

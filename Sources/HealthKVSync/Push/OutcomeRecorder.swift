@@ -29,30 +29,21 @@ struct OutcomeRecorder: Sendable {
         case .refused(let reason):
             report.quarantined += 1
             state.note(.quarantined, reason, at: now)
-            try keep(current, queued, in: &txn) { operation in
-                (operation.state, operation.reason) = (.quarantined, reason)
-            }
+            try keep(current, queued, in: &txn) { $0.quarantine(reason) }
         case .parked(let reason):
             report.parked += 1
-            try keep(current, queued, in: &txn) { operation in
-                (operation.state, operation.reason) = (.parked, reason.rawValue)
-                operation.nextTry = now + options.slowDelay
-                if reason == .unauthorized { operation.accessType = sent.type }
-            }
+            try keep(current, queued, in: &txn) { $0.park(reason, of: sent.type, until: now + options.slowDelay) }
         case .busy(let time):
             report.parked += 1
-            try keep(current, queued, in: &txn) { operation in
-                operation.reason = PushOutcome.busyReason
-                operation.nextTry = now + options.delay(asked: time)
-            }
+            try keep(current, queued, in: &txn) { $0.comeAgain(at: now + options.delay(asked: time)) }
         case .failed(let reason):
             report.failed += 1
-            try keep(current, queued, in: &txn) { if !isCancelled { delay(&$0, reason) } }
+            try keep(current, queued, in: &txn) { if !isCancelled { $0.fail(reason, at: now, options) } }
         case .unknown(let reason):
             report.failed += 1
             guard var operation = current else { return }
             if isLeftBehind { try raise(&operation, in: &txn) }
-            if !isCancelled { delay(&operation, reason) }
+            if !isCancelled { operation.fail(reason, at: now, options) }
             if operation != current { try txn.updatePending(operation) }
         }
     }
@@ -91,14 +82,5 @@ struct OutcomeRecorder: Sendable {
         operation.isSent = queued.isSent
         change(&operation)
         try txn.updatePending(operation)
-    }
-
-    /// Delays the next attempt. After the last quick attempt (the third by default) the operation is parked, and
-    /// retried slowly for as long as it takes (SEMANTICS C13).
-    private func delay(_ operation: inout PendingOperation, _ reason: String) {
-        operation.attempts += 1
-        operation.reason = reason
-        operation.state = operation.attempts >= options.quickAttempts ? .parked : .waiting
-        operation.nextTry = now + options.delay(afterFailures: operation.attempts)
     }
 }

@@ -140,14 +140,6 @@ struct PushBatch: Sendable {
     }
 }
 
-extension PendingOperation {
-    /// Parks the operation until its access changes, however much time passes.
-    mutating func waitForAccess(to type: SampleType) {
-        (state, reason, accessType) = (.parked, ParkReason.unauthorized.rawValue, type)
-        nextTry = .distantFuture
-    }
-}
-
 extension PendingGroup {
     /// Returns `true` if any operation of the group may be due. One that was refused permanently never is, and one that
     /// waits for access has no due time.

@@ -25,11 +25,11 @@ struct PeerComparison: Codable, Sendable, Equatable {
     var isCut = false
     /// Samples that this app wrote and that the peer does not show although, as far as is known, it held them. Own
     /// samples are always readable.
-    var ownMissing: [OwnMissing]? = []
+    var ownMissing: [OwnMissing] = []
     /// How many own samples are missing that the peer may never have held.
-    var doubtful: Int?
+    var doubtful = 0
     /// How many of the shown samples the store already knew.
-    var known: Int?
+    var known = 0
     /// How many samples the comparison imported.
     var imported = 0
 
@@ -43,8 +43,8 @@ struct PeerComparison: Codable, Sendable, Equatable {
     }
 
     mutating func noteOwn(_ link: PeerLink, limit: Int) {
-        guard ownMissing?.count ?? 0 < limit else { return isCut = true }
-        ownMissing?.append(OwnMissing(id: link.sample, peerID: link.peerID))
+        guard ownMissing.count < limit else { return isCut = true }
+        ownMissing.append(OwnMissing(id: link.sample, peerID: link.peerID))
     }
 
     mutating func note(_ id: SampleID, isCovered: Bool, limit: Int) {
@@ -66,7 +66,7 @@ struct CheckNote: Codable, Sendable, Equatable {
     /// (SEMANTICS C26).
     var missing: Set<SampleID> = []
     /// Own samples that the last complete comparison missed, if they were many.
-    var ownMissing: Set<OwnMissing>?
+    var ownMissing: Set<OwnMissing> = []
     /// The comparison in progress.
     var check: PeerComparison?
 }

@@ -39,9 +39,9 @@ struct PeerState: Codable, Sendable, Equatable {
     var purged = 0
     /// How much of a mass deletion was sent to a peer that follows the feed; `nil` unless one is partly sent.
     var removal: PeerPlace?
-    /// Whether the store is a copy or was restored, and nothing has shown yet that the peer is the database that its
-    /// links refer to; `nil` if there is no doubt.
-    var isDoubted: Bool?
+    /// Whether the links may belong to another database than the peer's, and nothing has shown yet that they do not.
+    /// ``TypeState/doubt`` has what each type has shown.
+    var isDoubted = false
     /// When the engine last noted how far a peer with a queue has seen the changes; `nil` if it never did.
     var lastAcknowledged: Instant?
     /// What the peer said about itself.
@@ -51,7 +51,7 @@ struct PeerState: Codable, Sendable, Equatable {
     /// When a pass of another peer first found that this one is silent for too long; `nil` while it is not.
     var silentSince: Instant?
     /// When the store recently became another replica, because the peer knew a later copy of it.
-    var superseded: [Instant]?
+    var superseded: [Instant] = []
 
     subscript(_ type: SampleType) -> TypeState {
         get { types[type.identifier] ?? TypeState() }
@@ -61,120 +61,17 @@ struct PeerState: Codable, Sendable, Equatable {
     /// Returns `true` if a type is sent to the peer.
     func sends(_ type: SampleType) -> Bool { sentTypes?.contains(type) ?? false }
 
+    /// Notes that samples of a page were left out, if any were.
+    mutating func noteInvalid(_ report: PullReport, of feed: SampleType, at now: Instant) {
+        guard report.invalid > 0 else { return }
+        note(.invalidSamples, "samples of \(feed) break the rules of the store and were left out", at: now)
+    }
+
     mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant, message: String? = nil) {
         notices.removeAll { $0.code == code && $0.detail == detail }
         notices.append(SyncNotice(code: code, detail: detail, time: time, message: message))
         if notices.count > 32 { notices.removeFirst() }
     }
-}
-
-/// What the engine remembers of one type at one peer.
-struct TypeState: Codable, Sendable, Equatable {
-    /// Whether the feed was read to its end once, so that everything an earlier installation left is known (SEMANTICS
-    /// C21).
-    var isAdopted = false
-    /// Whether the feed was read to its end.
-    var isDrained = false
-    /// Whether the feed was read in part, but not to its end. Until then, nothing of the type goes to other peers
-    /// (SEMANTICS C22).
-    var isMidway = false
-    /// Whether samples from before the peer was enabled are in its queue.
-    var isExported = false
-    /// Samples that start before this are not imported.
-    var horizon: Instant?
-    /// When the import of the existing history was skipped (SEMANTICS C9); `nil` if it was not.
-    var skipped: Instant?
-    /// Whether the feed continues from its place at the time when the import was skipped. Everything after that place
-    /// is new, whatever its date.
-    var isPastBaseline: Bool?
-    /// How far back the first import has come; it imports the newest windows first.
-    var windowsDone: Instant?
-    /// Deletions that wait for the end of the feed, because their replacement may follow. If there are many, these are
-    /// the last of them.
-    var deferred: [DeferredDeletion] = []
-    var authorization: TypeAuthorization?
-    /// The sources of the samples that this peer brought.
-    var sources: Set<SourceIdentity> = []
-    var lastRescan: Instant?
-    var lastForeign: Instant?
-    /// Whether a foreign sample arrived after none had arrived before, or none for a while. Then there may be more
-    /// (SEMANTICS C23).
-    var needsRescan = false
-    /// Local days whose totals must be read again.
-    var staleDays: Set<String> = []
-    var imported = 0
-    // The fields below were added later: an older note may lack them.
-    /// How the last pull failed; `nil` after one that succeeded.
-    var failure: PullFailure?
-    /// Whether reading was refused. Then there is nothing to adopt for now, and the type may be sent.
-    var isRefused: Bool?
-    /// The plan's horizon at the time when the horizon was set; `nil` if it never was.
-    var planned: TypePlan.Horizon?
-    /// The horizon that was requested instead of the plan's; `nil` if none was.
-    var wanted: TypePlan.Horizon?
-    /// The clock's time when the horizon was set, to set it again if the clock was wrong.
-    var horizonSet: Instant?
-    /// Whether the samples that the app wrote before the horizon are adopted.
-    var isEarlierAdopted: Bool?
-    /// When the last page arrived of a feed that is not read to its end.
-    var midwaySince: Instant?
-    /// When the foreign samples in the store are next compared with those that the peer shows; `nil` if no comparison
-    /// is due.
-    var checkDue: Instant?
-    /// How many comparisons in a row showed no foreign sample although the store holds some.
-    var vanished: Int?
-    /// When a comparison last showed none. The next one counts only an hour later.
-    var vanishedAt: Instant?
-    /// When the user was first asked to allow reading the type, as far as is known.
-    var asked: Instant?
-    /// Whether the store was copied or restored since foreign samples were last compared. Then the peer may never have
-    /// held the samples that it does not show.
-    var isDoubted: Bool?
-    /// The commit at which links were last doubted. If the peer shows a sample that the store held then, both know each
-    /// other.
-    var doubtedAt: UInt64?
-    /// Whether the peer showed a sample under an id that the store knew before it was copied or restored.
-    var isSeenAgain: Bool?
-    /// Where the deletions before ``deferred`` are stored; `nil` while they are few.
-    var blocks: DeferredBlocks?
-    /// When the feed was last read to its end after it was read from its beginning. Samples that arrive later were
-    /// written later (SEMANTICS C2).
-    var lastLook: Instant?
-    /// Whether samples that were imported by windows, the newest first, have their place in the order of the feed.
-    var isInOrder: Bool?
-    /// Why the peer could not be told how far its feed is stored, and when the engine tries again; `nil` once it was
-    /// told.
-    var unacknowledged: PullFailure?
-
-    /// Names the feed of the type. An anchor is valid only with its predicate (SEMANTICS A13).
-    var scope: String { horizon.map { "from:\($0.nanoseconds)" } ?? "" }
-}
-
-extension TypeState {
-    /// What is known of the access to read the type (SEMANTICS C36).
-    var readAccess: ReadAccess {
-        if vanished ?? 0 >= 2 { return .suspectedRevoked }
-        if !sources.isEmpty || lastForeign != nil { return .readable }
-        return asked == nil ? .notDetermined : .noDataOrDenied
-    }
-}
-
-/// How the pull of one feed failed, and when it is retried.
-struct PullFailure: Codable, Sendable, Equatable {
-    var issue: SyncIssue
-    var count = 0
-    /// `nil` if only the user can resolve the failure.
-    var nextTry: Instant?
-}
-
-/// The engine that syncs the store with a peer. The token rises with each new holder, so an engine that lost the lease
-/// can no longer commit.
-struct Lease: Codable, Sendable, Equatable {
-    var holder: String
-    var token: UInt64
-    var expires: Instant
-    /// Where the holder runs; `nil` if that was not noted.
-    var mark: EngineMark?
 }
 
 /// Notes of the engine in a store.
@@ -226,12 +123,17 @@ extension SampleReading where Self: ~Copyable {
         return try ReadStates.state(bytes) ?? PeerState()
     }
 
-    func lease(of peer: String) throws -> Lease? {
-        try EngineNotes.decode(syncNote(EngineNotes.lease(peer)), as: Lease.self)
+    func lease(of peer: String) throws -> Lease {
+        try EngineNotes.decode(syncNote(EngineNotes.lease(peer)), as: Lease.self) ?? Lease()
     }
 }
 
 extension WriteTransaction {
+    /// Keeps a sample that a conflict displaced, so that it can be restored.
+    mutating func appendAudit(_ event: SyncConflict.Event, _ displaced: Sample) throws {
+        try appendAudit(event: event.rawValue, sample: displaced.id, displaced: try EngineNotes.encode(displaced))
+    }
+
     mutating func setState(_ state: PeerState, of peer: String) throws {
         let name = EngineNotes.state(peer)
         // An unchanged note costs no commit.
@@ -241,7 +143,7 @@ extension WriteTransaction {
         ReadStates.remember(state, as: bytes)
     }
 
-    mutating func setLease(_ lease: Lease?, of peer: String) throws {
-        try setSyncNote(EngineNotes.lease(peer), try lease.map { try EngineNotes.encode($0) })
+    mutating func setLease(_ lease: Lease, of peer: String) throws {
+        try setSyncNote(EngineNotes.lease(peer), try EngineNotes.encode(lease))
     }
 }

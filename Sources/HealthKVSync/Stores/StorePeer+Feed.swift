@@ -5,7 +5,7 @@ extension StorePeer {
     /// Returns a page of the other store's feed of changes.
     public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         guard let bytes = request.token else {
-            await beginAnew()
+            await startOver()
             return try await page(behind: nil, limit: request.limit)
         }
         guard let place = PeerPlace(bytes) else { throw PeerError(.tokenExpired, "the token is not one of a store") }
@@ -144,7 +144,7 @@ extension StorePeer {
 
     /// Forgets how far this reader has read. A reader that begins at the beginning was reinstalled or restored: its
     /// earlier acknowledgements no longer count.
-    private func beginAnew() async {
+    private func startOver() async {
         guard let ourName = try? ourName() else { return }
         let isKnown = try? other.read { txn in
             try txn.peer(ourName)?.acknowledged != nil || txn.memory(of: ourName).read != nil

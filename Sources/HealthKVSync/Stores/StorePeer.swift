@@ -9,15 +9,12 @@ import HealthKV
 ///
 /// The other store knows each of its readers by a name, and stores under that name how far the reader has read. It
 /// refuses a reader whose name another reader has taken (`docs/decisions/0021-a-name-belongs-to-the-last-replica.md`).
-public struct StorePeer: Peer {
+public struct StorePeer: RecordPeer {
     /// The name under which our store knows the other one.
     public let name: String
     private let givenName: String?
     let reader = StoreReader()
     let other: SampleStore
-
-    /// The other store keeps records, and also takes imports.
-    public var traits: PeerTraits { .store }
 
     /// Creates a peer for a store under the name by which our store knows it. `ourName` is the name by which the other
     /// store knows ours; by default it is a name that no other copy of a store has. Give a name only if the other store
@@ -64,12 +61,6 @@ public struct StorePeer: Peer {
     public func availability() async -> PeerAvailability {
         (try? other.read { _ in true }) == nil ? .unavailable : .available
     }
-
-    /// Does nothing: a store needs no authorization.
-    public func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {}
-
-    /// Returns full access: everything is allowed.
-    public func authorization(of type: SampleType) async -> TypeAuthorization { .open }
 
     /// Returns the types that the store has samples of.
     public func types() async throws(PeerError) -> Set<SampleType> {

@@ -147,27 +147,20 @@ final class Wire: Sendable {
 }
 
 /// A peer behind a wire that loses, doubles and interrupts calls.
-struct WirePeer: Peer {
-    let inner: any Peer
+struct WirePeer<Inner: Peer>: Peer {
+    let inner: Inner
     let wire: Wire
     /// Locks the device behind the peer, if there is one.
     let lock: @Sendable () -> Void
     var plant: PlantedMistake?
 
     var name: String { inner.name }
-    var traits: PeerTraits { inner.traits }
 
     func availability() async -> PeerAvailability {
         let answer = await inner.availability()
         if answer == .available, wire.next([.lockedBetween]) != nil { lock() }
         return answer
     }
-
-    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
-        try await inner.requestAuthorization(request)
-    }
-
-    func authorization(of type: SampleType) async -> TypeAuthorization { await inner.authorization(of: type) }
 
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         switch wire.next([.lost, .answerLost, .doubled, .standsStill, .wrongPage, .neverReturns]) {
@@ -178,7 +171,7 @@ struct WirePeer: Peer {
             page.deletions.append(PulledDeletion(peerID: SampleID()))
             for index in page.additions.indices { page.additions[index].sample.type = .heartRate }
             // An empty page would be a different fault.
-            if page.additions.isEmpty, !traits.keepsRecords { page.token = Array(repeating: 0, count: 1 << 20) }
+            if page.additions.isEmpty, inner is any DatabasePeer { page.token = Array(repeating: 0, count: 1 << 20) }
             return page
         case .neverReturns:
             await wire.hang()
@@ -230,22 +223,33 @@ struct WirePeer: Peer {
         return await inner.push(operations)
     }
 
-    func stored(_ sample: Sample) -> Sample { inner.stored(sample) }
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
-    func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
-        try await inner.dailyTotals(request)
-    }
-    func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
-        try await inner.digest(of: type, in: window)
-    }
-    func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }
     func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
         if wire.next([.lost]) != nil { throw PeerError(.transient, "the wire lost the call") }
         try await inner.acknowledge(token, of: type)
     }
+    var limits: PeerLimits { inner.limits }
+}
+
+extension WirePeer: DatabasePeer where Inner: DatabasePeer {
+    var traits: DatabaseTraits { inner.traits }
+    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
+        try await inner.requestAuthorization(request)
+    }
+    func authorization(of type: SampleType) async -> TypeAuthorization { await inner.authorization(of: type) }
+    func stored(_ sample: Sample) -> Sample { inner.stored(sample) }
+    func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
+        try await inner.dailyTotals(request)
+    }
+}
+
+extension WirePeer: RecordPeer where Inner: RecordPeer {
     func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? { try await inner.greet(greeting) }
     func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? { try await inner.meet(told: told) }
-    var limits: PeerLimits { inner.limits }
+    func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
+        try await inner.digest(of: type, in: window)
+    }
+    func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }
     func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
         try await inner.forgotten(among: samples, since: token)
     }

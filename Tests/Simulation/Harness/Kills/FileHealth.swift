@@ -88,11 +88,11 @@ extension FileHealth.Event {
     }
 }
 
-/// A peer that shows one app's view of a ``FileHealth``.
-struct FileHealthPeer: Peer {
+/// A database that shows one app's view of a ``FileHealth``.
+struct FileHealthPeer: DatabasePeer {
     static let app = "app"
     let name = "health"
-    let traits = PeerTraits.healthKit
+    let traits = DatabaseTraits.healthKit
     let health: FileHealth
 
     func availability() async -> PeerAvailability { .available }

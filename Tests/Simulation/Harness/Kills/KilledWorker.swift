@@ -113,7 +113,7 @@ struct KillBench {
         // With a planted mistake, probing would repair the damage that the harness must find.
         syncing.probesLatest = probes && plant == nil
         let mistake = plant.map { PlantedMistake(plant: $0, store: store) }
-        func wired(_ peer: any Peer) -> any Peer {
+        func wired<Inner: Peer>(_ peer: Inner) -> WirePeer<Inner> {
             WirePeer(inner: peer, wire: Wire(), lock: {}, plant: mistake)
         }
         engine = SyncEngine(

@@ -1,0 +1,143 @@
+import HealthKV
+
+/// Merges records of another store. They are stored unchanged, and the greater version wins (SEMANTICS C1).
+struct RecordMerger: Sendable {
+    let peer: String
+    let plan: SyncPlan
+    let now: Instant
+    /// How far the peer has read our feed. The peer does not know edits after this place.
+    let acknowledged: ChangeToken?
+    private(set) var report = PullReport()
+    /// Samples that another peer had deleted before this one brought them.
+    private var deletedUnseen: [Sample] = []
+    /// Samples that the peer shows although it was told that they are deleted.
+    private var putBack: [Sample] = []
+
+    init(peer: String, plan: SyncPlan, now: Instant, acknowledged: ChangeToken?) {
+        (self.peer, self.plan, self.now, self.acknowledged) = (peer, plan, now, acknowledged)
+    }
+
+    /// Merges a page of the peer's feed, or of an enumerated window.
+    mutating func apply(_ page: PullPage, in txn: inout WriteTransaction) throws {
+        try txn.receiving(from: peer) { try applyRecords(page, in: &$0) }
+        try buryUnseen(in: &txn)
+        try tellDeletionsAgain(in: &txn)
+    }
+
+    private mutating func applyRecords(_ page: PullPage, in txn: inout WriteTransaction) throws {
+        var unknown = SampleBatch()
+        let databases = try txn.databases()
+        for addition in page.additions {
+            guard plan.plan(of: addition.sample.type)?.pulls ?? false, isStorable(addition) else { continue }
+            noteSkew(addition.sample.modified)
+            if let held = try record(of: addition.sample, in: &txn) {
+                try merge(addition.sample, held, in: &txn)
+            } else if try txn.isDeletedUnseen(addition.sample, by: databases) {
+                deletedUnseen.append(addition.sample)
+            } else {
+                unknown.append(addition.sample)
+            }
+        }
+        if !unknown.isEmpty {
+            let imported = try txn.importBatch(unknown)
+            report.count(imported)
+            if imported.vetoed > 0 { try notePutBack(page.additions.map(\.sample), in: &txn) }
+            try txn.markReceived(page.additions.map(\.sample), from: peer)
+        }
+        var deletions = DeletionsOfDifferentSamples()
+        for deletion in page.deletions {
+            // A deletion whose version no sample here can have is invalid.
+            guard let record = deletion.record, plan.plan(of: record.type)?.pulls ?? false else { continue }
+            guard (0...Sample.versionLimit).contains(record.version) else {
+                report.invalid += 1
+                continue
+            }
+            noteSkew(record.modified)
+            // A second deletion of the same sample must find it gone.
+            if deletions.mayMean(sampleOf: record) { try merge(deletions.take(), in: &txn) }
+            deletions.append(record)
+        }
+        try merge(deletions.take(), in: &txn)
+    }
+
+    /// Deletes samples that another peer had deleted before this one brought them. Runs after the received changes, so
+    /// that this peer is told of the deletions.
+    private mutating func buryUnseen(in txn: inout WriteTransaction) throws {
+        for sample in deletedUnseen { try txn.buryUnseen(sample) }
+        report.deleted += deletedUnseen.count
+        deletedUnseen = []
+    }
+
+    /// Notes samples that the peer shows although it was told of their deletion: the peer was put back to an earlier
+    /// state.
+    private mutating func notePutBack(_ samples: [Sample], in txn: inout WriteTransaction) throws {
+        guard acknowledged != nil else { return }
+        putBack += try samples.filter { sample in
+            guard plan.plan(of: sample.type)?.pushes ?? false else { return false }
+            return try txn.sample(id: sample.id) == nil
+        }
+    }
+
+    /// Sends deletions again that the peer has forgotten. Runs after the received changes, so that this peer is told of
+    /// them.
+    private mutating func tellDeletionsAgain(in txn: inout WriteTransaction) throws {
+        guard !putBack.isEmpty, let acknowledged else { return }
+        try txn.tellDeletionsAgain(of: putBack, before: acknowledged)
+        putBack = []
+    }
+
+    private mutating func isStorable(_ addition: PulledSample) -> Bool {
+        if addition.isStorable { return true }
+        report.invalid += 1
+        return false
+    }
+
+    private func record(of sample: Sample, in txn: inout WriteTransaction) throws -> Sample? {
+        if let held = try txn.sample(id: sample.id) { return held }
+        guard let text = sample.syncIdentifier else { return nil }
+        return try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity)
+    }
+
+    private mutating func merge(_ sample: Sample, _ held: Sample, in txn: inout WriteTransaction) throws {
+        let isConflict = try isUnknownToPeer(held.id, in: &txn) && sample.contentBytes != held.contentBytes
+        switch try txn.merge(sample) {
+        case .replaced, .inserted:
+            report.imported += 1
+            if isConflict { try note(.editReplaced, held, in: &txn) }
+        case .older:
+            report.unchanged += 1
+            if isConflict { try note(.editKept, sample, in: &txn) }
+        case .unchanged, .vetoed: report.unchanged += 1
+        }
+    }
+
+    /// Merges deletions of different samples in one step.
+    private mutating func merge(_ deletions: [DeletedSample], in txn: inout WriteTransaction) throws {
+        let displaced = try deletions.map { deletion in
+            try isUnknownToPeer(deletion.id, in: &txn) ? txn.sample(id: deletion.id) : nil
+        }
+        for (displaced, isDeleted) in zip(displaced, try txn.merge(deletions)) where isDeleted {
+            report.deleted += 1
+            if let displaced { try note(.editDeleted, displaced, in: &txn) }
+        }
+    }
+
+    private mutating func note(
+        _ event: SyncConflict.Event, _ displaced: Sample, in txn: inout WriteTransaction
+    ) throws {
+        try txn.appendAudit(event, displaced)
+        report.conflicts += 1
+    }
+
+    /// Returns `true` if a sample was changed here after the place up to which the peer has seen our changes.
+    private func isUnknownToPeer(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
+        guard let acknowledged else { return true }
+        return try txn.isChanged(id: id, since: acknowledged)
+    }
+
+    private mutating func noteSkew(_ clock: ChangeClock?) {
+        guard let clock else { return }
+        let ahead = Double(clock.time.nanoseconds.subtractingReportingOverflow(now.nanoseconds).partialValue) / 1e9
+        if ahead > 86_400, clock.time > now { report.skewSeconds = max(report.skewSeconds ?? 0, ahead) }
+    }
+}

@@ -1,0 +1,161 @@
+import HealthKV
+
+/// Compares two stores by digests, window by window, and exchanges only the windows that differ.
+struct RecordComparison: SessionJob {
+    let core: SessionCore
+
+    /// Windows with at most this many samples are exchanged as a whole.
+    private static let window = 512
+
+    /// Returns the types that either side has samples of.
+    private func comparedTypes(_ records: CheckedRecords) async throws -> [SampleType] {
+        let ours = try store.read { try $0.typesWithSamples() }
+        let theirs = try await records.types()
+        return ours.union(theirs).filter { plan.plan(of: $0) != nil }.sorted()
+    }
+
+    /// Runs before a peer follows the feed for the first time: if both sides hold the same samples, only deletions must
+    /// be sent. Returns `true` if they do.
+    func skipEqual(_ records: CheckedRecords) async throws -> Bool {
+        let token = try store.read { $0.currentToken }
+        for type in try await comparedTypes(records) where plan.plan(of: type)?.pushes ?? false {
+            guard let theirs = try await records.digest(of: type, in: .all) else { return false }
+            if try store.read({ try $0.syncDigest(of: type) }) != theirs { return false }
+        }
+        // Digests cover live samples only. An older version of a deleted sample may still reach the peer from
+        // elsewhere.
+        guard try await feedSender.pushDeletions(heldTypes()) else { return false }
+        let name = name
+        try await update { txn, _ in try txn.acknowledge(peer: name, token) }
+        return true
+    }
+
+    /// Brings both sides in line without a feed. Held types are not sent (SEMANTICS C22). Returns `true` if nothing was
+    /// left out for that reason.
+    @discardableResult
+    func reconcileRecords(_ records: CheckedRecords, _ held: Set<SampleType>) async throws -> Bool {
+        var isWhole = true
+        for type in try await comparedTypes(records) {
+            let isSent = plan.plan(of: type)?.pushes ?? false
+            if isSent, held.holds(type) { isWhole = false }
+            try await reconcile(type, with: records, in: .all, sends: isSent && !held.holds(type))
+        }
+        return isWhole
+    }
+
+    private func reconcile(
+        _ type: SampleType, with records: CheckedRecords, in window: TimeRange, sends: Bool
+    ) async throws {
+        try Task.checkCancellation()
+        let ours = try store.read { try $0.syncDigest(of: type, in: window) }
+        guard let theirs = try await records.digest(of: type, in: window) else {
+            return try await exchange(type, in: window, sends: sends)
+        }
+        if ours == theirs { return }
+        guard ours.count > Self.window, theirs.count > 0, let middle = try middle(type, window, ours.count)
+        else {
+            return try await exchange(type, in: window, sends: sends)
+        }
+        try await reconcile(type, with: records, in: TimeRange(from: window.from, to: middle), sends: sends)
+        try await reconcile(type, with: records, in: TimeRange(from: middle, to: window.to), sends: sends)
+    }
+
+    /// Returns the start that divides our samples of a window into halves, or `nil` if they all have the same start.
+    private func middle(_ type: SampleType, _ window: TimeRange, _ count: Int) throws -> Instant? {
+        var left = count / 2
+        var first: Instant?
+        var middle: Instant?
+        try store.read { txn in
+            try txn.forEachSample(
+                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+            ) { sample in
+                first = first ?? sample.start
+                left -= 1
+                if left <= 0, sample.start != first { middle = sample.start }
+                return middle == nil
+            }
+        }
+        return middle
+    }
+
+    /// Merges the peer's samples of a window, and sends those that it lacks or has in an older version. Works page by
+    /// page, so that memory use stays flat.
+    private func exchange(_ type: SampleType, in window: TimeRange, sends: Bool) async throws {
+        var cursor: [UInt8]?
+        var end = window.to
+        repeat {
+            try Task.checkCancellation()
+            try await holdLease()
+            let page = try await peer.enumerate(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.shortPage))
+            cursor = page.cursor
+            let theirs = try await merge(page)
+            let from = cursor == nil ? window.from : page.samples.map(\.sample.start).min() ?? end
+            if from < end, sends {
+                try await sendMissing(type, TimeRange(from: from, to: end), theirs)
+            }
+            end = min(end, from)
+        } while cursor != nil
+    }
+
+    /// Merges the peer's samples of a page. Returns the digest of each.
+    private func merge(_ page: EnumerationPage) async throws -> [SampleID: UInt64] {
+        var sums: [SampleID: UInt64] = [:]
+        for addition in page.samples {
+            var digest = SyncDigest()
+            digest.add(addition.sample)
+            sums[addition.sample.id] = digest.sum
+        }
+        let (name, plan, now) = (name, plan, now)
+        try await update { txn, state in
+            var merger = RecordMerger(
+                peer: name, plan: plan, now: now, acknowledged: try txn.peer(name)?.acknowledged)
+            try merger.apply(PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
+            state.noteInvalid(merger.report, of: .every, at: now)
+        }
+        return sums
+    }
+
+    /// Sends the samples that start in a window and that the peer lacks or has in another version. Only their ids are
+    /// all in memory at once.
+    private func sendMissing(
+        _ type: SampleType, _ window: TimeRange, _ theirs: [SampleID: UInt64]
+    ) async throws {
+        var ids: [SampleID] = []
+        try store.read { txn in
+            try txn.forEachSample(
+                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+            ) { sample in
+                var digest = SyncDigest()
+                digest.add(sample)
+                if theirs[sample.id] != digest.sum { ids.append(sample.id) }
+                return true
+            }
+            for id in theirs.keys where try txn.deletedSample(id: id) != nil { ids.append(id) }
+        }
+        for from in stride(from: 0, to: ids.count, by: max(1, options.pushSize)) {
+            try await holdLease()
+            let some = ids[from..<min(ids.count, from + options.pushSize)]
+            let (kinds, here) = try store.read { txn in
+                let kinds: [PushOperation.Kind] = try some.compactMap { id in
+                    if let sample = try txn.sample(id: id) { return .save(sample) }
+                    return try txn.deletedSample(id: id).map { .delete($0) }
+                }
+                return (kinds, txn.currentToken)
+            }
+            let operations = kinds.enumerated().map { PushOperation(sequence: UInt64($0), kind: $1, place: here) }
+            let answer = await feedSender.pushRecords(operations)
+            var refused: [(PushOperation, String)] = []
+            for (operation, outcome) in zip(operations, answer.outcomes) {
+                if case .refused(let reason) = outcome { refused.append((operation, reason)) }
+            }
+            try await feedSender.settle(refused)
+            // Do not acknowledge operations that may be incomplete.
+            if let error = answer.errorToTryAgain { throw error }
+        }
+    }
+}
+
+extension SessionJob {
+    var recordComparison: RecordComparison { RecordComparison(core: core) }
+}

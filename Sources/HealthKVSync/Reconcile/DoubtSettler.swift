@@ -1,0 +1,26 @@
+import HealthKV
+
+/// Decides whether a doubted peer is the database that the links refer to.
+struct DoubtSettler: SessionJob {
+    let core: SessionCore
+
+    /// Settles the doubt once all types are adopted, or earlier if the peer shows a sample under an id that the store
+    /// knew. A peer that showed none is another database: its unconfirmed links prove nothing and are removed, and
+    /// everything that was written here is sent to it. If it is the same database, comparisons handle the samples that
+    /// it does not show.
+    func settleDoubt() async throws {
+        let (name, known, plan) = (name, try state(), plan)
+        guard known.isDoubted else { return }
+        let isSame = known.types.values.contains { $0.doubt.isSeenAgain }
+        let isAdopted = plan.types.keys.allSatisfy { known[$0].phase.isAdopted || known[$0].pulls.isRefused }
+        guard isSame || isAdopted else { return }
+        try await update { txn, state in
+            state.isDoubted = false
+            if isSame { return }
+            for link in try txn.links(of: name) where link.isProvisional && link.isHeldThere {
+                try txn.removeLink(link)
+            }
+            for key in state.types.keys { state.types[key]!.isExported = false }
+        }
+    }
+}

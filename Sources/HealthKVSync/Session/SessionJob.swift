@@ -1,0 +1,88 @@
+import HealthKV
+
+/// A part of the sync with one peer, with one job. Each works with the session's core and keeps nothing of its own.
+protocol SessionJob: Sendable {
+    var core: SessionCore { get }
+}
+
+extension SessionJob {
+    var store: SampleStore { core.store }
+    var peer: CheckedPeer { core.peer }
+    var plan: SyncPlan { core.plan }
+    var options: SyncOptions { core.options }
+    var name: String { core.name }
+    var now: Instant { core.now }
+    var memory: SessionMemory {
+        get { core.memory }
+        nonmutating set { core.memory = newValue }
+    }
+
+    /// Reads the stored state of the peer.
+    func state() throws -> PeerState { try core.state() }
+
+    /// Changes the stored state, in a transaction that only the holder of the lease can commit.
+    @discardableResult
+    func update<Result: Sendable>(
+        _ change: @escaping @Sendable (inout WriteTransaction, inout PeerState) throws -> Result
+    ) async throws -> Result {
+        try await core.update(change)
+    }
+
+    /// Takes the lease, or renews it after half of its time. Throws if another engine holds it.
+    func holdLease() async throws { try await core.holdLease() }
+
+    /// Releases the lease, so that another engine need not wait until it expires.
+    func releaseLease() async throws { try await core.releaseLease() }
+
+    func issue(_ code: SyncIssue.Code, _ detail: String) -> SyncIssue { core.issue(code, detail) }
+}
+
+// What several jobs must know of the plan and of the stored states.
+extension SessionJob {
+    /// The feeds of the plan, one for each type or one for all.
+    var feeds: [SampleType] {
+        guard peer.keepsRecords else { return Array(plan.types.keys) }
+        return plan.pulled.isEmpty && plan.others == nil ? [] : [.every]
+    }
+
+    func isPushed(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }
+
+    /// The types that are pulled, and those that are only sent: own samples can always be read, unless reading was
+    /// refused as a whole.
+    func enumeratedTypes() throws -> [SampleType] {
+        let known = try state()
+        let sent = plan.types.filter { $0.value.pushes && !known[$0.key].pulls.isRefused }.keys
+        return plan.pulled.union(sent).sorted()
+    }
+
+    /// Returns the types of which nothing may be sent yet: the peer's samples of them are not adopted, or a pull from
+    /// another peer is midway in its feed (SEMANTICS C21, C22).
+    func heldTypes() throws -> Set<SampleType> {
+        let name = name
+        let (needsAdoption, now) = (!peer.keepsRecords, now)
+        let types = plan.types
+        return try store.read { txn in
+            var held: Set<SampleType> = []
+            if needsAdoption {
+                let state = try txn.state(of: name)
+                held = Set(types.keys.filter { !state[$0].phase.isAdopted && !state[$0].pulls.isRefused })
+            }
+            for other in try txn.peers() where other.name != name {
+                let state = try txn.state(of: other.name)
+                // A feed that was midway before the store was copied or restored is read from its beginning.
+                guard state.epoch == txn.epoch else { continue }
+                for (type, known) in state.types where state.isEnabled {
+                    // A feed that cannot be read on, or that is no longer read, does not hold the others forever.
+                    guard let since = known.phase.arrivingSince, !since.hasPassed(longestHold, at: now)
+                    else { continue }
+                    held.insert(SampleType(type))
+                }
+            }
+            return held
+        }
+    }
+}
+
+/// After this long without a page, a feed that was not read to its end no longer holds anything back
+/// (docs/decisions/0016).
+private let longestHold = Duration.days(1)

@@ -1,0 +1,261 @@
+import HealthKV
+import Testing
+
+@testable import HealthKVSync
+
+@Suite("The states that the engine stores, and all their transitions")
+struct StateTests {
+    private static func time(_ second: Int64) -> Instant { Instant(nanoseconds: second * 1_000_000_000) }
+
+    // MARK: The phase of a feed
+
+    private static let (earlier, later) = (time(1), time(2))
+    private static let events: [FeedPhase.Event] = [
+        .arrived(later), .earlierAdopted, .ended, .placeForgotten, .adoptionForgotten, .leftPlan,
+    ]
+
+    /// Each phase with the phases that follow it, in the order of ``events``.
+    private static let phases: [(FeedPhase, [FeedPhase])] = [
+        (
+            .notBegun(.open),
+            [
+                .adopting(since: later, earlier: .open), .notBegun(.adopted), .drained, .notBegun(.open),
+                .notBegun(.open), .notBegun(.open),
+            ]
+        ),
+        (
+            .notBegun(.adopted),
+            [
+                .adopting(since: later, earlier: .adopted), .notBegun(.adopted), .drained, .notBegun(.adopted),
+                .notBegun(.open), .notBegun(.adopted),
+            ]
+        ),
+        (
+            .adopting(since: earlier, earlier: .open),
+            [
+                .adopting(since: later, earlier: .open), .adopting(since: earlier, earlier: .adopted), .drained,
+                .adopting(since: earlier, earlier: .open), .adopting(since: earlier, earlier: .open),
+                .notBegun(.open),
+            ]
+        ),
+        (
+            .adopting(since: earlier, earlier: .adopted),
+            [
+                .adopting(since: later, earlier: .adopted), .adopting(since: earlier, earlier: .adopted), .drained,
+                .adopting(since: earlier, earlier: .adopted), .adopting(since: earlier, earlier: .open),
+                .notBegun(.adopted),
+            ]
+        ),
+        (
+            .readopting,
+            [
+                .adopting(since: later, earlier: .open), .readopting, .drained, .notBegun(.open), .readopting,
+                .readopting,
+            ]
+        ),
+        (.behind, [.midway(since: later), .behind, .drained, .behind, .notBegun(.open), .behind]),
+        (
+            .midway(since: earlier),
+            [
+                .midway(since: later), .midway(since: earlier), .drained, .midway(since: earlier),
+                .adopting(since: earlier, earlier: .open), .behind,
+            ]
+        ),
+        (.drained, [.midway(since: later), .drained, .drained, .behind, .readopting, .drained]),
+    ]
+
+    @Test("Each event takes each phase of a feed where the table says") func everyTransition() {
+        for (phase, following) in Self.phases {
+            #expect(following.count == Self.events.count)
+            for (event, expected) in zip(Self.events, following) {
+                var next = phase
+                next.handle(event)
+                #expect(next == expected, "\(phase) after \(event)")
+            }
+        }
+    }
+
+    @Test("A new feed reaches every phase, and no other") func everyPhase() {
+        var found: [FeedPhase] = [TypeState().phase]
+        var index = 0
+        while index < found.count {
+            for event in Self.events {
+                var next = found[index]
+                next.handle(event)
+                // The time is no part of the phase that counts here.
+                if case .adopting(_, let state) = next { next = .adopting(since: Self.earlier, earlier: state) }
+                if case .midway = next { next = .midway(since: Self.earlier) }
+                if !found.contains(next) { found.append(next) }
+            }
+            index += 1
+        }
+        #expect(found.count == Self.phases.count)
+        #expect(Self.phases.allSatisfy { found.contains($0.0) })
+    }
+
+    @Test("A phase tells what may be sent, what is held back, and what is still to adopt") func meaning() {
+        let told = Self.phases.map { phase, _ in
+            [phase.isAdopted, phase.isDrained, phase.arrivingSince != nil, phase.needsEarlier]
+        }
+        #expect(
+            told == [
+                [false, false, false, true], [false, false, false, false], [false, false, true, true],
+                [false, false, true, false], [false, true, false, true], [true, false, false, false],
+                [true, false, true, false], [true, true, false, false],
+            ])
+    }
+
+    // MARK: History, pulls, doubt, visibility
+
+    @Test("A skipped import passes its baseline, and another bound begins ahead of its own") func history() {
+        var history = FeedHistory()
+        (history.windowsDone, history.isInOrder) = (Self.earlier, true)
+        for baseline in [FeedHistory.Baseline.passed, .ahead] {
+            history.setBaseline(baseline)
+            #expect(history.bound == .none && !history.isPastBaseline)
+        }
+        history.replaceBound(.skipped(at: Self.earlier, baseline: .ahead))
+        #expect(history.windowsDone == nil && !history.isInOrder)
+        #expect(history.skipped == Self.earlier && history.horizon == nil && !history.isPastBaseline)
+        history.setBaseline(.passed)
+        #expect(history.isPastBaseline)
+        history.setBaseline(.ahead)
+        #expect(!history.isPastBaseline && history.skipped == Self.earlier)
+        history.replaceBound(.from(Self.later))
+        history.setBaseline(.passed)
+        #expect(history.horizon == Self.later && history.skipped == nil && !history.isPastBaseline)
+    }
+
+    @Test("A refusal stays until a pull succeeds, whatever fails meanwhile") func pulls() {
+        let (first, second) = (
+            PullFailure(issue: SyncIssue(.delayed, "first")), PullFailure(issue: SyncIssue(.delayed, "second"))
+        )
+        let steps: [(PullHealth, refused: PullHealth, failed: PullHealth, forgotten: PullHealth)] = [
+            (.well, .refused(nil), .failing(second), .well),
+            (.failing(first), .refused(first), .failing(second), .well),
+            (.refused(nil), .refused(nil), .refused(second), .refused(nil)),
+            (.refused(first), .refused(first), .refused(second), .refused(nil)),
+        ]
+        for step in steps {
+            func after(_ change: (inout PullHealth) -> Void) -> PullHealth {
+                var health = step.0
+                change(&health)
+                return health
+            }
+            #expect(after { $0.refuse() } == step.refused)
+            #expect(after { $0.fail(second) } == step.failed)
+            #expect(after { $0.forgetFailure() } == step.forgotten)
+            #expect(after { $0.succeed() } == .well)
+            let retried = after { $0.retry(at: Self.later) }
+            #expect(retried.isRefused == step.0.isRefused)
+            #expect(retried.failure?.nextTry == step.0.failure.map { _ in Self.later })
+        }
+    }
+
+    @Test("Doubt ends with a whole comparison, and what was shown again stays known") func doubt() {
+        let steps: [(Doubt, seen: Doubt, ended: Doubt)] = [
+            (.none, .none, .none), (.open(since: 3), .seenAgain(since: 3), .none),
+            (.seenAgain(since: 3), .seenAgain(since: 3), .confirmed), (.confirmed, .confirmed, .confirmed),
+        ]
+        for step in steps {
+            var (begun, seen, ended) = (step.0, step.0, step.0)
+            begun.begin(at: 9)
+            seen.see()
+            ended.end()
+            #expect(begun == .open(since: 9) && seen == step.seen && ended == step.ended)
+        }
+        #expect(steps.map(\.0.isOpen) == [false, true, true, false])
+        #expect(steps.map(\.0.isSeenAgain) == [false, false, true, true])
+        #expect(steps.map(\.0.unseenSince) == [nil, 3, nil, nil])
+    }
+
+    @Test("Access is suspected to be revoked once everything vanished twice in a row") func visibility() {
+        let steps: [(Visibility, vanished: Visibility)] = [
+            (.shown, .vanished(at: Self.later)), (.vanished(at: Self.earlier), .vanishedAgain(at: Self.later)),
+            (.vanishedAgain(at: Self.earlier), .vanishedAgain(at: Self.later)),
+        ]
+        for step in steps {
+            var (vanished, shown) = (step.0, step.0)
+            vanished.look(at: Self.later, hasVanished: true)
+            shown.look(at: Self.later, hasVanished: false)
+            #expect(vanished == step.vanished && shown == .shown)
+        }
+        #expect(steps.map(\.0.isRevoked) == [false, false, true])
+    }
+
+    // MARK: Leases and operations
+
+    @Test("A lease's token rises with each new holder, and stays where it is renewed or released") func lease() {
+        let mark = EngineMark(space: "", process: 1, start: 1, engine: 1)
+        let (ours, theirs) = (Lease.Owner(name: "ours", mark: mark), Lease.Owner(name: "theirs", mark: mark))
+        var lease = Lease()
+        #expect(lease.state == .free && lease.token == 0)
+        lease.take(by: ours, with: nil, until: Self.earlier)
+        #expect(lease.state == .held(by: ours, until: Self.earlier) && lease.token == 1)
+        #expect(lease.isHeld(with: 1, beyond: Self.time(0)) && !lease.isHeld(with: 1, beyond: Self.earlier))
+        #expect(!lease.isHeld(with: 2, beyond: Self.time(0)) && !lease.isHeld(with: nil, beyond: Self.time(0)))
+        lease.take(by: ours, with: 1, until: Self.later)
+        #expect(lease.state == .held(by: ours, until: Self.later) && lease.token == 1)
+        lease.take(by: theirs, with: nil, until: Self.later)
+        #expect(lease.state == .held(by: theirs, until: Self.later) && lease.token == 2)
+        // The former holder's token is no longer the lease's.
+        lease.take(by: ours, with: 1, until: Self.later)
+        #expect(lease.token == 3)
+        lease.release()
+        #expect(lease.state == .free && lease.token == 3 && !lease.isHeld(with: 3, beyond: Self.time(0)))
+        lease.take(by: theirs, with: nil, until: Self.later)
+        #expect(lease.token == 4)
+    }
+
+    @Test("Each step of an operation sets its state, reason, time and attempts") func operation() {
+        var options = SyncOptions()
+        (options.random, options.quickAttempts) = ({ 0.5 }, 2)
+        let starts: [PendingOperation.State] = [.waiting, .parked, .quarantined]
+        for start in starts {
+            let operation = PendingOperation(
+                peer: "peer", kind: .save, sample: SampleID(), version: 1, state: start, reason: "before")
+            func after(_ change: (inout PendingOperation) -> Void) -> PendingOperation {
+                var operation = operation
+                change(&operation)
+                return operation
+            }
+            let sent = after { $0.send(as: 7) }
+            #expect(sent.isSent && sent.version == 7 && sent.state == start)
+            let blocked = after { $0.waitForAccess(to: .bodyMass) }
+            #expect(blocked.state == .parked && blocked.nextTry == .distantFuture && blocked.accessType == .bodyMass)
+            let refused = after { $0.quarantine("why") }
+            #expect(refused.state == .quarantined && refused.reason == "why" && refused.attempts == 0)
+            for reason in ParkReason.allCases {
+                let parked = after { $0.park(reason, of: .bodyMass, until: Self.later) }
+                #expect(parked.state == .parked && parked.reason == reason.rawValue && parked.nextTry == Self.later)
+                #expect(parked.accessType == (reason == .unauthorized ? .bodyMass : nil) && parked.attempts == 0)
+            }
+            let busy = after { $0.comeAgain(at: Self.later) }
+            #expect(busy.state == start && busy.nextTry == Self.later && busy.attempts == 0)
+            var failed = after { $0.fail("why", at: Self.later, options) }
+            #expect(failed.state == .waiting && failed.attempts == 1)
+            #expect(failed.nextTry == Self.later + options.firstDelay)
+            failed.fail("why", at: Self.later, options)
+            #expect(failed.state == .parked && failed.attempts == 2)
+            #expect(failed.nextTry == Self.later + options.slowDelay)
+            failed.wake()
+            #expect(failed.state == .waiting && failed.attempts == 2 && failed.nextTry == .distantPast)
+            failed.retry()
+            #expect(failed.state == .waiting && failed.attempts == 0)
+        }
+    }
+
+    @Test("What is stored of a type comes back as it was") func stored() throws {
+        for (phase, _) in Self.phases {
+            var state = TypeState()
+            state.phase = phase
+            state.history.replaceBound(.skipped(at: Self.later, baseline: .passed))
+            state.history.choice = FeedHistory.Choice(planned: .days(3), requested: .ask, time: Self.earlier)
+            state.pulls = .refused(nil)
+            state.doubt = .seenAgain(since: 3)
+            state.visibility = .vanished(at: Self.later)
+            let bytes = try EngineNotes.encode(state)
+            #expect(try EngineNotes.decode(bytes, as: TypeState.self) == state)
+        }
+    }
+}
