@@ -88,6 +88,6 @@ struct PipeTests {
         expectError(.busy) { try SampleStore.open(at: path, options: options) }
         #expect(flock(descriptor, LOCK_UN) == 0)
         try SampleStore.open(at: path, options: options).close()
-        unsafe close(descriptor)
+        close(descriptor)
     }
 }
