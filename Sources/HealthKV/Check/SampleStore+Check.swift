@@ -33,7 +33,7 @@ extension SampleStore {
                 if !inspection.isSound { return try inspection.rawReport(path, limit: limit) }
             }
             // Names that are cached from earlier say nothing about those in the file.
-            transaction.context.names = NameBook()
+            transaction.context.state.names = NameBook()
             var checker = Checker(limit: limit)
             try checker.run(transaction.snapshot, number, progress)
             return checker.report

@@ -49,8 +49,8 @@ extension Snapshot {
 
     /// Returns a test for rows that unfinished mass operations hide; `nil` if none of them affects these rows.
     func hidden(_ rows: [StoredRow], _ lane: Lane) throws -> ((StoredRow) -> Bool)? {
-        guard !context.intents.isEmpty, let first = rows.first, let last = rows.last else { return nil }
-        let intents = context.intents.filter { $0.mayTouch(lane, first.start...last.start) }
+        guard !context.state.intents.isEmpty, let first = rows.first, let last = rows.last else { return nil }
+        let intents = context.state.intents.filter { $0.mayTouch(lane, first.start...last.start) }
         if intents.isEmpty { return nil }
         var sources: [UInt32: UInt32] = [:]
         for row in rows where sources[row.revision] == nil {
@@ -61,7 +61,7 @@ extension Snapshot {
 
     /// Returns `true` if unfinished mass operations may hide rows of a lane in a range of starts.
     func mayHide(_ lane: Lane, _ starts: ClosedRange<Int64>) -> Bool {
-        context.intents.contains { $0.mayTouch(lane, starts) }
+        context.state.intents.contains { $0.mayTouch(lane, starts) }
     }
 
     /// Moves a cursor to the chunk that owns `point`; returns `false` if the lane has no chunks.

@@ -4,7 +4,7 @@ import LMDB
 
 extension Snapshot {
     func counts(of type: UInt32) throws -> TypeCounts {
-        if let changed = context.counts[type] { return changed }
+        if let changed = context.state.counts[type] { return changed }
         let key = TypeCounts.key(type)
         guard let span = try view.get(tables[.summaries], key) else { return TypeCounts() }
         return try TypeCounts(span, key: key)
@@ -20,13 +20,13 @@ extension Snapshot {
             guard key.count >= 5 else { throw damaged("a summary has no place") }
             let type = key[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             // A type's counts precede its other summaries, of which there may be many.
-            if key.count == 5, key[4] == 0, context.counts[type] == nil {
+            if key.count == 5, key[4] == 0, context.state.counts[type] == nil {
                 all.append((type, try TypeCounts(cursor.value, key: key)))
             }
             guard type < .max else { break }
             found = try cursor.seek(TypeCounts.key(type + 1))
         }
-        if context.counts.isEmpty { return all }
-        return (all + context.counts.map { ($0.key, $0.value) }).sorted { $0.type < $1.type }
+        if context.state.counts.isEmpty { return all }
+        return (all + context.state.counts.map { ($0.key, $0.value) }).sorted { $0.type < $1.type }
     }
 }

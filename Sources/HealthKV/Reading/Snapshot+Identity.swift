@@ -19,17 +19,19 @@ extension Snapshot {
     /// Returns the partition that holds a 40-bit hash; `nil` in a store that has none yet.
     func partition(of hash: UInt64) throws -> IdentityPartition? {
         var low = 0
-        var high = context.partitions.count
+        var high = context.state.partitions.count
         while low < high {
             let middle = (low + high) / 2
-            if context.partitions[middle].upper <= hash { low = middle + 1 } else { high = middle }
+            if context.state.partitions[middle].upper <= hash { low = middle + 1 } else { high = middle }
         }
-        if low < context.partitions.count, context.partitions[low].lower <= hash { return context.partitions[low] }
+        if low < context.state.partitions.count, context.state.partitions[low].lower <= hash {
+            return context.state.partitions[low]
+        }
         var cursor = try view.cursor(tables[.identity])
         guard try cursor.seekAtOrBefore(IdentityPartition.key(hash)), cursor.key.byteCount == 9 else { return nil }
         let partition = try IdentityPartition(cursor.value, key: cursor.key.copied())
         guard partition.lower <= hash, hash < partition.upper else { throw damaged("the identity index has a gap") }
-        context.partitions.insert(partition, at: low)
+        context.state.partitions.insert(partition, at: low)
         return partition
     }
 

@@ -15,14 +15,14 @@ extension Snapshot {
 
     /// Returns the levels of every peer with packed links.
     func linkLevels() throws -> [PeerLevels] {
-        if let known = context.linkLevels { return known }
+        if let known = context.state.linkLevels { return known }
         var found: [PeerLevels] = []
         for peer in try peersWithLinks() {
             do { found.append(try readLevels(peer)) } catch  where StoreError.isDamage(error) {
                 found.append(PeerLevels(peer: peer, areDamaged: true))
             }
         }
-        context.linkLevels = found
+        context.state.linkLevels = found
         return found
     }
 

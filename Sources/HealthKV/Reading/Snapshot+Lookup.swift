@@ -107,7 +107,7 @@ extension Snapshot {
         _ = try revision(chunk.revision(at: index))
         _ = try unit(chunk.unit(at: index))
         let row = try ChunkDecoder(hot: chunk, details: details).row(at: index, of: near, context)
-        let isHidden = try !context.intents.isEmpty && hidden([row], chunk.key.lane)?(row) ?? false
+        let isHidden = try !context.state.intents.isEmpty && hidden([row], chunk.key.lane)?(row) ?? false
         return FoundRow(lane: chunk.key.lane, row: row, isHidden: isHidden)
     }
 

@@ -14,7 +14,7 @@ extension Snapshot {
         return record
     }
     func storedPriorities() throws -> PriorityRecord? {
-        if let changed = context.priorities { return changed }
+        if let changed = context.state.priorities { return changed }
         guard let span = try view.get(tables[.meta], PriorityRecord.key) else { return nil }
         return try PriorityRecord(span)
     }

@@ -20,7 +20,6 @@ extension SampleStore {
             let number = try transaction.number(of: type)
             transaction.state.header.shadowing[number] = isOn
             transaction.state.isChanged = true
-            transaction.syncHeader()
             try transaction.rebuildShadows(of: number)
         }
     }
@@ -50,10 +49,10 @@ extension WriteTransaction {
     /// Recounts every type, and marks all summaries as stale.
     private mutating func rebuildCounts() throws {
         try clear(.summaries)
-        context.counts = [:]
+        state.counts = [:]
         for (type, counts, starts) in try snapshot.countAll() {
-            context.counts[type] = counts
-            if let starts { context.stale.mark(type, starts.lowerBound, starts.upperBound) }
+            state.counts[type] = counts
+            if let starts { state.stale.mark(type, starts.lowerBound, starts.upperBound) }
         }
     }
 
@@ -61,8 +60,7 @@ extension WriteTransaction {
     private mutating func rebuildIdentity() throws {
         try clear(.identity)
         state.header.recentEntries = 0
-        context.partitions = []
-        syncHeader()
+        state.partitions = []
         for slice in try snapshot.identitySlices() {
             let entries = try snapshot.expectedEntries(in: slice)
             try addRuns(entries)

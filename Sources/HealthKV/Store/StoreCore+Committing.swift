@@ -36,16 +36,16 @@ extension StoreCore {
         _ body: (inout WriteTransaction) throws -> Void
     ) throws -> Bool {
         let context = try makeContext(of: lmdb, file, verified: nil)
-        var state = WriteState(header: context.header)
-        state.header.commit += 1
-        state.refusal = room.refusal
+        context.state.header.commit += 1
+        context.state.mark = UInt64.random(in: 1 ... .max)
+        context.state.refusal = room.refusal
         let writing = WriteEnvironment(
             now: options.clock, source: options.source, encoder: encoder, pageSize: file.environment.pageSize,
             path: path, limits: options.limits, filters: filters)
         filters.begin(lmdb.id, of: file)
         var isFollowed = false
         defer { if !isFollowed { filters.forget() } }
-        var transaction = WriteTransaction(lmdb, context: context, state: state, environment: writing)
+        var transaction = WriteTransaction(lmdb, context: context, environment: writing)
         try body(&transaction)
         try transaction.checkWhole()
         guard transaction.state.isChanged else {
@@ -55,7 +55,7 @@ extension StoreCore {
         try transaction.finish()
         if transaction.state.adds, mayFill(room, transaction.state, file) { try demandReserve(&transaction, file) }
         let addedRuns = transaction.state.addedRuns
-        let madeStale = !context.stale.isEmpty
+        let madeStale = !context.state.stale.isEmpty
         let number = transaction.lmdb.id
         let place = transaction.state.header.token
         do {
@@ -66,7 +66,7 @@ extension StoreCore {
         filters.committed(number)
         if !options.limits.ignoresPlace { file.written.note(place, file.data, path) }
         isFollowed = true
-        learn(context.names)
+        learn(context.state.names)
         if madeStale { backlog.withLock { $0.note() } }
         if addedRuns { mayHaveRuns.store(true, ordering: .relaxed) }
         if commitsSinceCheck.add(1, ordering: .relaxed).newValue >= options.limits.commitsBetweenReaderChecks {

@@ -20,7 +20,7 @@ extension StoreCore {
         let context = try makeContext(of: lmdb, file, verified: VerifiedBlocks())
         context.ticket = ticket
         let transaction = ReadTransaction(lmdb, context: context)
-        defer { learn(context.names) }
+        defer { learn(context.state.names) }
         return try body(transaction)
     }
 
@@ -82,10 +82,10 @@ extension StoreCore {
         let view = transaction.view
         let header = try StoreHeader.read(view, file.tables)
         let context = ReadContext(
-            tables: file.tables, path: path, header: header, names: names.withLock { $0 }, intents: [],
-            verified: verified, feedIndex: verified == nil ? nil : feedIndex)
+            tables: file.tables, path: path, header: header, names: names.withLock { $0 }, verified: verified,
+            feedIndex: verified == nil ? nil : feedIndex)
         context.thinSamples = options.limits.thinSamples
-        if header.intents > 0 { context.intents = try Snapshot(view: view, context: context).loadIntents() }
+        if header.intents > 0 { context.state.intents = try Snapshot(view: view, context: context).loadIntents() }
         return context
     }
 

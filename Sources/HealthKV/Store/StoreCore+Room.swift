@@ -136,7 +136,7 @@ extension StoreCore {
     }
 
     /// Returns `true` if the writes of a transaction may take the file near its end.
-    func mayFill(_ room: Room, _ state: WriteState, _ file: OpenFile) -> Bool {
+    func mayFill(_ room: Room, _ state: TransactionState, _ file: OpenFile) -> Bool {
         if room.isNear { return true }
         // A record may cost one page per level of its tree.
         return room.left / 4 < state.bytes + state.writes * 4 * file.environment.pageSize

@@ -14,7 +14,7 @@ extension StoreCore {
     /// - Parameter waits: Whether to postpone work that is better done when nothing is being written.
     func maintainStep(waits: Bool) throws -> WriterThread.IdleWork {
         guard !isPoisoned.load(ordering: .acquiring) else { return .none }
-        let header = try read { $0.context.header }
+        let header = try read { $0.context.state.header }
         if header.intents > 0 {
             // A mass operation writes out the links of the samples that it removes. Packing in between keeps their
             // number small.
@@ -130,20 +130,19 @@ extension StoreCore {
 extension WriteTransaction {
     /// Continues the oldest mass operation. Removes it when it is finished.
     mutating func advanceFirstIntent(chunks: Int) throws {
-        guard var intent = context.intents.first else {
+        guard var intent = state.intents.first else {
             state.header.intents = 0
             state.isChanged = true
             return
         }
         if try advance(&intent, chunks: chunks) {
             try remove(.upkeep, intent.key)
-            context.intents.removeFirst()
+            state.intents.removeFirst()
             state.header.intents -= min(1, state.header.intents)
         } else {
             try put(.upkeep, intent.key, intent.value(commit: commit))
-            context.intents[0] = intent
+            state.intents[0] = intent
         }
-        syncHeader()
     }
 
     /// Removes tombstones from before `horizon` that every registered peer has seen and that no queued deletion needs,
@@ -172,14 +171,12 @@ extension WriteTransaction {
             state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
         }
         if next == nil, try pruneAudit(before: horizon, keeping: environment.limits.auditEntries, count: count) {
-            syncHeader()
             return WriteTransaction.behindTombstones
         }
         if next == nil {
             let from = position.starts(with: WriteTransaction.behindConflicts) ? Array(position.dropFirst(2)) : nil
             let past = now &- DeletedContent.keptDays * DurationClass.day.longest
             if let place = try forgetContents(behind: from, before: past, count: count) {
-                syncHeader()
                 return WriteTransaction.behindConflicts + place
             }
         }
@@ -187,7 +184,6 @@ extension WriteTransaction {
             state.header.prunedAt = now
             state.isChanged = true
         }
-        syncHeader()
         return next
     }
 

@@ -59,7 +59,7 @@ extension WriteTransaction {
                 try put(.links, chunk.key, chunk.value)
             }
         } while from != nil
-        context.linkLevels = nil
+        state.linkLevels = nil
         if chunks.links == 0 { return }
         if chunks.arePartedWrongly { throw snapshot.damaged("too many links have one hash") }
         var directory = LinkDirectory(peer: name)

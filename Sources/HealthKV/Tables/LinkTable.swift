@@ -189,7 +189,7 @@ extension WriteTransaction {
     /// Removes all links of a peer.
     mutating func removeLinks(of name: String) throws {
         let peer = PeerKey.peer(name, state.header.hashKey)
-        context.linkLevels = nil
+        state.linkLevels = nil
         while true {
             let keys = try snapshot.allLinkKeys(peer, limit: 4_096)
             for key in keys { try remove(.links, key) }

@@ -5,14 +5,14 @@ import LMDB
 extension Snapshot {
     /// Returns the directory of a peer's queue. A writer's own changes are in the context until it commits.
     func directory(of peer: String) throws -> QueueDirectory {
-        if let changed = context.directories[peer] { return changed }
+        if let changed = context.state.directories[peer] { return changed }
         return try record(PeerKey.directory(peer, header.hashKey), as: QueueDirectory.self)
             ?? QueueDirectory(peer: peer)
     }
 
     /// Returns the directories of all peers with a queue, sorted by name.
     func directories() throws -> [QueueDirectory] {
-        var known = context.directories
+        var known = context.state.directories
         var cursor = try view.cursor(tables[.pending])
         var found = try cursor.first()
         while found {
@@ -178,7 +178,7 @@ extension WriteTransaction {
         let (peer, hashKey) = (operation.peer, state.header.hashKey)
         var directory = try snapshot.directory(of: peer)
         let section = directory.add(operation, type: type)
-        context.directories[peer] = directory
+        state.directories[peer] = directory
         try put(operation, PeerKey.pending(peer, section, operation.sequence, hashKey))
         let place = PendingPlace(peer: peer, sample: operation.sample, sequence: operation.sequence, section: section)
         try put(place, PeerKey.place(peer, operation.sample, hashKey))
@@ -190,7 +190,7 @@ extension WriteTransaction {
         try forget(PeerKey.pending(peer, place.section, place.sequence, hashKey), as: PendingOperation.self)
         try forget(PeerKey.place(peer, place.sample, hashKey), as: PendingPlace.self)
         directory.remove(from: place.section)
-        context.directories[peer] = directory
+        state.directories[peer] = directory
         try raiseEarliest(of: peer, place.section, limit: WriteTransaction.lookedThrough)
     }
 
@@ -224,14 +224,14 @@ extension WriteTransaction {
             sequence = last.sequence
         }
         directory.set(earliest: earliest, of: number)
-        context.directories[peer] = directory
+        state.directories[peer] = directory
         state.isChanged = true
     }
 
     /// Stores the queue directories that this transaction changed.
     mutating func putDirectories() throws {
         let hashKey = state.header.hashKey
-        for (peer, directory) in context.directories.sorted(by: { $0.key < $1.key }) {
+        for (peer, directory) in state.directories.sorted(by: { $0.key < $1.key }) {
             let key = PeerKey.directory(peer, hashKey)
             if directory.sections.isEmpty {
                 try forget(key, as: QueueDirectory.self)
@@ -239,13 +239,13 @@ extension WriteTransaction {
                 try put(directory, key)
             }
         }
-        context.directories = [:]
+        state.directories = [:]
     }
 
     /// Requeues every operation that can be found, and so rebuilds counts and places.
     mutating func rebuildQueues() throws {
         let operations = try snapshot.allOperations()
-        context.directories = [:]
+        state.directories = [:]
         try clear(.pending)
         for operation in operations { try insert(operation, snapshot.typeNumber(of: operation.sample)) }
     }

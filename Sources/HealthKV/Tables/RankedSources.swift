@@ -59,7 +59,7 @@ extension WriteTransaction {
     /// Keeps the ranking in memory until the commit writes it: thousands of new sources must not each rewrite the whole
     /// record.
     private mutating func put(_ record: PriorityRecord) {
-        context.priorities = record
+        state.priorities = record
         state.isChanged = true
         state.writes += 1
     }
@@ -89,7 +89,7 @@ extension WriteTransaction {
         // If a chunk cannot be read, the extent of the samples is unknown.
         do { range = try snapshot.extent(of: type) } catch  where StoreError.isDamage(error) { range = all }
         guard let range else { return }
-        context.stale.mark(type, range.lowerBound, range.upperBound)
+        state.stale.mark(type, range.lowerBound, range.upperBound)
         state.isChanged = true
     }
 }

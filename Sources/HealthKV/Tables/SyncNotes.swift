@@ -42,7 +42,6 @@ extension WriteTransaction {
         for anchor in try anchors() { try removeAnchor(peer: anchor.peer, type: anchor.type, scope: anchor.scope) }
         state.header.beginEpoch(at: environment.now(), drawing: environment.limits.draw)
         state.isChanged = true
-        syncHeader()
     }
 
     /// Sets the note of a name; `nil` removes it.

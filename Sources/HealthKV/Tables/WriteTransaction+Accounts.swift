@@ -23,8 +23,8 @@ extension WriteTransaction {
         for (revision, count) in RevisionTally(rows).counts {
             counts.add(count, source: try snapshot.revision(revision).sourceNumber, sign)
         }
-        context.counts[lane.type] = counts
-        context.stale.mark(lane.type, rows)
+        state.counts[lane.type] = counts
+        state.stale.mark(lane.type, rows)
     }
 }
 

@@ -75,7 +75,6 @@ extension WriteTransaction {
             try put(.identity, key, RecentEntry.value(key: key, net: net, commit: commit))
             state.header.recentEntries += 1
         }
-        syncHeader()
     }
 
     /// Adds many entries, including removals, as one run for each partition that they fall into.
@@ -103,9 +102,9 @@ extension WriteTransaction {
 
     private mutating func store(_ partition: IdentityPartition) throws {
         try put(.identity, IdentityPartition.key(partition.lower), partition.value(commit: commit))
-        context.partitions.removeAll { $0.lower < partition.upper && partition.lower < $0.upper }
-        let index = context.partitions.firstIndex { $0.lower > partition.lower } ?? context.partitions.count
-        context.partitions.insert(partition, at: index)
+        state.partitions.removeAll { $0.lower < partition.upper && partition.lower < $0.upper }
+        let index = state.partitions.firstIndex { $0.lower > partition.lower } ?? state.partitions.count
+        state.partitions.insert(partition, at: index)
     }
 
     /// Adds a run, and merges runs of similar size, so that an entry is moved only a few times in all and a look-up
@@ -212,7 +211,6 @@ extension WriteTransaction {
         let recent = try snapshot.recentEntries()
         for (entry, _) in recent { try remove(.identity, RecentEntry.key(entry)) }
         state.header.recentEntries = 0
-        syncHeader()
         var entries: [IdentityEntry] = []
         for (entry, net) in recent {
             let signed = net < 0 ? IdentityEntry(key: entry.key, kind: entry.kind.removal) : entry

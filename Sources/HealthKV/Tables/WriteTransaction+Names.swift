@@ -6,24 +6,24 @@ extension WriteTransaction {
     mutating func number(of type: SampleType) throws -> UInt32 {
         if let number = try snapshot.number(of: type) { return number }
         let number = try addName(.type, NameCoding.encode(type: type))
-        context.names.add(type: type, number)
+        state.names.add(type: type, number)
         return number
     }
 
     mutating func number(of source: SourceIdentity) throws -> UInt32 {
         if let number = try snapshot.number(of: source) { return number }
         let number = try addName(.source, NameCoding.encode(source: source), key: NameCoding.key(of: source))
-        context.names.add(source: source, number)
+        state.names.add(source: source, number)
         return number
     }
 
     mutating func number(ofRevision source: Source) throws -> UInt32 {
-        if let number = context.names.revisionNumbers[source] { return number }
+        if let number = state.names.revisionNumbers[source] { return number }
         let sourceNumber = try number(of: source.identity)
         let bytes = NameCoding.encode(revisionOf: sourceNumber, source)
         let known = try NameLookup.number(.revision, bytes, state.header.hashKey, snapshot.view, context.tables)
         let number = try known ?? addName(.revision, bytes)
-        context.names.add(revision: RevisionName(sourceNumber: sourceNumber, source: source), number)
+        state.names.add(revision: RevisionName(sourceNumber: sourceNumber, source: source), number)
         if known == nil { try notePriority(ofSource: sourceNumber, source) }
         return number
     }
@@ -32,17 +32,17 @@ extension WriteTransaction {
     mutating func number(of unit: HealthUnit) throws -> UInt32 {
         if let number = try snapshot.number(of: unit) { return number }
         let number = try addName(.unit, NameCoding.encode(unit: unit))
-        context.names.add(unit: unit, number)
+        state.names.add(unit: unit, number)
         return number
     }
 
     mutating func number(of device: Device?) throws -> UInt32 {
         guard let device else { return 0 }
-        if let number = context.names.deviceNumbers[device] { return number }
+        if let number = state.names.deviceNumbers[device] { return number }
         let bytes = NameCoding.encode(device: device)
         let known = try NameLookup.number(.device, bytes, state.header.hashKey, snapshot.view, context.tables)
         let number = try known ?? addName(.device, bytes)
-        context.names.add(device: device, number)
+        state.names.add(device: device, number)
         return number
     }
 

@@ -35,10 +35,10 @@ extension WriteTransaction {
     private mutating func accountMark(_ lane: Lane, from old: StoredRow, to new: StoredRow) throws {
         state.writes += 1
         let source = try snapshot.revision(new.revision).sourceNumber
-        if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
-        context.counts[lane.type]!.add(old, source: source, -1)
-        context.counts[lane.type]!.add(new, source: source, 1)
-        context.stale.mark(lane.type, new.start, new.end)
+        if state.counts[lane.type] == nil { state.counts[lane.type] = try snapshot.counts(of: lane.type) }
+        state.counts[lane.type]!.add(old, source: source, -1)
+        state.counts[lane.type]!.add(new, source: source, 1)
+        state.stale.mark(lane.type, new.start, new.end)
     }
 
     /// Recomputes the marks of the samples at each of some times.

@@ -14,16 +14,18 @@ import LMDB
 public struct WriteTransaction: ~Copyable, SampleReading {
     var lmdb: LMDB.WriteTransaction
     let context: ReadContext
-    var state: WriteState
     var environment: WriteEnvironment
 
-    init(
-        _ lmdb: consuming LMDB.WriteTransaction, context: ReadContext, state: WriteState, environment: WriteEnvironment
-    ) {
+    init(_ lmdb: consuming LMDB.WriteTransaction, context: ReadContext, environment: WriteEnvironment) {
         self.lmdb = lmdb
         self.context = context
-        self.state = state
         self.environment = environment
+    }
+
+    /// The state, which the snapshot sees as it is.
+    var state: TransactionState {
+        _read { yield context.state }
+        _modify { yield &context.state }
     }
 
     /// The snapshot that the transaction sees. It includes its own changes and those of closures that share its commit.
@@ -102,9 +104,6 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         let limit = environment.now() + DurationClass.day.longest
         if clock.time <= limit { state.header.clock = max(state.header.clock, clock.time.nanoseconds) }
     }
-
-    /// Copies the current header to the context.
-    mutating func syncHeader() { context.header = state.header }
 }
 
 /// The external inputs of a write: the time, the source of own samples, the sizes of chunks, and the filters of the

@@ -245,7 +245,7 @@ extension SampleReading where Self: ~Copyable {
     /// Returns `true` if the mass operation at a place in the feed is unfinished: not every sample that it deletes has
     /// its tombstone yet.
     public func isUnfinished(removalAt token: ChangeToken) -> Bool {
-        snapshot.context.intents.contains { ($0.commit, $0.ordinal) == (token.commit, token.ordinal) }
+        snapshot.context.state.intents.contains { ($0.commit, $0.ordinal) == (token.commit, token.ordinal) }
     }
 
     /// Returns the deletion of a sync identifier of a type and source; `nil` if there is none.

@@ -15,23 +15,22 @@ extension WriteTransaction {
             try put(.changes, ChangeRecord.key(commit), record.value())
         }
         try putDirectories()
-        if let priorities = context.priorities {
+        if let priorities = state.priorities {
             try put(.meta, PriorityRecord.key, priorities.value(commit: commit))
         }
-        for (type, counts) in context.counts {
+        for (type, counts) in state.counts {
             if counts == TypeCounts() {
                 try remove(.summaries, TypeCounts.key(type))
             } else {
                 try put(.summaries, TypeCounts.key(type), counts.value(type, commit: commit))
             }
         }
-        for type in context.stale.types {
-            for range in context.stale.condensedRanges(of: type) { try markStale(type, range) }
+        for type in state.stale.types {
+            for range in state.stale.condensedRanges(of: type) { try markStale(type, range) }
         }
         if state.recountsRecords { state.header.recordSum = try snapshot.countRecordSum() }
         state.header.transaction = UInt64(lmdb.id)
         try put(.meta, StoreHeader.key, state.header.value)
-        syncHeader()
     }
 
     /// Adds a range of hours to the stale hours of a type, joined with the ranges it touches.
@@ -48,43 +47,24 @@ extension WriteTransaction {
     /// Runs `body` in a nested transaction, so that its changes are undone if it throws.
     mutating func nested<Result>(_ body: (inout WriteTransaction) throws -> Result) throws -> Result {
         let before = state
-        let names = context.names
-        let intents = context.intents
-        let partitions = context.partitions
-        let (counts, stale, priorities) = (context.counts, context.stale, context.priorities)
-        let directories = context.directories
         let (context, environment) = (context, environment)
-        var after = state
-        var addedRuns = false
         do {
-            let result = try lmdb.nested { inner in
-                var transaction = WriteTransaction(
-                    inner, context: context, state: before, environment: environment)
+            return try lmdb.nested { inner in
+                var transaction = WriteTransaction(inner, context: context, environment: environment)
                 do {
                     let result = try body(&transaction)
                     try transaction.checkWhole()
-                    after = transaction.state
                     inner = transaction.release()
                     return result
                 } catch {
-                    addedRuns = transaction.state.addedRuns
                     inner = transaction.release()
                     throw error
                 }
             }
-            state = after
-            return result
         } catch {
-            state = before
-            context.names = names
-            context.intents = intents
-            context.partitions = partitions
-            (context.counts, context.stale, context.priorities) = (counts, stale, priorities)
-            context.directories = directories
-            context.linkLevels = nil
             // The filters also learned of index entries that are undone now.
-            if addedRuns { environment.filters.forget() }
-            syncHeader()
+            if state.addedRuns { environment.filters.forget() }
+            state = before
             throw error
         }
     }
@@ -99,7 +79,7 @@ extension Snapshot {
     /// ranges of earlier commits and those of this transaction.
     func staleRanges(_ type: UInt32, touching range: ClosedRange<Int64>) throws -> [ClosedRange<Int64>] {
         let stored = try storedStaleRanges(type, touching: range)
-        guard let own = context.stale.ranges(of: type) else { return stored }
+        guard let own = context.state.stale.ranges(of: type) else { return stored }
         var joined: [ClosedRange<Int64>] = []
         for other in (stored + own).sorted(by: { $0.lowerBound < $1.lowerBound })
         where other.lowerBound <= range.upperBound &+ 1 && other.upperBound >= range.lowerBound &- 1 {

@@ -159,7 +159,7 @@ extension WriteTransaction {
             plan.careful[Int(plan.hashes[index].row)] = true
         }
         try snapshot.markIndexed(plan.hashes, &plan.careful, environment)
-        if batch.derivesIDs || plan.derived.contains(true), !context.intents.isEmpty { try markHidden(batch, &plan) }
+        if batch.derivesIDs || plan.derived.contains(true), !state.intents.isEmpty { try markHidden(batch, &plan) }
     }
 
     /// Marks rows that unfinished mass operations removed. Those rows are not in the index, and their tombstones are

@@ -55,16 +55,15 @@ extension WriteTransaction {
         if leavingTombstones { try queueDeletions(intent) }
         state.isChanged = true
         state.removals.append(ChangeRecord.Removal(ordinal: ordinal, scope: scope))
-        context.intents.append(intent)
+        state.intents.append(intent)
         if total <= environment.limits.removedAtOnce {
             _ = try advance(&intent, chunks: .max)
-            context.intents.removeAll { $0.key == intent.key }
+            state.intents.removeAll { $0.key == intent.key }
         } else {
             try purgeShadowing(intent)
             state.header.intents += 1
             try put(.upkeep, intent.key, intent.value(commit: commit))
         }
-        syncHeader()
         return total
     }
 
@@ -125,8 +124,8 @@ extension WriteTransaction {
                 }
                 return true
             }
-            context.counts[lane.type] = counts
-            if let hours { context.stale.mark(lane.type, hours.lowerBound, hours.upperBound) }
+            state.counts[lane.type] = counts
+            if let hours { state.stale.mark(lane.type, hours.lowerBound, hours.upperBound) }
             for source in purged.sorted() { try notePurged(lane.type, source) }
         }
         return total
@@ -151,12 +150,12 @@ extension WriteTransaction {
 
     /// Writes the tombstones, counts and index changes of rows that leave their chunk because of a mass operation.
     mutating func settlePurged(_ lane: Lane, _ rows: [StoredRow]) throws {
-        if context.counts[lane.type] == nil { context.counts[lane.type] = try snapshot.counts(of: lane.type) }
-        context.counts[lane.type]!.hidden -= Int64(rows.count)
+        if state.counts[lane.type] == nil { state.counts[lane.type] = try snapshot.counts(of: lane.type) }
+        state.counts[lane.type]!.hidden -= Int64(rows.count)
         var entries: [IdentityEntry] = []
         for row in rows {
             let source = try snapshot.revision(row.revision).sourceNumber
-            let intent = context.intents.first { $0.hides(row, type: lane.type, source: source) }
+            let intent = state.intents.first { $0.hides(row, type: lane.type, source: source) }
             if let intent, intent.leavesTombstones {
                 var buried = row
                 buried.version = row.versionOfDeletion

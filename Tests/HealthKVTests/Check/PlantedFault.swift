@@ -66,7 +66,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             let type = try txn.snapshot.number(of: .stepCount)!
             var counts = try txn.snapshot.counts(of: type)
             counts.sources[counts.sources.keys.sorted()[0]]!.samples += 1
-            txn.context.counts[type] = counts
+            txn.context.state.counts[type] = counts
             txn.state.isChanged = true
         },
         PlantedFault(.summaryWrong, "the summary of many samples is gone") { txn in

@@ -66,7 +66,7 @@ extension ModelRun {
             case .wrongCount:
                 var counts = try txn.snapshot.counts(of: found.lane.type)
                 counts.sources[counts.sources.keys.sorted()[0]]!.samples += 1
-                txn.context.counts[found.lane.type] = counts
+                txn.context.state.counts[found.lane.type] = counts
                 txn.state.isChanged = true
             case .missingChangeRecord:
                 guard try txn.remove(.changes, ChangeRecord.key(found.row.commit)) else { return }

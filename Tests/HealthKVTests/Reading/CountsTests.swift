@@ -13,7 +13,7 @@ import Testing
             try store.write { txn in
                 var counts = try txn.snapshot.counts(of: type)
                 counts.sources[counts.sources.keys.first!]!.samples = 2
-                txn.context.counts[type] = counts
+                txn.context.state.counts[type] = counts
                 txn.state.isChanged = true
             }
             expectError(.damaged) { try store.read { try $0.series(.stepCount) } }

@@ -1,13 +1,28 @@
 import ColumnFormat
 import HealthModel
 
-/// The in-memory state of a writing transaction until it commits. It is a value, so that a failed member of a group
-/// commit restores the previous state.
-struct WriteState {
-    /// The header as this commit will write it.
+/// Everything that a transaction knows and changes in memory until it commits. It is a value: to undo the failed member
+/// of a group commit, copy the previous value back.
+struct TransactionState {
+    /// The header that the snapshot shows; in a writer, the header that this commit will write.
     var header: StoreHeader
-    /// The mark of this commit, if it changes samples.
-    let mark = UInt64.random(in: 1 ... .max)
+    /// The mark of this commit if it changes samples; 0 in a reader.
+    var mark: UInt64 = 0
+    /// Starts with the names that the store knows. A writer adds its own.
+    var names: NameBook
+    var intents: [Intent] = []
+    /// The partitions of the identity index that were looked up, by lower bound.
+    var partitions: [IdentityPartition] = []
+    /// The counts of the types that a writer changed. The table has them only after the commit.
+    var counts: [UInt32: TypeCounts] = [:]
+    /// The queue directories that a writer changed, by peer. The table has them only after the commit.
+    var directories: [String: QueueDirectory] = [:]
+    /// The peers with packed links; `nil` until they are loaded.
+    var linkLevels: [PeerLevels]?
+    /// The ranking of sources, if a writer changed it. The table has it only after the commit.
+    var priorities: PriorityRecord?
+    /// The hours whose summaries a writer invalidated. The table has them only after the commit.
+    var stale = StaleHours()
     /// Whether to recompute the sum over the records.
     var recountsRecords = false
     /// The next ordinal in this commit.
@@ -41,6 +56,11 @@ struct WriteState {
     /// Whether an operation failed after it had made a part of its changes. Then nothing may be committed, even if the
     /// closure caught the error.
     var isBroken = false
+
+    init(header: StoreHeader, names: NameBook) {
+        self.header = header
+        self.names = names
+    }
 
     /// Whether the commit has any change for the feed.
     var hasChanges: Bool { !spans.isEmpty || !deletions.isEmpty || !removals.isEmpty }
