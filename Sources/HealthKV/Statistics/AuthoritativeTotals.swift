@@ -44,9 +44,9 @@ extension SampleReading where Self: ~Copyable {
         to peer: String, of type: SampleType, _ day: (from: Instant, to: Instant), _ unit: HealthUnit
     ) throws -> Double {
         let snapshot = snapshot
-        guard let number = try snapshot.number(of: type) else { return 0 }
-        let sources = try snapshot.ranking(of: number, order: nil, selected: nil).sources.map {
-            try snapshot.source($0)
+        guard let number = try NameTable.number(of: type, in: snapshot) else { return 0 }
+        let sources = try SourceRanking.ranking(of: number, order: nil, selected: nil, in: snapshot).sources.map {
+            try NameTable.source($0, in: snapshot)
         }
         var others: [SourceIdentity] = []
         for source in sources {

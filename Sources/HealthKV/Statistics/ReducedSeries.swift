@@ -59,7 +59,7 @@ extension SampleReading where Self: ~Copyable {
                 .unsuitableQuery, path: snapshot.context.path,
                 "\(type) is measured in \(canonical), which \(unit) cannot express")
         }
-        guard let number = try snapshot.askedNumber(of: type) else {
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else {
             return ReducedSeries(type: type, unit: unit ?? type.canonicalUnit, points: [])
         }
         return try snapshot.reducedSeries(type, number, from: from, to: to, points: points, unit: unit)
@@ -72,7 +72,7 @@ extension Snapshot {
     ) throws -> ReducedSeries {
         var (from, to) = (from, to)
         if from == .distantPast || to == .distantFuture {
-            let extent = try extent(of: number)
+            let extent = try ChunkExtent.extent(of: number, in: self)
             if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
             if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
         }
@@ -92,7 +92,7 @@ extension Snapshot {
                 stretches.append(borders[index].lowerBound, borders[index].upperBound, cell: index)
             }
         }
-        let ranking = try ranking(of: number)
+        let ranking = try SourceRanking.ranking(of: number, in: self)
         var reader = StatisticsReader(type: number, ranking: ranking, unit: type.canonicalUnit ?? unit)
         // Summaries mostly leave only the two ends of the range. The samples between them are not read.
         for part in stretches.parts(pause: 24 * SummaryPeriod.hour) {

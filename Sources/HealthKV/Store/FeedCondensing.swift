@@ -78,7 +78,9 @@ extension WriteTransaction {
             for deletion in record.deletions {
                 let isForgotten = deletion.commit <= state.header.prunedCommit
                 let isTold = departures.contains(Departure(id: deletion.id, type: deletion.type))
-                guard isForgotten || isTold, try snapshot.tombstone(deletion.id)?.commit != deletion.commit else {
+                guard isForgotten || isTold,
+                    try TombstoneTable.tombstone(deletion.id, in: snapshot)?.commit != deletion.commit
+                else {
                     kept.deletions.append(deletion)
                     continue
                 }
@@ -114,7 +116,7 @@ extension WriteTransaction {
         let isEmpty = record.deletions.isEmpty
         guard isEmpty || record.commit <= shared else { return false }
         do {
-            let own = try snapshot.reach(of: record, most: ChangeRecord.mostChunks)
+            let own = try FeedPositions.reach(of: record, most: ChangeRecord.mostChunks, in: snapshot)
             looked += own.chunks
             if isEmpty, !own.holdsRows {
                 if record.commit <= state.header.prunedCommit { return true }
@@ -124,7 +126,8 @@ extension WriteTransaction {
             var chunks = place.chunks.map { $0 + own.chunks } ?? .max
             if chunks > ChangeRecord.mostChunks {
                 // Both records may lead to the same chunks.
-                let before = try snapshot.reach(of: place.record, most: ChangeRecord.mostChunks).chunks
+                let before = try FeedPositions.reach(of: place.record, most: ChangeRecord.mostChunks, in: snapshot)
+                    .chunks
                 looked += before
                 chunks = before + own.chunks
             }
@@ -257,7 +260,7 @@ extension Snapshot {
     /// Returns `true` if two instants of a lane lie in the same chunk or in two adjacent ones.
     private func adjoin(_ lane: Lane, _ one: Int64, _ other: Int64) throws -> Bool {
         var chunks = 0
-        try forEachChunk(lane, from: .at(one), to: .after(max(one, other))) { _ in
+        try ChunkTable.forEachChunk(lane, from: .at(one), to: .after(max(one, other)), in: self) { _ in
             chunks += 1
             return chunks <= 2
         }

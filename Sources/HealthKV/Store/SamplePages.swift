@@ -96,14 +96,14 @@ extension Snapshot {
     func page(
         of type: SampleType, _ query: SampleQuery, size: Int, behind last: Point?, _ log: DamageLog? = nil
     ) throws -> ([Sample], Point?) {
-        guard let number = try askedNumber(of: type) else { return ([], nil) }
+        guard let number = try NameTable.askedNumber(of: type, in: self) else { return ([], nil) }
         var samples: [Sample] = []
         var point: Point?
         var query = query
         query.resume = last
-        try forEachRow(of: number, query, skippingDamage: log) { row in
+        try RowReader.forEachRow(of: number, query, skippingDamage: log, in: self) { row in
             if let last, query.order == .ascending ? row.point <= last : row.point >= last { return true }
-            samples.append(try sample(row, number))
+            samples.append(try NameTable.sample(row, number, in: self))
             point = row.point
             return samples.count < size
         }

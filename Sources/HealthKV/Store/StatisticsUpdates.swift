@@ -63,7 +63,7 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
             let found = try store.read { txn in
                 let snapshot = txn.snapshot
                 var look = Look(
-                    token: snapshot.currentToken, order: try txn.rankedSources(of: query.type),
+                    token: ChangeLog.currentToken(in: snapshot), order: try txn.rankedSources(of: query.type),
                     shadowing: snapshot.header.shadowing)
                 let isAsBefore = look.order == order && look.shadowing == shadowing && last != nil
                 if let token, isAsBefore, try !snapshot.touches(query, since: token) { return look }
@@ -97,8 +97,8 @@ extension StatisticsCollection {
 extension Snapshot {
     /// Returns `true` if commits since a token may have changed the samples of a query.
     func touches(_ query: StatisticsQuery, since token: ChangeToken) throws -> Bool {
-        guard let type = try number(of: query.type) else { return true }
-        guard try fit(of: token) == .fits, token.commit >= header.prunedCommit else { return true }
+        guard let type = try NameTable.number(of: query.type, in: self) else { return true }
+        guard try ChangeLog.fit(of: token, in: self) == .fits, token.commit >= header.prunedCommit else { return true }
         // With strict starts, a sample that starts in the range also wins or loses time after the range.
         let reachesBeyond = (query.options as? CumulativeOptions)?.borders == .strictStart
         let to = reachesBeyond ? Int64.max : query.to.nanoseconds

@@ -85,7 +85,9 @@ extension StoreCore {
             tables: file.tables, path: path, header: header, names: names.withLock { $0 }, verified: verified,
             feedIndex: verified == nil ? nil : feedIndex)
         context.thinSamples = options.limits.thinSamples
-        if header.intents > 0 { context.state.intents = try Snapshot(view: view, context: context).loadIntents() }
+        if header.intents > 0 {
+            context.state.intents = try IntentTable.loadIntents(in: Snapshot(view: view, context: context))
+        }
         return context
     }
 

@@ -11,7 +11,7 @@ extension StoreCore {
             let passed = backlog.lastCommit.duration(to: .now)
             if passed < SummaryBacklog.pause { return .later(SummaryBacklog.pause - passed) }
         }
-        guard try read({ try $0.snapshot.firstStaleRange() != nil }) else {
+        guard try read({ try StaleTable.firstRange(in: $0.snapshot) != nil }) else {
             self.backlog.withLock { $0.mayBeStale = false }
             return .none
         }

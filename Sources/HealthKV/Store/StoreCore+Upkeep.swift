@@ -50,7 +50,7 @@ extension StoreCore {
         if header.recentEntries > options.limits.recentEntries {
             try transact { transaction in
                 try transaction.checkRoom()
-                try transaction.foldRecentEntries()
+                try IdentityIndex.foldRecentEntries(in: &transaction)
             }
             return .more
         }
@@ -64,12 +64,15 @@ extension StoreCore {
     private func packingStep() throws -> Bool {
         guard !hasDamagedLinks.load(ordering: .relaxed) else { return false }
         do {
-            guard let peer = try read({ [limits = options.limits] in try $0.snapshot.peerToPack(limits) }) else {
+            guard
+                let peer = try read({ [limits = options.limits] in try LinkPacking.peerToPack(limits, in: $0.snapshot) }
+                )
+            else {
                 return false
             }
             try transact { transaction in
                 try transaction.checkRoom()
-                try transaction.packLinks(of: peer)
+                try LinkPacking.packLinks(of: peer, in: &transaction)
             }
             return true
         } catch  where StoreError.isDamage(error) {
@@ -82,15 +85,17 @@ extension StoreCore {
     /// there is nothing to merge.
     private func mergeStep(waits: Bool) throws -> Bool {
         guard mayHaveRuns.load(ordering: .relaxed) else { return false }
-        guard try read({ try $0.snapshot.allPartitions().contains { $0.firstRunToMerge != nil } }) else {
+        guard try read({ try IdentityIndex.allPartitions(in: $0.snapshot).contains { $0.firstRunToMerge != nil } })
+        else {
             mayHaveRuns.store(false, ordering: .relaxed)
             return false
         }
         try transact { [limits = options.limits] transaction in
             try transaction.checkRoom()
             var left = waits ? 1 : limits.mergedEntriesAtOnce
-            for partition in try transaction.snapshot.allPartitions() where partition.firstRunToMerge != nil {
-                try transaction.mergeRuns(at: partition.lower)
+            for partition in try IdentityIndex.allPartitions(in: transaction.snapshot)
+            where partition.firstRunToMerge != nil {
+                try IdentityIndex.mergeRuns(at: partition.lower, in: &transaction)
                 if partition.entries >= left { return }
                 left -= partition.entries
             }
@@ -165,8 +170,8 @@ extension WriteTransaction {
         }
         for (key, tombstone) in old {
             if try isAwaited(tombstone.id, by: queues) { continue }
-            try remove(tombstone, key)
-            try forgetContent(of: tombstone.id)
+            try TombstoneTable.remove(tombstone, key, in: &self)
+            try ContentTable.forgetContent(of: tombstone.id, in: &self)
             // The feed can no longer be continued from tokens before a removed deletion.
             state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
         }
@@ -176,7 +181,7 @@ extension WriteTransaction {
         if next == nil {
             let from = position.starts(with: WriteTransaction.behindConflicts) ? Array(position.dropFirst(2)) : nil
             let past = now &- DeletedContent.keptDays * DurationClass.day.longest
-            if let place = try forgetContents(behind: from, before: past, count: count) {
+            if let place = try ContentTable.forgetContents(behind: from, before: past, count: count, in: &self) {
                 return WriteTransaction.behindConflicts + place
             }
         }
@@ -189,7 +194,7 @@ extension WriteTransaction {
 
     /// Returns `true` if an operation of the sample waits for any of the peers.
     private func isAwaited(_ sample: SampleID, by peers: [String]) throws -> Bool {
-        for peer in peers where try snapshot.place(of: sample, in: peer) != nil { return true }
+        for peer in peers where try QueueTable.place(of: sample, in: peer, in: snapshot) != nil { return true }
         return false
     }
 
@@ -206,7 +211,7 @@ extension WriteTransaction {
         // work.
         var oldest: [AuditEntry] = []
         do {
-            oldest = try snapshot.records(limit: max(1, count), as: AuditEntry.self)
+            oldest = try SyncTable.records(limit: max(1, count), as: AuditEntry.self, in: snapshot)
         } catch  where StoreError.isDamage(error) {}
         var removed = 0
         for entry in oldest where removed < surplus || entry.time.nanoseconds < horizon {

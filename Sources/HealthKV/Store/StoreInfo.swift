@@ -98,16 +98,18 @@ extension SampleStore {
             let snapshot = transaction.snapshot
             let free = try snapshot.view.freeStatistics()
             let pageSize = core.environment.pageSize
-            let counts = try snapshot.allCounts()
+            let counts = try SummaryTable.allCounts(in: snapshot)
             let tables = try TableCode.allCases.map { try snapshot.tableInfo($0) }
             func entries(_ code: TableCode) -> Int { tables[Int(code.rawValue) - 1].entries }
-            let pending = try snapshot.directories().flatMap(\.sections).reduce(0) { $0 + Int(clamping: $1.count) }
+            let pending = try QueueTable.directories(in: snapshot).flatMap(\.sections).reduce(0) {
+                $0 + Int(clamping: $1.count)
+            }
             let header = snapshot.header
             return StoreInfo(
                 path: path, storeID: header.storeID, replica: header.replica, epoch: header.epoch,
                 formatVersion: Int(StoreHeader.formatVersion), commit: header.commit,
                 samples: counts.reduce(0) { $0 + $1.counts.samples }, types: counts.count { $0.counts.samples > 0 },
-                sources: try NameLookup.numbers(.source, snapshot.view, snapshot.tables).count,
+                sources: try NameTable.numbers(.source, snapshot.view, snapshot.tables).count,
                 tombstones: entries(.tombstones), pending: pending, unfinished: Int(header.intents),
                 fileBytes: fileBytes, liveBytes: (environment.lastPage + 1 - free.freePages) * pageSize,
                 freePages: free.freePages, pageSize: pageSize, mapSize: environment.mapSize,

@@ -119,3 +119,24 @@ struct WriteEnvironment: Sendable {
     /// The peer from which changes are received; they are not queued for it.
     var sender: String?
 }
+
+extension WriteTransaction {
+    /// Updates the sum for a record that is put or removed: subtracts the old record and adds the new one.
+    mutating func account(_ table: TableCode, _ key: [UInt8], _ value: [UInt8]?) throws(LMDBError) {
+        guard let sum = state.header.recordSum, RecordSum.covers(table, key) else { return }
+        var changed = sum
+        if let old = try lmdb.view.get(context.tables[table], key) {
+            changed &-= RecordSum.term(table, key, head: old)
+        }
+        if let value { changed &+= RecordSum.term(table, key, head: value.rawBytes) }
+        state.header.recordSum = changed
+    }
+
+    /// Empties a derived table that is rebuilt. The sum is recomputed at the end, too.
+    mutating func clear(_ table: TableCode) throws(LMDBError) {
+        state.isChanged = true
+        state.header.recordSum = nil
+        state.recountsRecords = true
+        try lmdb.clear(context.tables[table])
+    }
+}

@@ -58,9 +58,9 @@ extension SampleReading where Self: ~Copyable {
         let window = min(window, LocalDay.numbers.count)
         let (reach, isEndless) = (Int64(window) * 90_000).multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
         let range = TimeRange(from: isEndless || from == .distantPast ? .distantPast : from - reach, to: to)
-        guard let number = try snapshot.askedNumber(of: type) else { return [] }
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return [] }
         var rows: [StoredRow] = []
-        try snapshot.forEachRow(of: number, SampleQuery(range: range, rule: .strictStart)) { row in
+        try RowReader.forEachRow(of: number, SampleQuery(range: range, rule: .strictStart), in: snapshot) { row in
             if row.value.isFinite { rows.append(row) }
             return true
         }
@@ -98,13 +98,14 @@ extension Snapshot {
             let day = offsets.day(at: Instant(nanoseconds: borders[bucket].lowerBound).second)
             if days.last?.day == day { days[days.count - 1].rows.append(row) } else { days.append((day, [row])) }
         }
-        return try days.map { day in (day.day, try sample(try pick(day.rows, type, entry), type)) }
+        return try days.map { day in (day.day, try NameTable.sample(try pick(day.rows, type, entry), type, in: self)) }
     }
 
     /// Returns the row that represents a day. Among rows modified at the same time it is the one that starts last.
     private func pick(_ rows: [StoredRow], _ type: UInt32, _ entry: DayEntry) throws -> StoredRow {
         let last = rows[rows.count - 1]
-        guard entry == .lastModified, rows.count > 1, let winner = try winner(of: rows, type) else { return last }
+        guard entry == .lastModified, rows.count > 1, let winner = try ShadowMarks.winner(of: rows, type, in: self)
+        else { return last }
         return rows.last { $0.written == winner.written && $0.start > winner.start } ?? winner
     }
 }

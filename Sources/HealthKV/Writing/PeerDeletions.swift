@@ -43,12 +43,12 @@ extension WriteTransaction {
 
     /// Returns the live row that a deletion refers to: by its id, otherwise by its sync identity.
     private mutating func liveRow(of deletion: DeletedSample) throws -> FoundRow? {
-        if let found = try settled(snapshot.find(deletion.id)) { return found }
-        guard let text = deletion.syncIdentifier, let type = try snapshot.number(of: deletion.type),
-            let source = try snapshot.number(of: deletion.source)
+        if let found = try settled(SampleLookup.find(deletion.id, in: snapshot)) { return found }
+        guard let text = deletion.syncIdentifier, let type = try NameTable.number(of: deletion.type, in: snapshot),
+            let source = try NameTable.number(of: deletion.source, in: snapshot)
         else { return nil }
-        for candidate in try snapshot.find(syncIdentifier: text) where candidate.lane.type == type {
-            guard try snapshot.revision(candidate.row.revision).sourceNumber == source else { continue }
+        for candidate in try SampleLookup.find(syncIdentifier: text, in: snapshot) where candidate.lane.type == type {
+            guard try NameTable.revision(candidate.row.revision, in: snapshot).sourceNumber == source else { continue }
             if let found = try settled(candidate) { return found }
         }
         return nil
@@ -57,17 +57,20 @@ extension WriteTransaction {
     /// Writes a tombstone for a sample that is not stored here, because an older version may still arrive from
     /// elsewhere.
     private mutating func buryUnknown(_ deletion: DeletedSample) throws -> Bool {
-        let type = try number(of: deletion.type)
-        let source = try number(of: deletion.source)
+        let type = try NameTable.number(of: deletion.type, in: &self)
+        let source = try NameTable.number(of: deletion.source, in: &self)
         let sync = deletion.syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
-        for known in [try snapshot.tombstone(deletion.id), try sync.flatMap { try snapshot.tombstone($0) }] {
+        for known in [
+            try TombstoneTable.tombstone(deletion.id, in: snapshot),
+            try sync.flatMap { try TombstoneTable.tombstone($0, in: snapshot) },
+        ] {
             if let known, (known.version, known.clock) >= (deletion.version, deletion.modified) { return false }
         }
         let ordinal = state.takeOrdinal()
-        try bury(
+        try TombstoneTable.bury(
             Tombstone(
                 deletion, type: type, source: source, commit: commit, ordinal: ordinal,
-                time: environment.now().nanoseconds))
+                time: environment.now().nanoseconds), in: &self)
         state.deletions.append(ChangeRecord.Deletion(commit: commit, ordinal: ordinal, id: deletion.id, type: type))
         return true
     }
@@ -77,7 +80,7 @@ extension WriteTransaction {
     @discardableResult
     public mutating func delete(id: SampleID, version: Int64) throws -> Bool {
         guard version <= Sample.versionLimit else { throw ModelError.numberOutOfRange(field: "version") }
-        guard let found = try snapshot.find(id) else { return false }
+        guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
         return try whole { transaction in
             guard let live = try transaction.settled(found) else { return false }
             let last = try transaction.lastChange(of: live).version
@@ -94,7 +97,7 @@ extension WriteTransaction {
         }
         try whole { transaction in
             var gone = try transaction.takeRows(of: deletions.map(\.sample))
-            try transaction.indexingTogether { transaction in
+            try IdentityIndex.indexingTogether(in: &transaction) { transaction in
                 for (sample, version) in deletions {
                     guard let found = gone.removeValue(forKey: sample.id) else { continue }
                     try transaction.bury(
@@ -108,21 +111,21 @@ extension WriteTransaction {
     private mutating func takeRows(of samples: [Sample]) throws -> [SampleID: FoundRow] {
         var points: [Lane: [Point]] = [:]
         for sample in samples {
-            guard let type = try snapshot.number(of: sample.type) else { continue }
+            guard let type = try NameTable.number(of: sample.type, in: snapshot) else { continue }
             let point = Point(start: sample.start.nanoseconds, end: sample.end.nanoseconds, id: sample.id)
             let lane = Lane(type: type, duration: DurationClass(start: point.start, end: point.end))
             points[lane, default: []].append(point)
         }
         var gone: [SampleID: FoundRow] = [:]
         for lane in points.keys.sorted() {
-            for row in try apply(lane, inserts: [], removals: points[lane]!.sorted()) {
+            for row in try LaneWriter.apply(lane, inserts: [], removals: points[lane]!.sorted(), in: &self) {
                 gone[row.id] = FoundRow(lane: lane, row: row, isHidden: false)
             }
         }
         // Look up the samples that changed since they were read.
         for sample in samples where gone[sample.id] == nil {
-            guard let live = try settled(snapshot.find(sample.id)) else { continue }
-            try apply(live.lane, inserts: [], removals: [live.row.point])
+            guard let live = try settled(SampleLookup.find(sample.id, in: snapshot)) else { continue }
+            try LaneWriter.apply(live.lane, inserts: [], removals: [live.row.point], in: &self)
             gone[sample.id] = live
         }
         return gone
@@ -145,15 +148,18 @@ extension WriteTransaction {
         var told: Set<SampleID> = []
         for sample in samples {
             let sync = try syncIdentity(of: sample)
-            for known in [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }] {
+            for known in [
+                try TombstoneTable.tombstone(sample.id, in: snapshot),
+                try sync.flatMap { try TombstoneTable.tombstone($0, in: snapshot) },
+            ] {
                 guard var tombstone = known, told.insert(tombstone.id).inserted,
                     // The sync identifier may be dead while the sample lives under another one.
-                    try snapshot.find(tombstone.id) == nil
+                    try SampleLookup.find(tombstone.id, in: snapshot) == nil
                 else { continue }
                 if (tombstone.commit, tombstone.ordinal) > (token.commit, token.ordinal) { continue }
                 try whole { transaction in
                     (tombstone.commit, tombstone.ordinal) = (transaction.commit, transaction.state.takeOrdinal())
-                    try transaction.bury(tombstone)
+                    try TombstoneTable.bury(tombstone, in: &transaction)
                     transaction.state.deletions.append(
                         ChangeRecord.Deletion(
                             commit: tombstone.commit, ordinal: tombstone.ordinal, id: tombstone.id, type: tombstone.type
@@ -164,8 +170,8 @@ extension WriteTransaction {
     }
 
     private func syncIdentity(of sample: Sample) throws -> SyncIdentity? {
-        guard let text = sample.syncIdentifier, let type = try snapshot.number(of: sample.type),
-            let source = try snapshot.number(of: sample.source.identity)
+        guard let text = sample.syncIdentifier, let type = try NameTable.number(of: sample.type, in: snapshot),
+            let source = try NameTable.number(of: sample.source.identity, in: snapshot)
         else { return nil }
         return SyncIdentity(type: type, source: source, identifier: text)
     }
@@ -174,13 +180,13 @@ extension WriteTransaction {
     /// it, and a later pull may bring it again. Returns `false` if there is no such sample.
     @discardableResult
     public mutating func purge(id: SampleID) throws -> Bool {
-        guard let found = try snapshot.find(id) else { return false }
+        guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
         return try whole { transaction in
             guard let live = try transaction.settled(found) else { return false }
-            let source = try transaction.snapshot.revision(live.row.revision).sourceNumber
-            try transaction.notePurged(live.lane.type, source)
-            try transaction.apply(live.lane, inserts: [], removals: [live.row.point])
-            try transaction.reindex(from: (live.row, live.lane), to: nil)
+            let source = try NameTable.revision(live.row.revision, in: transaction.snapshot).sourceNumber
+            try PurgedSamples.note(live.lane.type, source, in: &transaction)
+            try LaneWriter.apply(live.lane, inserts: [], removals: [live.row.point], in: &transaction)
+            try IdentityIndex.reindex(from: (live.row, live.lane), to: nil, in: &transaction)
             transaction.state.deletions.append(
                 ChangeRecord.Deletion(
                     commit: transaction.commit, ordinal: transaction.state.takeOrdinal(), id: id, type: live.lane.type))
@@ -218,13 +224,13 @@ private struct LeavingRows {
 extension SampleReading where Self: ~Copyable {
     /// Returns `true` if a live sample was last changed after a token.
     public func isChanged(id: SampleID, since token: ChangeToken) throws -> Bool {
-        guard let row = try snapshot.find(id)?.row else { return false }
+        guard let row = try SampleLookup.find(id, in: snapshot)?.row else { return false }
         return (row.commit, row.ordinal) > (token.commit, token.ordinal)
     }
 
     /// Returns `true` if a sample lives and was last changed at or before a commit.
     package func isHeld(_ id: SampleID, since commit: UInt64) throws -> Bool {
-        try snapshot.find(id).map { $0.row.commit <= commit } ?? false
+        try SampleLookup.find(id, in: snapshot).map { $0.row.commit <= commit } ?? false
     }
 
     /// Returns a page of the deletions that the store remembers, in the order of their ids: those of one mass
@@ -253,11 +259,13 @@ extension SampleReading where Self: ~Copyable {
         syncIdentifier: String, type: SampleType, source: SourceIdentity
     ) throws -> DeletedSample? {
         let snapshot = snapshot
-        guard let type = try snapshot.number(of: type), let source = try snapshot.number(of: source) else {
+        guard let type = try NameTable.number(of: type, in: snapshot),
+            let source = try NameTable.number(of: source, in: snapshot)
+        else {
             return nil
         }
         let sync = SyncIdentity(type: type, source: source, identifier: syncIdentifier)
-        return try snapshot.tombstone(sync).map { try snapshot.deletedSample($0) }
+        return try TombstoneTable.tombstone(sync, in: snapshot).map { try ChangeFeed.deletedSample($0, in: snapshot) }
     }
 }
 
@@ -288,7 +296,7 @@ extension Snapshot {
             if left == 0 || deletions.count == limit { return DeletionPage(deletions: deletions, next: last) }
             (last, left) = (tombstone.id, left - 1)
             if let token, (tombstone.commit, tombstone.ordinal) != (token.commit, token.ordinal) { continue }
-            deletions.append(try deletedSample(tombstone))
+            deletions.append(try ChangeFeed.deletedSample(tombstone, in: self))
         }
         return DeletionPage(deletions: deletions, next: nil)
     }

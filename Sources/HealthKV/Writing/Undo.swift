@@ -52,7 +52,7 @@ extension WriteTransaction {
         if token.first == token.end { return UndoReport() }
         let place = ChangeToken(
             store: token.store, epoch: token.epoch, commit: token.commit, ordinal: .max, mark: token.mark)
-        guard token.commit < commit, try snapshot.fit(of: place) == .fits else {
+        guard token.commit < commit, try ChangeLog.fit(of: place, in: snapshot) == .fits else {
             throw StoreError(
                 .tokenExpired, path: context.path, "The changes to undo are not in the history of this store")
         }
@@ -87,7 +87,9 @@ extension WriteTransaction {
         var report = UndoReport()
         // The feed tells of a deletion at its last place, which may be a later one by now.
         let told = Set(changes.compactMap { if case .deleted(let deleted) = $0.kind { deleted.id } else { nil } })
-        report.left = try deletions(in: commit, ordinals).subtracting(told).count { try snapshot.tombstone($0) != nil }
+        report.left = try deletions(in: commit, ordinals).subtracting(told).count {
+            try TombstoneTable.tombstone($0, in: snapshot) != nil
+        }
         for change in changes {
             switch change.kind {
             case .deleted(let deleted):

@@ -8,7 +8,7 @@ extension WriteTransaction {
     /// C7), until ``unhide(id:)`` allows it. ``undelete(id:)`` undoes either deletion.
     @discardableResult
     public mutating func delete(id: SampleID) throws -> Bool {
-        guard let found = try snapshot.find(id) else { return false }
+        guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
         return try deleteLive([found]) > 0
     }
 
@@ -17,12 +17,15 @@ extension WriteTransaction {
     public mutating func delete(
         syncIdentifier: String, type: SampleType, source: SourceIdentity
     ) throws -> Bool {
-        guard let type = try snapshot.number(of: type), let source = try snapshot.number(of: source) else {
+        guard let type = try NameTable.number(of: type, in: snapshot),
+            let source = try NameTable.number(of: source, in: snapshot)
+        else {
             return false
         }
-        let found = try snapshot.find(syncIdentifier: syncIdentifier)
+        let found = try SampleLookup.find(syncIdentifier: syncIdentifier, in: snapshot)
             .filter { candidate in
-                try candidate.lane.type == type && snapshot.revision(candidate.row.revision).sourceNumber == source
+                try candidate.lane.type == type
+                    && NameTable.revision(candidate.row.revision, in: snapshot).sourceNumber == source
             }
         return try deleteLive(found) > 0
     }
@@ -35,7 +38,7 @@ extension WriteTransaction {
     ///     too.
     @discardableResult
     public mutating func deleteGroup(_ group: String, source: SourceIdentity? = nil) throws -> Int {
-        try deleteLive(snapshot.find(group: group, of: source.map { [$0] }))
+        try deleteLive(SampleLookup.find(group: group, of: source.map { [$0] }, in: snapshot))
     }
 
     mutating func deleteLive(_ found: [FoundRow]) throws -> Int {
@@ -43,7 +46,7 @@ extension WriteTransaction {
             var leaving: [LeavingRow] = []
             for found in found {
                 guard let live = try transaction.settled(found) else { continue }
-                try transaction.keepContent(of: live)
+                try ContentTable.keepContent(of: live, in: &transaction)
                 let isImported = live.row.flags.contains(.imported)
                 leaving.append(LeavingRow(live, version: isImported ? live.row.versionOfDeletion : nil))
             }
@@ -56,12 +59,12 @@ extension WriteTransaction {
     /// rows are deleted: writing a chunk costs more than the rest of a deletion.
     mutating func deleteRows(_ leaving: [LeavingRow]) throws {
         if leaving.count == 1 {
-            try apply(leaving[0].found.lane, inserts: [], removals: [leaving[0].found.row.point])
+            try LaneWriter.apply(leaving[0].found.lane, inserts: [], removals: [leaving[0].found.row.point], in: &self)
             return try bury(leaving[0])
         }
         let points = Dictionary(grouping: leaving, by: \.found.lane).mapValues { $0.map(\.found.row.point).sorted() }
-        for lane in points.keys.sorted() { try apply(lane, inserts: [], removals: points[lane]!) }
-        try indexingTogether { transaction in
+        for lane in points.keys.sorted() { try LaneWriter.apply(lane, inserts: [], removals: points[lane]!, in: &self) }
+        try IdentityIndex.indexingTogether(in: &self) { transaction in
             for item in leaving { try transaction.bury(item) }
         }
     }
@@ -73,9 +76,9 @@ extension WriteTransaction {
         var buried = row
         buried.version = try leaving.version ?? lastChange(of: leaving.found).version
         let (ordinal, now) = (state.takeOrdinal(), environment.now().nanoseconds)
-        try bury(buried, lane, clock: clock, commit: commit, ordinal: ordinal, time: now)
-        try reindex(from: (row, lane), to: nil)
-        try queue(buried, lane.type, .delete)
+        try TombstoneTable.bury(buried, lane, clock: clock, commit: commit, ordinal: ordinal, time: now, in: &self)
+        try IdentityIndex.reindex(from: (row, lane), to: nil, in: &self)
+        try PeerQueues.queue(buried, lane.type, .delete, in: &self)
         state.deletions.append(ChangeRecord.Deletion(commit: commit, ordinal: ordinal, id: row.id, type: lane.type))
     }
 }

@@ -70,7 +70,9 @@ extension WriteTransaction {
         ofGroup group: String, _ sources: Set<SourceIdentity>
     ) throws -> [FoundRow] {
         var live: [FoundRow] = []
-        for row in try snapshot.find(group: group, of: sources) { if let row = try settled(row) { live.append(row) } }
+        for row in try SampleLookup.find(group: group, of: sources, in: snapshot) {
+            if let row = try settled(row) { live.append(row) }
+        }
         return live
     }
 }
@@ -81,17 +83,23 @@ extension Snapshot {
         if sample.id == found.row.id { return true }
         // Use the same rule as saving: the sync identifier of a sample written here defaults to its id.
         let given = sample.syncIdentifier ?? (sample.origin == .authored ? sample.id.description : nil)
-        guard let given, try type(found.lane.type) == sample.type else { return false }
+        guard let given, try NameTable.type(found.lane.type, in: self) == sample.type else { return false }
         let own = found.row.flags.contains(.syncIsID) ? found.row.id.description : found.row.rare?.syncIdentifier
-        return try own == given && source(revision(found.row.revision).sourceNumber) == sample.source.identity
+        return try own == given
+            && NameTable.source(NameTable.revision(found.row.revision, in: self).sourceNumber, in: self)
+                == sample.source.identity
     }
 
     /// Returns the greatest version among the tombstones of a sample.
     fileprivate func deletedVersion(of sample: Sample) throws -> Int64? {
-        var versions = [try tombstone(sample.id)?.version]
-        if let type = try number(of: sample.type), let source = try number(of: sample.source.identity) {
+        var versions = [try TombstoneTable.tombstone(sample.id, in: self)?.version]
+        if let type = try NameTable.number(of: sample.type, in: self),
+            let source = try NameTable.number(of: sample.source.identity, in: self)
+        {
             let text = sample.syncIdentifier ?? sample.id.description
-            versions.append(try tombstone(SyncIdentity(type: type, source: source, identifier: text))?.version)
+            versions.append(
+                try TombstoneTable.tombstone(SyncIdentity(type: type, source: source, identifier: text), in: self)?
+                    .version)
         }
         return versions.compactMap(\.self).max()
     }

@@ -46,16 +46,18 @@ extension WriteTransaction {
     private mutating func orderAsFed(_ batch: SampleBatch, written: Instant, behind first: UInt32?) throws {
         var contested: [UInt32?] = []
         for kind in batch.kinds {
-            let type = try number(of: kind.type)
+            let type = try NameTable.number(of: kind.type, in: &self)
             // If a type has rivals, all but one of them are shadowed.
-            contested.append(try shadows(type) && snapshot.counts(of: type).shadowed > 0 ? type : nil)
+            contested.append(
+                try ShadowMarks.shadows(type, in: self) && SummaryTable.counts(of: type, in: snapshot).shadowed > 0
+                    ? type : nil)
         }
         guard contested.contains(where: { $0 != nil }) else { return }
         for index in 0..<batch.count {
             guard let type = contested[Int(batch.kindOfRow[index])] else { continue }
             let (start, end) = (batch.starts[index], batch.ends[index])
-            let rivals = try snapshot.rows(
-                Lane(type: type, duration: DurationClass(start: start, end: end)), start: start, end: end)
+            let rivals = try ShadowMarks.rows(
+                Lane(type: type, duration: DurationClass(start: start, end: end)), start: start, end: end, in: snapshot)
             guard rivals.count > 1, let row = try self.row(index, of: batch, among: rivals, type),
                 first.map({ row.commit == commit && row.ordinal >= $0 }) ?? true
             else { continue }
@@ -63,7 +65,8 @@ extension WriteTransaction {
             let places = base...base &+ WriteTransaction.placesAtOneTime
             let last = rivals.filter { $0.id != row.id && $0.flags.contains(.imported) && places.contains($0.written) }
                 .map(\.written).max()
-            guard let last, places.contains(row.written), row.written <= last, let found = try snapshot.find(row.id)
+            guard let last, places.contains(row.written), row.written <= last,
+                let found = try SampleLookup.find(row.id, in: snapshot)
             else { continue }
             var moved = found.row
             (moved.clockTime, moved.clockReplica) = (last &+ 1, state.header.replica)
@@ -83,7 +86,7 @@ extension WriteTransaction {
         guard let text = batch.extras[index]?.syncIdentifier else { return nil }
         let source = batch.kinds[Int(batch.kindOfRow[index])].source.identity
         return try rows.first { row in
-            let sample = try snapshot.sample(row, type)
+            let sample = try NameTable.sample(row, type, in: snapshot)
             return sample.syncIdentifier == text && sample.source.identity == source
         }
     }
@@ -103,7 +106,8 @@ extension WriteTransaction {
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
             if sample.source == .thisApp { sample.source = environment.source }
             // Content without an identity of its own must not revert a sample that was edited since.
-            if batch.derivesIDs, sample.modified == nil, try settled(snapshot.find(sample.id)) != nil {
+            if batch.derivesIDs, sample.modified == nil, try settled(SampleLookup.find(sample.id, in: snapshot)) != nil
+            {
                 report.unchanged += 1
                 continue
             }
@@ -118,13 +122,16 @@ extension WriteTransaction {
             let source = kind.source == .thisApp ? environment.source : kind.source
             var flags: StoredRow.Flags = kind.isUserEntered ? .userEntered : []
             if kind.origin == .imported { flags.insert(.imported) }
-            let (type, revision) = (try number(of: kind.type), try number(ofRevision: source))
+            let (type, revision) = (
+                try NameTable.number(of: kind.type, in: &self), try NameTable.number(ofRevision: source, in: &self)
+            )
             guard let prefix = context.derivedPrefix(type: type, revision: revision) else {
                 throw snapshot.damaged("a source has no name")
             }
             kinds.append(
                 ImportKind(
-                    type: type, unit: try number(of: kind.unit), revision: revision, flags: flags, prefix: prefix,
+                    type: type, unit: try NameTable.number(of: kind.unit, in: &self), revision: revision, flags: flags,
+                    prefix: prefix,
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
@@ -158,7 +165,7 @@ extension WriteTransaction {
             plan.careful[Int(plan.hashes[index - 1].row)] = true
             plan.careful[Int(plan.hashes[index].row)] = true
         }
-        try snapshot.markIndexed(plan.hashes, &plan.careful, environment)
+        try IdentityIndex.markIndexed(plan.hashes, &plan.careful, environment, in: snapshot)
         if batch.derivesIDs || plan.derived.contains(true), !state.intents.isEmpty { try markHidden(batch, &plan) }
     }
 
@@ -167,7 +174,7 @@ extension WriteTransaction {
     private mutating func markHidden(_ batch: SampleBatch, _ plan: inout ImportPlan) throws {
         for (lane, rows) in plan.lanes(batch) {
             let starts = batch.starts[Int(rows.first!)]...batch.starts[Int(rows.last!)]
-            guard snapshot.mayHide(lane, starts) else { continue }
+            guard ChunkTable.mayHide(lane, starts, in: snapshot) else { continue }
             let hidden = try snapshot.hiddenPoints(lane, starts)
             for row in rows.map(Int.init) where !hidden.isEmpty {
                 let point = Point(start: batch.starts[row], end: batch.ends[row], id: plan.ids[row])
@@ -206,8 +213,10 @@ extension WriteTransaction {
                 if !batch.extras.isEmpty {
                     for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
                 }
-                try apply(lane, inserts: made)
-                if try hasQueues() { for row in made { try queue(row, lane.type, .save) } }
+                try LaneWriter.apply(lane, inserts: made, in: &self)
+                if try PeerQueues.hasQueues(in: &self) {
+                    for row in made { try PeerQueues.queue(row, lane.type, .save, in: &self) }
+                }
                 report.inserted += made.count
             }
         }
@@ -217,12 +226,12 @@ extension WriteTransaction {
     private func appendRareEntries(_ row: StoredRow, _ lane: Lane, _ entries: inout [IdentityEntry]) {
         var bare = row
         bare.flags.insert(.derivedID)
-        appendEntries(of: bare, lane, to: &entries)
+        IdentityIndex.appendEntries(of: bare, lane, to: &entries, in: self)
     }
 
     /// Adds the ids of the plain rows to the index, except derived ones. The hashes are already sorted.
     private mutating func index(_ batch: SampleBatch, _ plan: ImportPlan, _ others: [IdentityEntry]) throws {
-        if batch.derivesIDs { return try addRuns(others) }
+        if batch.derivesIDs { return try IdentityIndex.addRuns(others, in: &self) }
         var entries: [IdentityEntry] = []
         entries.reserveCapacity(plan.hashes.count)
         for hashed in plan.hashes where !plan.careful[Int(hashed.row)] {
@@ -241,7 +250,7 @@ extension WriteTransaction {
                 IdentityEntry(
                     hash: hashed.hash << IdentityEntry.quantumBits, start: batch.starts[row], lane: lane))
         }
-        try addRuns(IdentityMerge.union(entries, others))
+        try IdentityIndex.addRuns(IdentityMerge.union(entries, others), in: &self)
     }
 
     private mutating func storedRows(
@@ -276,7 +285,7 @@ extension WriteTransaction {
 
     private mutating func set(_ rare: SampleBatch.Extras, _ row: inout StoredRow) throws {
         row.version = max(1, rare.version)
-        row.device = try number(of: rare.device)
+        row.device = try NameTable.number(of: rare.device, in: &self)
         row.count = Int32(rare.count)
         row.multiplicity = Int32(rare.multiplicity)
         var content = RareFields.Content(rare)
@@ -306,11 +315,11 @@ extension Snapshot {
         guard let first = rows.first, let last = rows.last else { return KnownPoints() }
         var known = KnownPoints()
         var index = 0
-        try forEachChunk(lane, from: .at(first.start), to: .after(last.start)) { chunk in
+        try ChunkTable.forEachChunk(lane, from: .at(first.start), to: .after(last.start), in: self) { chunk in
             guard chunk.rows > 0 else { return true }
             if try chunk.find(startingIn: first.start...last.start).rows.isEmpty { return true }
-            let stored = try allRows(chunk)
-            let hides = try hidden(stored, lane)
+            let stored = try ChunkTable.allRows(chunk, in: self)
+            let hides = try ChunkTable.hidden(stored, lane, in: self)
             for row in stored {
                 while index < rows.count, rows[index].point < row.point { index += 1 }
                 guard index < rows.count, rows[index].point == row.point else { continue }
@@ -328,9 +337,12 @@ extension Snapshot {
     /// Returns the points of a lane's rows, in a range of starts, that unfinished mass operations hide.
     func hiddenPoints(_ lane: Lane, _ starts: ClosedRange<Int64>) throws -> Set<Point> {
         var points: Set<Point> = []
-        try forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound)) { chunk in
-            let rows = try allRows(chunk)
-            if let hides = try hidden(rows, lane) { for row in rows where hides(row) { points.insert(row.point) } }
+        try ChunkTable.forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound), in: self) {
+            chunk in
+            let rows = try ChunkTable.allRows(chunk, in: self)
+            if let hides = try ChunkTable.hidden(rows, lane, in: self) {
+                for row in rows where hides(row) { points.insert(row.point) }
+            }
             return true
         }
         return points

@@ -35,7 +35,9 @@ extension WriteTransaction {
     public mutating func removeOverlay(id: SampleID) throws -> Bool {
         guard let held = try sample(id: id), held.original != nil else { return false }
         return try whole { transaction in
-            guard let found = try transaction.settled(transaction.snapshot.find(id)) else { return false }
+            guard let found = try transaction.settled(SampleLookup.find(id, in: transaction.snapshot)) else {
+                return false
+            }
             var sample = OverlaidImport(held).beneath
             sample.local = held.local
             sample.reversion = Sample.Reversion(
@@ -49,10 +51,12 @@ extension WriteTransaction {
     /// version, and nothing is deleted at its source. Returns `false` if there is no such sample.
     @discardableResult
     public mutating func hide(id: SampleID) throws -> Bool {
-        guard let found = try snapshot.find(id), found.row.flags.contains(.imported) else { return false }
+        guard let found = try SampleLookup.find(id, in: snapshot), found.row.flags.contains(.imported) else {
+            return false
+        }
         return try whole { transaction in
             guard let live = try transaction.settled(found) else { return false }
-            try transaction.keepContent(of: live)
+            try ContentTable.keepContent(of: live, in: &transaction)
             try transaction.deleteRows([LeavingRow(live, version: Sample.versionLimit)])
             return true
         }
@@ -61,12 +65,13 @@ extension WriteTransaction {
     /// Allows a hidden sample to be imported again. Returns `false` if it was not hidden.
     @discardableResult
     public mutating func unhide(id: SampleID) throws -> Bool {
-        guard let tombstone = try snapshot.tombstone(id), tombstone.version == Sample.versionLimit else { return false }
+        guard let tombstone = try TombstoneTable.tombstone(id, in: snapshot), tombstone.version == Sample.versionLimit
+        else { return false }
         return try whole { transaction in
-            try transaction.revive(id, tombstone.sync, [tombstone])
-            if let sync = tombstone.sync, try transaction.snapshot.tombstone(sync) != nil {
-                try transaction.remove(
-                    tombstone, Tombstone.key(sync: sync, transaction.state.header.hashKey))
+            try TombstoneTable.revive(id, tombstone.sync, [tombstone], in: &transaction)
+            if let sync = tombstone.sync, try TombstoneTable.tombstone(sync, in: transaction.snapshot) != nil {
+                try TombstoneTable.remove(
+                    tombstone, Tombstone.key(sync: sync, transaction.state.header.hashKey), in: &transaction)
             }
             return true
         }
@@ -108,7 +113,7 @@ extension WriteTransaction {
     }
 
     private mutating func replaceSample(_ found: FoundRow, by sample: Sample) throws {
-        let type = try number(of: sample.type)
+        let type = try NameTable.number(of: sample.type, in: &self)
         let row = try self.row(
             sample, clock: sample.modified ?? tick(), keepingDerivedID: found.row, type: type)
         try replaceRow(found, by: row, type: type)
@@ -127,7 +132,7 @@ extension WriteTransaction {
     /// Returns the sample of a row that consists of several records; `nil` for other rows, which need not be decoded.
     private func overlaid(_ found: FoundRow) throws -> Sample? {
         guard let rare = found.row.rare?.content, rare.original != nil || rare.reversion != nil else { return nil }
-        return try snapshot.sample(found.row, found.lane.type)
+        return try NameTable.sample(found.row, found.lane.type, in: snapshot)
     }
 }
 

@@ -15,12 +15,12 @@ extension WriteTransaction {
             let starts = (batch.starts[Int(first)], batch.starts[Int(last)])
             let snapshot = snapshot
             var settled: [Int] = []
-            try snapshot.forEachChunk(lane, from: .at(starts.0), to: .after(starts.1)) { chunk in
+            try ChunkTable.forEachChunk(lane, from: .at(starts.0), to: .after(starts.1), in: snapshot) { chunk in
                 // Rows of the batch before this chunk have no counterpart.
                 while index < rows.count, plan.point(batch, Int(rows[index])) < chunk.key.lower { index += 1 }
                 guard index < rows.count else { return false }
                 guard chunk.rows > 0, plan.point(batch, Int(rows[index])) < chunk.upper else { return true }
-                for stored in try snapshot.visibleRows(chunk) {
+                for stored in try ChunkTable.visibleRows(chunk, in: snapshot) {
                     let point = stored.point
                     while index < rows.count, plan.point(batch, Int(rows[index])) < point { index += 1 }
                     // Identical rows of one batch share a point.

@@ -101,16 +101,16 @@ extension WriteTransaction {
     /// samples defaults to the text of the id. Rows that a mass operation hid are removed first, so that their
     /// tombstones exist.
     private mutating func match(_ sample: Sample) throws -> Match {
-        let hints = try snapshot.hints(IdentityHash.of(sample.id, state.header.hashKey))
-        var byID = DerivedID.isDerived(sample.id) ? try snapshot.find(sample.id) : nil
-        if byID == nil { byID = try snapshot.find(sample.id, among: hints) }
+        let hints = try IdentityIndex.hints(IdentityHash.of(sample.id, state.header.hashKey), in: snapshot)
+        var byID = DerivedID.isDerived(sample.id) ? try SampleLookup.find(sample.id, in: snapshot) : nil
+        if byID == nil { byID = try SampleLookup.find(sample.id, among: hints, in: snapshot) }
         if let found = try settled(byID) { return Match(live: found) }
         var candidates: [FoundRow] = []
         if let text = sample.syncIdentifier, text != sample.id.description {
-            candidates = try snapshot.find(syncIdentifier: text)
+            candidates = try SampleLookup.find(syncIdentifier: text, in: snapshot)
         } else if !hints.isEmpty, sample.syncIdentifier != nil || sample.origin == .authored {
             let text = sample.id.description
-            candidates = try snapshot.findAll(.syncIdentifier, text, among: hints)
+            candidates = try SampleLookup.findAll(.syncIdentifier, text, among: hints, in: snapshot)
         }
         if let found = try live(candidates, sample) { return Match(live: found) }
         return Match(mayBeDead: byID != nil || !candidates.isEmpty || hints.contains { $0.kind.isTombstone })
@@ -118,11 +118,11 @@ extension WriteTransaction {
 
     /// Returns the live row with a sample's type and source among the rows with its sync identifier.
     private mutating func live(_ candidates: [FoundRow], _ sample: Sample) throws -> FoundRow? {
-        guard !candidates.isEmpty, let type = try snapshot.number(of: sample.type),
-            let source = try snapshot.number(of: sample.source.identity)
+        guard !candidates.isEmpty, let type = try NameTable.number(of: sample.type, in: snapshot),
+            let source = try NameTable.number(of: sample.source.identity, in: snapshot)
         else { return nil }
         for candidate in candidates where candidate.lane.type == type {
-            guard try snapshot.revision(candidate.row.revision).sourceNumber == source else { continue }
+            guard try NameTable.revision(candidate.row.revision, in: snapshot).sourceNumber == source else { continue }
             if let found = try settled(candidate) { return found }
         }
         return nil
@@ -131,12 +131,12 @@ extension WriteTransaction {
     /// Returns a found row if it is live; removes a hidden row from its chunk and returns `nil`.
     mutating func settled(_ found: FoundRow?) throws -> FoundRow? {
         guard let found, found.isHidden else { return found }
-        try purgeChunk(found.lane, found.row.point)
+        try LaneWriter.purgeChunk(found.lane, found.row.point, in: &self)
         return nil
     }
 
     private mutating func replace(_ found: FoundRow, by sample: Sample, _ rule: StoreRule) throws -> SaveOutcome {
-        let old = try snapshot.sample(found.row, found.lane.type)
+        let old = try NameTable.sample(found.row, found.lane.type, in: snapshot)
         if old.origin == .imported, sample.type == old.type, old.hasOverlay || sample.hasOverlay {
             if rule == .merge { return try mergeOverlaid(found, old, sample) }
             if sample.original == nil, sample.origin == .imported { return try replaceBeneath(found, old, by: sample) }
@@ -172,7 +172,7 @@ extension WriteTransaction {
             sample.version = version
             clock = sample.modified ?? tick()
         }
-        let type = try number(of: sample.type)
+        let type = try NameTable.number(of: sample.type, in: &self)
         let row = try self.row(sample, clock: clock, keepingDerivedID: found.row, type: type)
         // Do not tell a peer that holds the content about another clock: there it would be a greater number for the
         // same content.
@@ -191,7 +191,7 @@ extension WriteTransaction {
         let held = old.syncIdentifier ?? old.id.description
         let text = sample.syncIdentifier ?? held
         if text == held, sample.type == old.type, sample.source.identity == old.source.identity { return }
-        let others = try snapshot.find(syncIdentifier: text).filter { $0.row.id != old.id }
+        let others = try SampleLookup.find(syncIdentifier: text, in: snapshot).filter { $0.row.id != old.id }
         guard try live(others, sample) != nil else { return }
         throw StoreError(
             .identifierTaken, path: environment.path,
@@ -212,16 +212,17 @@ extension WriteTransaction {
         let lane = Lane(type: type, duration: row.durationClass)
         if lane == found.lane {
             let removals = row.point == found.row.point ? [] : [found.row.point]
-            try apply(lane, inserts: [row], removals: removals)
+            try LaneWriter.apply(lane, inserts: [row], removals: removals, in: &self)
         } else {
-            try apply(found.lane, inserts: [], removals: [found.row.point])
-            try apply(lane, inserts: [row])
+            try LaneWriter.apply(found.lane, inserts: [], removals: [found.row.point], in: &self)
+            try LaneWriter.apply(lane, inserts: [row], in: &self)
         }
-        try reindex(from: (found.row, found.lane), to: (row, lane))
-        try queue(row, type, .save, isSameContent: isSameContent)
+        try IdentityIndex.reindex(from: (found.row, found.lane), to: (row, lane), in: &self)
+        try PeerQueues.queue(row, type, .save, isSameContent: isSameContent, in: &self)
         let isMoved =
             try row.start != found.row.start || lane.type != found.lane.type
-            || snapshot.revision(row.revision).sourceNumber != snapshot.revision(found.row.revision).sourceNumber
+            || NameTable.revision(row.revision, in: snapshot).sourceNumber
+                != NameTable.revision(found.row.revision, in: snapshot).sourceNumber
         guard isMoved else { return }
         // A mass operation may remove the row at its new place, so report to readers that know only the old place that
         // the row left it.
@@ -232,25 +233,28 @@ extension WriteTransaction {
 
     private mutating func insert(_ sample: Sample, _ rule: StoreRule, mayBeDead: Bool) throws -> SaveOutcome {
         var sample = sample
-        let type = try number(of: sample.type)
-        let source = try number(of: sample.source.identity)
+        let type = try NameTable.number(of: sample.type, in: &self)
+        let source = try NameTable.number(of: sample.source.identity, in: &self)
         sample.version = max(1, sample.version)
         let isGiven = sample.syncIdentifier.map { $0 != sample.id.description } ?? false
         if isGiven || mayBeDead {
             let text = sample.syncIdentifier ?? (sample.origin == .authored ? sample.id.description : nil)
             let sync = text.map { SyncIdentity(type: type, source: source, identifier: $0) }
-            let tombstones = [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }]
-                .compactMap(\.self)
+            let tombstones = [
+                try TombstoneTable.tombstone(sample.id, in: snapshot),
+                try sync.flatMap { try TombstoneTable.tombstone($0, in: snapshot) },
+            ]
+            .compactMap(\.self)
             // All tombstones must permit the sample before any of them is removed.
             for tombstone in tombstones where vetoes(tombstone, sample, rule) { return .vetoed }
-            try revive(sample.id, sync, tombstones)
+            try TombstoneTable.revive(sample.id, sync, tombstones, in: &self)
         }
         let clock = (rule == .merge ? sample.modified : state.importClock) ?? tick()
         let row = try self.row(sample, clock: clock, keepingDerivedID: nil, type: type)
         let lane = Lane(type: type, duration: row.durationClass)
-        try apply(lane, inserts: [row])
-        try reindex(from: nil, to: (row, lane))
-        try queue(row, type, .save)
+        try LaneWriter.apply(lane, inserts: [row], in: &self)
+        try IdentityIndex.reindex(from: nil, to: (row, lane), in: &self)
+        try PeerQueues.queue(row, type, .save, in: &self)
         return .inserted
     }
 
@@ -274,10 +278,11 @@ extension WriteTransaction {
         if ownSync { flags.insert(.syncIsID) }
         var row = StoredRow(
             start: sample.start.nanoseconds, end: sample.end.nanoseconds, id: sample.id, value: sample.quantity.value,
-            unit: try number(of: sample.quantity.unit), revision: try number(ofRevision: sample.source), flags: flags,
+            unit: try NameTable.number(of: sample.quantity.unit, in: &self),
+            revision: try NameTable.number(ofRevision: sample.source, in: &self), flags: flags,
             version: sample.version, clockTime: clock.time.nanoseconds, clockReplica: clock.replica, commit: commit,
             ordinal: state.takeOrdinal())
-        row.device = try number(of: sample.device)
+        row.device = try NameTable.number(of: sample.device, in: &self)
         row.count = Int32(sample.count)
         row.multiplicity = Int32(sample.multiplicity)
         var rare = RareFields.Content(sample)

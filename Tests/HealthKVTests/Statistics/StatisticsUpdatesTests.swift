@@ -71,7 +71,7 @@ import Testing
             let query = StatisticsQuery(
                 .stepCount, by: .day, from: .day(0), to: .day(3), calendar: Calendar(identifier: .gregorian))
             func touches(_ change: () throws -> Void) throws -> Bool {
-                let token = try store.read { $0.snapshot.currentToken }
+                let token = try store.read { ChangeLog.currentToken(in: $0.snapshot) }
                 try change()
                 return try store.read { try $0.snapshot.touches(query, since: token) }
             }

@@ -12,7 +12,7 @@ extension WriteTransaction {
         var left = limit
         var (passed, damage): (UInt32?, (any Error)?) = (nil, nil)
         var isAnyDone = false
-        while left > 0, let (type, hours) = try snapshot.firstStaleRange(behind: passed) {
+        while left > 0, let (type, hours) = try StaleTable.firstRange(behind: passed, in: snapshot) {
             do {
                 try refreshSummaries(type, hours, rows: &left)
                 isAnyDone = true
@@ -24,7 +24,7 @@ extension WriteTransaction {
     }
 
     private mutating func refreshSummaries(_ type: UInt32, _ hours: ClosedRange<Int64>, rows left: inout Int) throws {
-        guard let aggregation = try snapshot.summarizedAggregation(of: type) else {
+        guard let aggregation = try HourSums.summarizedAggregation(of: type, in: snapshot) else {
             try remove(.upkeep, StaleRange.key(type, hours.lowerBound))
             return
         }
@@ -42,7 +42,7 @@ extension WriteTransaction {
     ) throws -> Int64 {
         // Ranges without samples have no summaries and need not be processed.
         let blocks = SummaryPeriod.block(ofHour: stale.lowerBound)...SummaryPeriod.block(ofHour: stale.upperBound)
-        guard let extent = try snapshot.extent(of: type) else {
+        guard let extent = try ChunkExtent.extent(of: type, in: snapshot) else {
             try removeSummaries(type, blocks)
             return stale.upperBound + 1
         }
@@ -56,13 +56,13 @@ extension WriteTransaction {
         let last = min(stale.upperBound, (inside.upperBound + 1) * SummaryPeriod.hoursPerBlock - 1)
         var hour = max(stale.lowerBound, inside.lowerBound * SummaryPeriod.hoursPerBlock)
         let hours = max(1, extent.upperBound / SummaryPeriod.hour - extent.lowerBound / SummaryPeriod.hour)
-        let rowsPerHour = try Int64(snapshot.counts(of: type).samples) / hours
+        let rowsPerHour = try Int64(SummaryTable.counts(of: type, in: snapshot).samples) / hours
         var pass = SummaryPass(
-            ranking: try snapshot.ranking(of: type), type: type, aggregation: aggregation,
+            ranking: try SourceRanking.ranking(of: type, in: snapshot), type: type, aggregation: aggregation,
             hours: min(SummaryPeriod.hoursPerBlock, Int64(SummaryPass.mostRows) / max(1, rowsPerHour) + 1))
         while hour <= last, left > 0 {
             let block = SummaryPeriod.block(ofHour: hour)
-            let next = try snapshot.nextStart(type, from: block * SummaryPeriod.block, pass.ranking)
+            let next = try HourSums.nextStart(type, from: block * SummaryPeriod.block, pass.ranking, in: snapshot)
             let nextBlock = next.map { SummaryPeriod.block(of: $0) } ?? inside.upperBound + 1
             guard nextBlock == block else {
                 // No sample starts before that block, so there is nothing to keep.
@@ -86,7 +86,7 @@ extension WriteTransaction {
     ) throws -> Int64 {
         let block = SummaryPeriod.block(ofHour: hour)
         let (start, end) = (block * SummaryPeriod.hoursPerBlock, (block + 1) * SummaryPeriod.hoursPerBlock)
-        let known = try snapshot.summary(pass.type, block, pass.aggregation)
+        let known = try SummaryTable.summary(pass.type, block, pass.aggregation, in: snapshot)
         var content = known ?? SummaryContent()
         let to = mayStop ? min(limit, hour + pass.hours) : known == nil ? end : limit
         if known == nil { content.quarters = SummaryContent.emptyQuarters }
@@ -107,7 +107,7 @@ extension WriteTransaction {
     private func sum(
         _ hours: Range<Int64>, _ block: Int64, _ content: inout SummaryContent, _ pass: inout SummaryPass
     ) throws {
-        let (cells, rows) = try snapshot.summarize(pass.type, hours: hours, pass.ranking)
+        let (cells, rows) = try HourSums.summarize(pass.type, hours: hours, pass.ranking, in: snapshot)
         let first = Int(hours.lowerBound - block * SummaryPeriod.hoursPerBlock)
         content.replace(first..<first + hours.count, by: cells)
         pass.rows += rows
@@ -124,7 +124,7 @@ extension WriteTransaction {
 
     /// Removes the summaries of some blocks.
     private mutating func removeSummaries(_ type: UInt32, _ blocks: ClosedRange<Int64>) throws {
-        for block in try snapshot.summarizedBlocks(type, blocks) {
+        for block in try SummaryTable.summarizedBlocks(type, blocks, in: snapshot) {
             try remove(.summaries, SummaryPeriod.key(type, block))
         }
     }
@@ -141,19 +141,4 @@ private struct SummaryPass {
 
     /// If a step would read more samples than this, it covers fewer hours.
     static let mostRows = 20_000
-}
-
-extension Snapshot {
-    /// Returns the blocks of a type that have a summary.
-    func summarizedBlocks(_ type: UInt32, _ wanted: ClosedRange<Int64>? = nil) throws -> [Int64] {
-        var blocks: [Int64] = []
-        var cursor = try view.cursor(tables[.summaries])
-        var found = try cursor.seek(SummaryPeriod.key(type, wanted?.lowerBound ?? Int64(Int32.min)))
-        while found, let (other, block) = try SummaryPeriod.parse(cursor.key), other == type {
-            if let wanted, block > wanted.upperBound { break }
-            blocks.append(block)
-            found = try cursor.next()
-        }
-        return blocks
-    }
 }

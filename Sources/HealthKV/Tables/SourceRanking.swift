@@ -27,38 +27,6 @@ struct SourceRanking: Sendable, Equatable {
     func index(ofSource source: UInt32) -> Int32? { sources.firstIndex(of: source).map { Int32($0) } }
 }
 
-extension Snapshot {
-    /// Returns the ranking of a type's sources: by the given order, otherwise by the order that was set, otherwise by
-    /// default.
-    ///
-    /// - Parameter selected: numbers of the sources to rank; `nil` for all that have samples of the type.
-    func ranking(
-        of type: UInt32, order given: [RankedSource]? = nil, selected: Set<UInt32>? = nil
-    ) throws -> SourceRanking {
-        let record = try priorities()
-        var ranked: [(key: RankKey, entry: RankedClass)] = []
-        for number in try counts(of: type).sources.keys where selected?.contains(number) ?? true {
-            for isUserEntered in [true, false] {
-                let entry = RankedClass(source: number, isUserEntered: isUserEntered)
-                ranked.append((try rankKey(entry, of: type, by: record, order: given), entry))
-            }
-        }
-        return SourceRanking(ranked.sorted { $0.key < $1.key }.map(\.entry))
-    }
-
-    /// Returns the sort key of a class by the given order, otherwise by the order that was set, otherwise by default.
-    func rankKey(
-        _ entry: RankedClass, of type: UInt32, by record: PriorityRecord, order given: [RankedSource]? = nil
-    ) throws -> RankKey {
-        let source = try source(entry.source)
-        let order = given ?? record.orders[type] ?? []
-        let place = RankedSource.place(of: source, isUserEntered: entry.isUserEntered, in: order)
-        return RankKey(
-            place: place ?? .max, isUserEntered: entry.isUserEntered, kind: record.kinds[entry.source] ?? .other,
-            number: entry.source, name: source.name)
-    }
-}
-
 /// Orders classes: as listed, then entered by the user, watch, phone, others; the source met last comes first. The same
 /// rules order several sources that share a place, because a place without a bundle covers all sources of its name.
 struct RankKey: Comparable {
@@ -74,5 +42,39 @@ struct RankKey: Comparable {
         if !left.isUserEntered, left.kind != right.kind { return left.kind < right.kind }
         if left.number != right.number { return left.number > right.number }
         return left.name < right.name
+    }
+}
+
+extension SourceRanking {
+    /// Returns the ranking of a type's sources: by the given order, otherwise by the order that was set, otherwise by
+    /// default.
+    ///
+    /// - Parameter selected: numbers of the sources to rank; `nil` for all that have samples of the type.
+    static func ranking(
+        of type: UInt32, order given: [RankedSource]? = nil, selected: Set<UInt32>? = nil, in snapshot: Snapshot
+    ) throws -> SourceRanking {
+        let record = try PriorityTable.priorities(in: snapshot)
+        var ranked: [(key: RankKey, entry: RankedClass)] = []
+        for number in try SummaryTable.counts(of: type, in: snapshot).sources.keys
+        where selected?.contains(number) ?? true {
+            for isUserEntered in [true, false] {
+                let entry = RankedClass(source: number, isUserEntered: isUserEntered)
+                ranked.append((try key(entry, of: type, by: record, order: given, in: snapshot), entry))
+            }
+        }
+        return SourceRanking(ranked.sorted { $0.key < $1.key }.map(\.entry))
+    }
+
+    /// Returns the sort key of a class by the given order, otherwise by the order that was set, otherwise by default.
+    static func key(
+        _ entry: RankedClass, of type: UInt32, by record: PriorityRecord, order given: [RankedSource]? = nil,
+        in snapshot: Snapshot
+    ) throws -> RankKey {
+        let source = try NameTable.source(entry.source, in: snapshot)
+        let order = given ?? record.orders[type] ?? []
+        let place = RankedSource.place(of: source, isUserEntered: entry.isUserEntered, in: order)
+        return RankKey(
+            place: place ?? .max, isUserEntered: entry.isUserEntered, kind: record.kinds[entry.source] ?? .other,
+            number: entry.source, name: source.name)
     }
 }

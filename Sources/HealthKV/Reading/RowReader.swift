@@ -62,7 +62,7 @@ struct LaneReader {
         position = 0
         if let (key, rows) = rest {
             rest = nil
-            try snapshot.withChunk(key) { chunk in try pick(rows, of: chunk, snapshot) }
+            try ChunkTable.withChunk(key, in: snapshot) { chunk in try pick(rows, of: chunk, snapshot) }
             return
         }
         let from = next!
@@ -71,11 +71,13 @@ struct LaneReader {
         var follow: Point?
         let bounds = (from: ascending ? from : limit, to: ascending ? limit : from)
         if let log {
-            try snapshot.forEachReadableChunk(lane, from: bounds.from, to: bounds.to, descending: !ascending, log) {
+            try ReadableChunks.forEachReadableChunk(
+                lane, from: bounds.from, to: bounds.to, descending: !ascending, log, in: snapshot
+            ) {
                 try take($0, &follow, snapshot)
             }
         } else {
-            try snapshot.forEachChunk(lane, from: bounds.from, to: bounds.to, descending: !ascending) {
+            try ChunkTable.forEachChunk(lane, from: bounds.from, to: bounds.to, descending: !ascending, in: snapshot) {
                 try take($0, &follow, snapshot)
             }
         }
@@ -87,7 +89,7 @@ struct LaneReader {
         _ chunk: HotChunk, _ follow: inout Point?, _ snapshot: borrowing Snapshot
     ) throws -> Bool {
         follow = query.order == .ascending ? chunk.upper : chunk.key.lower
-        guard try snapshot.mayHold(chunk, sources) else { return true }
+        guard try RowReader.mayHold(chunk, sources, in: snapshot) else { return true }
         // A range read looks back as far as the longest sample of the class can reach. Most samples found there also
         // end before the range.
         let rows = try chunk.find(startingIn: starts, endingFrom: query.range.from.nanoseconds)
@@ -102,13 +104,15 @@ struct LaneReader {
             let part = query.order == .ascending ? left.prefix(step) : left.suffix(step)
             left = query.order == .ascending ? part.upperBound..<left.upperBound : left.lowerBound..<part.lowerBound
             step = min(4 * step, ChunkEncoder.rowLimit)
-            let rows = try snapshot.visibleRows(chunk, part)
+            let rows = try ChunkTable.visibleRows(chunk, part, in: snapshot)
             if sources == nil, rows.indices.allSatisfy({ query.picks(rows[$0]) }) {
                 buffer = rows
                 continue
             }
             for row in rows where query.picks(row) {
-                if let sources, !sources.contains(try snapshot.revision(row.revision).sourceNumber) { continue }
+                if let sources, !sources.contains(try NameTable.revision(row.revision, in: snapshot).sourceNumber) {
+                    continue
+                }
                 buffer.append(row)
             }
         }
@@ -117,31 +121,33 @@ struct LaneReader {
     }
 }
 
-extension Snapshot {
+/// Reads the rows of a type in the total order.
+enum RowReader {
     /// Returns `false` if a chunk is empty, or if its only revision belongs to a source that is not wanted.
-    func mayHold(_ chunk: HotChunk, _ sources: Set<UInt32>?) throws -> Bool {
+    static func mayHold(_ chunk: HotChunk, _ sources: Set<UInt32>?, in snapshot: Snapshot) throws -> Bool {
         guard let sources, chunk.rows > 0, let common = try chunk.commonRevision() else { return chunk.rows > 0 }
         try chunk.verify()
-        return sources.contains(try revision(common).sourceNumber)
+        return sources.contains(try NameTable.revision(common, in: snapshot).sourceNumber)
     }
 
     /// Calls `body` with each matching row of a type in the total order, until it returns `false`.
-    func forEachRow(
-        of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil, _ body: (StoredRow) throws -> Bool
+    static func forEachRow(
+        of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil, in snapshot: Snapshot,
+        _ body: (StoredRow) throws -> Bool
     ) throws {
-        try forEachRun(of: type, query, skippingDamage: log) { rows in
+        try forEachRun(of: type, query, skippingDamage: log, in: snapshot) { rows in
             for row in rows { guard try body(row) else { return false } }
             return true
         }
     }
 
     /// Calls `body` with the matching rows of a type in the total order, several at a time, until it returns `false`.
-    func forEachRun(
+    static func forEachRun(
         of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil,
-        _ body: (ArraySlice<StoredRow>) throws -> Bool
+        in snapshot: Snapshot, _ body: (ArraySlice<StoredRow>) throws -> Bool
     ) throws {
         guard !query.range.isEmpty else { return }
-        let sources = try query.sourceNumbers ?? query.source.map { try numbers(meantBy: $0) }
+        let sources = try query.sourceNumbers ?? query.source.map { try NameTable.numbers(meantBy: $0, in: snapshot) }
         if sources?.isEmpty == true { return }
         var readers = DurationClass.allCases.map {
             LaneReader(Lane(type: type, duration: $0), query, sources: sources, log)
@@ -151,7 +157,7 @@ extension Snapshot {
             var best: (index: Int, point: Point)?
             var rival: Point?
             for index in readers.indices {
-                guard let point = try readers[index].peek(self) else { continue }
+                guard let point = try readers[index].peek(snapshot) else { continue }
                 guard let found = best else {
                     best = (index, point)
                     continue
@@ -165,5 +171,28 @@ extension Snapshot {
             guard let best else { return }
             guard try body(readers[best.index].takeRun(before: rival)) else { return }
         }
+    }
+
+    /// Counts matching rows, using only the headers of chunks that match as a whole.
+    static func count(of type: UInt32, _ query: SampleQuery, in snapshot: Snapshot) throws -> Int {
+        guard !query.range.isEmpty else { return 0 }
+        var count = 0
+        for duration in DurationClass.allCases {
+            let lane = Lane(type: type, duration: duration)
+            let starts = query.starts(of: duration)
+            let inner = (from: Point.at(query.range.from.nanoseconds), to: starts.to)
+            try ChunkTable.forEachChunk(lane, from: starts.from, to: starts.to, in: snapshot) { chunk in
+                // If a sample starts inside the range and need not end inside it, it matches in any case.
+                if query.rule != .strictEnd, inner.from <= chunk.key.lower, chunk.upper <= inner.to,
+                    !ChunkTable.mayHide(lane, chunk.key.lower.start...chunk.upper.start, in: snapshot)
+                {
+                    count += chunk.rows - chunk.shadowed
+                } else {
+                    for row in try ChunkTable.visibleRows(chunk, in: snapshot) where query.picks(row) { count += 1 }
+                }
+                return true
+            }
+        }
+        return count
     }
 }

@@ -7,6 +7,34 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
+/// The daily totals that peers gave, by peer, type and day.
+enum TotalsTable {
+    static func prefix(_ peer: String, _ type: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 24)
+        writer.bytes = PeerKey.peer(peer, hashKey)
+        writer.appendBigEndian(type)
+        return writer.bytes
+    }
+
+    static func key(_ peer: String, _ type: UInt32, _ day: Int, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 24)
+        writer.bytes = prefix(peer, type, hashKey)
+        writer.appendBigEndian(UInt32(bitPattern: Int32(truncatingIfNeeded: day)) ^ 1 << 31)
+        return writer.bytes
+    }
+
+    /// Removes all totals of a peer.
+    static func removeTotals(peer: String, in txn: inout WriteTransaction) throws {
+        let hashKey = txn.state.header.hashKey
+        for total in try SyncTable.records(prefix: PeerKey.peer(peer, hashKey), as: DailyTotal.self, in: txn.snapshot) {
+            guard let number = try NameTable.number(of: total.type, in: txn.snapshot),
+                let day = CivilTime.day(total.day)
+            else { continue }
+            try txn.remove(.totals, TotalsTable.key(peer, number, day, hashKey))
+        }
+    }
+}
+
 extension DailyTotal: SyncRecord {
     static var table: TableCode { .totals }
 
@@ -36,23 +64,6 @@ extension DailyTotal: SyncRecord {
     }
 }
 
-/// Keys of the totals: peer, type, day.
-private enum TotalKey {
-    static func prefix(_ peer: String, _ type: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
-        var writer = ByteWriter(reserving: 24)
-        writer.bytes = PeerKey.peer(peer, hashKey)
-        writer.appendBigEndian(type)
-        return writer.bytes
-    }
-
-    static func key(_ peer: String, _ type: UInt32, _ day: Int, _ hashKey: KeyedHash) -> [UInt8] {
-        var writer = ByteWriter(reserving: 24)
-        writer.bytes = prefix(peer, type, hashKey)
-        writer.appendBigEndian(UInt32(bitPattern: Int32(truncatingIfNeeded: day)) ^ 1 << 31)
-        return writer.bytes
-    }
-}
-
 extension DailyTotal {
     /// Throws if a store would not keep the total: a day on which there can be no sample, an unknown zone, a type or
     /// unit that a sample of it could not have.
@@ -71,64 +82,13 @@ extension DailyTotal {
     }
 }
 
-extension WriteTransaction {
-    /// Stores a peer's total of a day. A newer reading replaces an older one, except an incomplete over a complete one,
-    /// or one without a value over one with a value. Returns `true` if this total was stored. Throws for a day on which
-    /// there can be no sample and for an unknown zone.
-    ///
-    /// ```swift
-    /// try store.write { txn in
-    ///     try txn.setTotal(
-    ///         DailyTotal(
-    ///             peer: "health", type: .stepCount, day: "2026-03-01", zone: "Europe/Berlin",
-    ///             value: 8_112, unit: .count,
-    ///             isComplete: true, time: now))
-    /// }
-    /// ```
-    @discardableResult
-    public mutating func setTotal(_ total: DailyTotal) throws -> Bool {
-        try total.validate()
-        let day = try LocalDay.number(total.day, field: "day")
-        try checkRoom()
-        return try whole { transaction in
-            let number = try transaction.number(of: total.type)
-            let key = TotalKey.key(total.peer, number, day, transaction.state.header.hashKey)
-            if let older = try transaction.snapshot.record(key, as: DailyTotal.self), !total.replaces(older) {
-                return false
-            }
-            let value = StoredSync(total, key: SyncKey(key), commit: transaction.commit).recordBytes
-            try transaction.put(.totals, key, value)
-            return true
-        }
-    }
-
-    /// Removes all totals of a peer.
-    mutating func removeTotals(peer: String) throws {
-        let hashKey = state.header.hashKey
-        for total in try snapshot.records(prefix: PeerKey.peer(peer, hashKey), as: DailyTotal.self) {
-            guard let number = try snapshot.number(of: total.type), let day = CivilTime.day(total.day) else { continue }
-            try remove(.totals, TotalKey.key(peer, number, day, hashKey))
-        }
-    }
-
-    /// Removes the totals of a type from a peer, as when it is disconnected.
-    public mutating func removeTotals(of type: SampleType, peer: String) throws {
-        let kept = try totals(of: type, peer: peer)
-        guard let number = try snapshot.number(of: type) else { return }
-        for total in kept {
-            guard let day = CivilTime.day(total.day) else { continue }
-            try remove(.totals, TotalKey.key(peer, number, day, state.header.hashKey))
-        }
-    }
-}
-
 extension SampleReading where Self: ~Copyable {
     /// Returns the totals that a peer gave, by day.
     public func totals(of type: SampleType, peer: String) throws -> [DailyTotal] {
         let snapshot = snapshot
-        guard let number = try snapshot.number(of: type) else { return [] }
-        return try snapshot.records(
-            prefix: TotalKey.prefix(peer, number, snapshot.header.hashKey), as: DailyTotal.self)
+        guard let number = try NameTable.number(of: type, in: snapshot) else { return [] }
+        return try SyncTable.records(
+            prefix: TotalsTable.prefix(peer, number, snapshot.header.hashKey), as: DailyTotal.self, in: snapshot)
     }
 
     /// Returns a peer's totals beside the sums of the store's samples, to show differences.

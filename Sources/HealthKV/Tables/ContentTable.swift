@@ -60,37 +60,38 @@ struct DeletedContent {
     }
 }
 
-extension Snapshot {
+/// The contents of deleted samples, kept for an undo.
+enum ContentTable {
     /// Returns the content of a deleted sample; `nil` if it is not kept.
-    func deletedContent(_ id: SampleID) throws -> Sample? {
+    static func content(_ id: SampleID, in snapshot: Snapshot) throws -> Sample? {
         let key = DeletedContent.key(id)
-        guard let span = try view.get(tables[.upkeep], key) else { return nil }
+        guard let span = try snapshot.view.get(snapshot.tables[.upkeep], key) else { return nil }
         let content = try DeletedContent(span, key: key)
-        guard let row = try row(of: content), row.id == id else { return nil }
-        return try sample(row, content.lane.type)
+        guard let row = try ContentTable.row(of: content, in: snapshot), row.id == id else { return nil }
+        return try NameTable.sample(row, content.lane.type, in: snapshot)
     }
 
-    fileprivate func row(of content: DeletedContent) throws -> StoredRow? {
+    private static func row(of content: DeletedContent, in snapshot: Snapshot) throws -> StoredRow? {
         let key = ChunkKey(lane: content.lane, lower: .least).bytes
         let hot = try HotChunk(content.hot.rawBytes, key: key.rawBytes)
         guard hot.rows == 1 else { return nil }
-        try loadNames(of: hot)
+        try NameTable.loadNames(of: hot, in: snapshot)
         let decoder = try ChunkDecoder(hot: hot, details: try DetailsChunk(content.details.rawBytes, key: key.rawBytes))
-        return try decoder.rows(context).first
+        return try decoder.rows(snapshot.context).first
     }
 
-    func keepsDeletedContents() throws -> Bool {
-        var cursor = try view.cursor(tables[.upkeep])
+    static func keepsDeletedContents(in snapshot: Snapshot) throws -> Bool {
+        var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
         return try cursor.seek([DeletedContent.upkeepKind]) && cursor.key.copied().first == DeletedContent.upkeepKind
     }
 
     /// Checks at most `count` kept contents from `key` on. Returns the keys of those to remove, and the key to continue
     /// at; `nil` at the end.
-    fileprivate func deletedContents(
-        behind key: [UInt8], count: Int, where goes: (Snapshot, DeletedContent) throws -> Bool
+    private static func contents(
+        behind key: [UInt8], count: Int, in snapshot: Snapshot, where goes: (Snapshot, DeletedContent) throws -> Bool
     ) throws -> (old: [[UInt8]], next: [UInt8]?) {
         var (old, seen): ([[UInt8]], Int) = ([], 0)
-        var cursor = try view.cursor(tables[.upkeep])
+        var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
         var found = try cursor.seek(key)
         while found, cursor.key.copied().first == DeletedContent.upkeepKind {
             let key = cursor.key.copied()
@@ -98,85 +99,48 @@ extension Snapshot {
             seen += 1
             // A damaged row is useless, so remove it.
             let content = try? DeletedContent(cursor.value, key: key)
-            if try content.map({ try goes(self, $0) }) ?? true { old.append(key) }
+            if try content.map({ try goes(snapshot, $0) }) ?? true { old.append(key) }
             found = try cursor.next()
         }
         return (old, nil)
     }
-}
-
-extension WriteTransaction {
-    /// Undoes a deletion that was made here. The sample lives again as it was, with a version above the deleted one, so
-    /// that all peers take it back. Returns the sample; `nil` if it is not deleted, if its content is not kept, or if
-    /// another sample now has its sync identifier.
-    ///
-    /// The content is kept for thirty days, for samples that were deleted one by one or by group, up to a thousand in
-    /// one transaction, and not beyond ``SampleStore/compactInPlace()``. An imported sample that was deleted or hidden
-    /// here is shown again as it was imported.
-    ///
-    /// ```swift
-    /// let id = SampleID()
-    /// try store.write { try $0.delete(id: id) }
-    /// // The person has changed his mind.
-    /// let back = try store.write { try $0.undelete(id: id) }
-    /// ```
-    @discardableResult
-    public mutating func undelete(id: SampleID) throws -> Sample? {
-        guard let tombstone = try snapshot.tombstone(id), var sample = try snapshot.deletedContent(id) else {
-            return nil
-        }
-        // Another sample was saved under the same sync identifier since the deletion.
-        if let text = sample.syncIdentifier,
-            try self.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
-        {
-            return nil
-        }
-        return try whole { transaction in
-            if sample.origin == .imported {
-                guard try transaction.unhide(id: id) else { return nil }
-                _ = try transaction.store(sample, rule: .merge)
-            } else {
-                sample.version = Sample.version(after: tombstone.version)
-                guard try transaction.store(sample, rule: .local) != .vetoed else { return nil }
-            }
-            return try transaction.sample(id: id)
-        }
-    }
 
     /// Keeps the content of a row that is deleted here.
-    mutating func keepContent(of found: FoundRow) throws {
+    static func keepContent(of found: FoundRow, in txn: inout WriteTransaction) throws {
         // If the store has no room, keep nothing: the deletion makes room.
-        guard state.contentsKept < DeletedContent.mostAtOnce, state.refusal == nil else { return }
-        state.contentsKept += 1
-        let time = environment.now().nanoseconds
-        let content = DeletedContent(found.row, found.lane, environment.encoder, commit: commit, time: time)
+        guard txn.state.contentsKept < DeletedContent.mostAtOnce, txn.state.refusal == nil else { return }
+        txn.state.contentsKept += 1
+        let time = txn.environment.now().nanoseconds
+        let content = DeletedContent(found.row, found.lane, txn.environment.encoder, commit: txn.commit, time: time)
         let key = DeletedContent.key(found.row.id)
-        try put(.upkeep, key, content.value(key: key, commit: commit))
+        try txn.put(.upkeep, key, content.value(key: key, commit: txn.commit))
     }
 
     /// Removes the kept content of a deleted sample.
-    mutating func forgetContent(of id: SampleID) throws {
+    static func forgetContent(of id: SampleID, in txn: inout WriteTransaction) throws {
         let key = DeletedContent.key(id)
-        if try snapshot.view.contains(context.tables[.upkeep], key) { try remove(.upkeep, key) }
+        if try txn.snapshot.view.contains(txn.context.tables[.upkeep], key) { try txn.remove(.upkeep, key) }
     }
 
     /// Checks at most `count` kept contents and removes those from before a time. Returns the key to continue at; `nil`
     /// at the end.
-    mutating func forgetContents(behind key: [UInt8]? = nil, before time: Int64, count: Int) throws -> [UInt8]? {
-        let (old, next) = try snapshot.deletedContents(behind: key ?? [DeletedContent.upkeepKind], count: count) {
+    static func forgetContents(
+        behind key: [UInt8]? = nil, before time: Int64, count: Int, in txn: inout WriteTransaction
+    ) throws -> [UInt8]? {
+        let (old, next) = try contents(behind: key ?? [DeletedContent.upkeepKind], count: count, in: txn.snapshot) {
             $1.time < time
         }
-        for key in old { try remove(.upkeep, key) }
+        for key in old { try txn.remove(.upkeep, key) }
         return next
     }
 
     /// Removes the kept contents of deleted samples of some sources, given by number.
-    mutating func forgetContents(of sources: Set<UInt32>) throws {
+    static func forgetContents(of sources: Set<UInt32>, in txn: inout WriteTransaction) throws {
         let first = [DeletedContent.upkeepKind]
-        let (old, _) = try snapshot.deletedContents(behind: first, count: .max) { snapshot, content in
-            guard let row = try? snapshot.row(of: content) else { return true }
-            return try sources.contains(snapshot.revision(row.revision).sourceNumber)
+        let (old, _) = try contents(behind: first, count: .max, in: txn.snapshot) { snapshot, content in
+            guard let row = try? ContentTable.row(of: content, in: snapshot) else { return true }
+            return try sources.contains(NameTable.revision(row.revision, in: snapshot).sourceNumber)
         }
-        for key in old { try remove(.upkeep, key) }
+        for key in old { try txn.remove(.upkeep, key) }
     }
 }

@@ -4,7 +4,7 @@ import HealthModel
 extension SampleReading where Self: ~Copyable {
     /// Calls `body` with the daily totals of all peers.
     public func forEachTotal(_ body: (DailyTotal) throws -> Void) throws {
-        try snapshot.forEachRecord(of: DailyTotal.self) { try body($0) }
+        try SyncTable.forEachRecord(of: DailyTotal.self, in: snapshot) { try body($0) }
     }
 
     /// Returns the types for which shadowing was set explicitly, that is, whether samples of exactly the same time
@@ -12,19 +12,7 @@ extension SampleReading where Self: ~Copyable {
     public func shadowing() throws -> [SampleType: Bool] {
         let snapshot = snapshot
         var set: [SampleType: Bool] = [:]
-        for (number, isOn) in snapshot.header.shadowing { set[try snapshot.type(number)] = isOn }
+        for (number, isOn) in snapshot.header.shadowing { set[try NameTable.type(number, in: snapshot)] = isOn }
         return set
-    }
-}
-
-extension Snapshot {
-    fileprivate func forEachRecord<Record: SyncRecord>(
-        of type: Record.Type, _ body: (Record) throws -> Void
-    ) throws {
-        try StoredSync<Record>.table(tables).forEach(in: view) { key, stored in
-            guard stored.key == key else { throw damaged("a record of sync stands under another's key") }
-            try body(stored.record)
-            return true
-        }
     }
 }
