@@ -28,13 +28,3 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 }
-
-extension WriteTransaction {
-    /// Deletes the samples whose metadata has a key with one of these values, and returns their number.
-    @discardableResult
-    public mutating func deleteSamples(
-        metadataKey key: String, values: [MetadataValue], types: Set<SampleType>? = nil
-    ) throws -> Int {
-        try deleteLive(SampleLookup.find(metadataKey: key, types: types, in: snapshot) { values.contains($0) })
-    }
-}

@@ -177,10 +177,3 @@ extension SampleReading where Self: ~Copyable {
         return result
     }
 }
-
-extension Snapshot {
-    /// Throws if an argument is below its minimum.
-    func require(_ number: Int, _ least: Int, _ name: String) throws(StoreError) {
-        try StoreError.require(number, least, name, path: context.path)
-    }
-}

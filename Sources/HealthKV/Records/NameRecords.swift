@@ -95,3 +95,8 @@ enum NameCoding {
         return Device(fields: fields)
     }
 }
+
+/// The name of a number is missing in both copies of the names.
+struct MissingName: Error, CustomStringConvertible {
+    var description: String { "neither of its two copies can be read" }
+}

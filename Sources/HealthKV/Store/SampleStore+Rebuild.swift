@@ -8,7 +8,7 @@ extension SampleStore {
     /// nothing changes. Then short transactions rebuild the summaries. Readers are never blocked.
     public func rebuild() throws {
         try checkWritable()
-        _ = try core.onWriter { [core] in try core.transact { try $0.rebuild() } }
+        _ = try core.onWriter { [core] in try core.transact { try Rebuild.all(in: &$0) } }
         core.hasDamagedLinks.store(false, ordering: .relaxed)
         try core.refreshAllSummaries()
     }
@@ -22,15 +22,5 @@ extension SampleStore {
             transaction.state.isChanged = true
             try ShadowMarks.rebuildShadows(of: number, in: &transaction)
         }
-    }
-}
-
-extension WriteTransaction {
-    fileprivate mutating func rebuild() throws {
-        for type in try ChunkTable.typesWithChunks(in: snapshot) { try ShadowMarks.rebuildShadows(of: type, in: &self) }
-        try SummaryTable.rebuildCounts(in: &self)
-        try IdentityIndex.rebuild(in: &self)
-        try QueueTable.rebuild(in: &self)
-        try LinkPacking.rebuild(in: &self)
     }
 }

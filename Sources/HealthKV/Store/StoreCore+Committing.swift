@@ -52,7 +52,7 @@ extension StoreCore {
             isFollowed = true
             return false
         }
-        try transaction.finish()
+        try CommitRecords.put(in: &transaction)
         if transaction.state.adds, mayFill(room, transaction.state, file) { try demandReserve(&transaction, file) }
         let addedRuns = transaction.state.addedRuns
         let madeStale = !context.state.stale.isEmpty

@@ -19,7 +19,7 @@ extension StoreCore {
         let rows = waits ? options.limits.summaryRowsPerStep : options.limits.summaryRowsAtOnce
         try transact { transaction in
             try transaction.checkRoom()
-            try transaction.refreshSummaries(rows: rows)
+            try SummaryUpkeep.refreshSummaries(rows: rows, in: &transaction)
         }
         return .more
     }

@@ -37,7 +37,7 @@ extension StoreCore {
         var chunks = options.limits.chunksPerStep
         while true {
             do {
-                try transact { [chunks] in try $0.advanceFirstIntent(chunks: chunks) }
+                try transact { [chunks] in try MassOperations.advanceFirst(chunks: chunks, in: &$0) }
                 return
             } catch  where chunks > 1 && StoreError.isFull(error) {
                 chunks /= 2
@@ -116,7 +116,7 @@ extension StoreCore {
         let position = pruning.withLock { $0 }
         // A pruning time in the future was written by a wrong clock.
         guard position != nil || now < header.prunedAt || now &- header.prunedAt > day else { return false }
-        let newest = try read { try $0.snapshot.newestChangeTime() }
+        let newest = try read { try ChangeLog.newestChangeTime(in: $0.snapshot) }
         if let newest, now > newest, UInt64(bitPattern: now &- newest) > UInt64(StoreCore.believedDays * day) {
             return false
         }
@@ -124,129 +124,12 @@ extension StoreCore {
         let horizon = (Instant(nanoseconds: now) - (overflow ? .max : kept)).nanoseconds
         var next: [UInt8]?
         try transact { transaction in
-            next = try transaction.prune(
-                before: horizon, from: position ?? [], count: options.limits.tombstonesPerStep, now: now)
+            next = try Pruning.prune(
+                before: horizon, from: position ?? [], count: options.limits.tombstonesPerStep, now: now,
+                in: &transaction)
         }
         pruning.withLock { $0 = next }
         return next != nil
-    }
-}
-
-extension WriteTransaction {
-    /// Continues the oldest mass operation. Removes it when it is finished.
-    mutating func advanceFirstIntent(chunks: Int) throws {
-        guard var intent = state.intents.first else {
-            state.header.intents = 0
-            state.isChanged = true
-            return
-        }
-        if try advance(&intent, chunks: chunks) {
-            try remove(.upkeep, intent.key)
-            state.intents.removeFirst()
-            state.header.intents -= min(1, state.header.intents)
-        } else {
-            try put(.upkeep, intent.key, intent.value(commit: commit))
-            state.intents[0] = intent
-        }
-    }
-
-    /// Removes tombstones from before `horizon` that every registered peer has seen and that no queued deletion needs,
-    /// then resolved conflicts, then old contents of deleted samples. Examines `count` of them. Returns the position to
-    /// continue from; `nil` at the end.
-    mutating func prune(before horizon: Int64, from position: [UInt8], count: Int, now: Int64) throws -> [UInt8]? {
-        // A peer that has acknowledged nothing holds everything back. A token inside a commit has not seen all of it.
-        let readers = try peers().filter { !$0.isRetired }
-        let seen =
-            readers.map { peer in
-                guard let token = peer.acknowledged, token.epoch == state.header.epoch else { return 0 as UInt64 }
-                // A peer with a queue needs only the tombstones of the deletions that wait for it.
-                if peer.queue != nil { return .max }
-                return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
-            }.min() ?? .max
-        let queues = readers.filter { $0.queue != nil }.map(\.name)
-        let (old, next) = try snapshot.tombstones(from: position, count: count) {
-            // A hidden sample stays hidden for good.
-            $0.time < horizon && $0.commit <= seen && $0.version != Sample.versionLimit
-        }
-        for (key, tombstone) in old {
-            if try isAwaited(tombstone.id, by: queues) { continue }
-            try TombstoneTable.remove(tombstone, key, in: &self)
-            try ContentTable.forgetContent(of: tombstone.id, in: &self)
-            // The feed can no longer be continued from tokens before a removed deletion.
-            state.header.prunedCommit = max(state.header.prunedCommit, tombstone.commit)
-        }
-        if next == nil, try pruneAudit(before: horizon, keeping: environment.limits.auditEntries, count: count) {
-            return WriteTransaction.behindTombstones
-        }
-        if next == nil {
-            let from = position.starts(with: WriteTransaction.behindConflicts) ? Array(position.dropFirst(2)) : nil
-            let past = now &- DeletedContent.keptDays * DurationClass.day.longest
-            if let place = try ContentTable.forgetContents(behind: from, before: past, count: count, in: &self) {
-                return WriteTransaction.behindConflicts + place
-            }
-        }
-        if next == nil {
-            state.header.prunedAt = now
-            state.isChanged = true
-        }
-        return next
-    }
-
-    /// Returns `true` if an operation of the sample waits for any of the peers.
-    private func isAwaited(_ sample: SampleID, by peers: [String]) throws -> Bool {
-        for peer in peers where try QueueTable.place(of: sample, in: peer, in: snapshot) != nil { return true }
-        return false
-    }
-
-    /// The position after all tombstones: none has a key from here on.
-    private static let behindTombstones: [UInt8] = [.max]
-    /// The prefix of positions among the contents of deleted samples.
-    private static let behindConflicts: [UInt8] = [.max, .max]
-
-    /// Removes resolved conflicts from before `horizon`, and the oldest ones beyond `limit`: at most `count`. Returns
-    /// `true` if more remain to be removed.
-    private mutating func pruneAudit(before horizon: Int64, keeping limit: Int, count: Int) throws -> Bool {
-        let surplus = try snapshot.view.statistics(context.tables[.audit]).entries - limit
-        // Conflicts are stored in the order in which they were resolved. A damaged one stays, and does not block other
-        // work.
-        var oldest: [AuditEntry] = []
-        do {
-            oldest = try SyncTable.records(limit: max(1, count), as: AuditEntry.self, in: snapshot)
-        } catch  where StoreError.isDamage(error) {}
-        var removed = 0
-        for entry in oldest where removed < surplus || entry.time.nanoseconds < horizon {
-            try removeAudit(entry)
-            removed += 1
-        }
-        return removed == max(1, count)
-    }
-}
-
-extension Snapshot {
-    /// Returns when the newest change was committed, by the clock of that time; `nil` if there was none.
-    fileprivate func newestChangeTime() throws -> Int64? {
-        var cursor = try view.cursor(tables[.changes])
-        guard try cursor.last() else { return nil }
-        return try ChangeRecord(cursor.value, key: cursor.key.copied()).time
-    }
-
-    /// Returns the matching ones of the `count` tombstones from a key on, and the key after them.
-    fileprivate func tombstones(
-        from position: [UInt8], count: Int, _ matches: (Tombstone) -> Bool
-    ) throws -> ([([UInt8], Tombstone)], [UInt8]?) {
-        var tombstones: [([UInt8], Tombstone)] = []
-        var left = count
-        var cursor = try view.cursor(tables[.tombstones])
-        var found = try cursor.seek(position)
-        while found {
-            let key = cursor.key.copied()
-            if left == 0 { return (tombstones, key) }
-            left -= 1
-            let tombstone = try Tombstone(cursor.value, key: key)
-            if matches(tombstone) { tombstones.append((key, tombstone)) }
-            found = try cursor.next()
-        }
-        return (tombstones, nil)
     }
 }
 

@@ -32,9 +32,9 @@ extension StoreCore {
         try enqueue(
             WriteMember(
                 run: { transaction in
-                    transaction.environment.source = try transaction.ownSource(ofHandle: source)
+                    transaction.environment.source = try OwnSource.source(ofHandle: source, in: transaction)
                     let result = try body(&transaction)
-                    try transaction.noteOwnSource()
+                    try OwnSource.note(in: &transaction)
                     box.value.withLock { $0 = result }
                 }, finish: { box.finish($0) }))
         return try box.wait()
@@ -50,9 +50,9 @@ extension StoreCore {
                 try enqueue(
                     WriteMember(
                         run: { transaction in
-                            transaction.environment.source = try transaction.ownSource(ofHandle: source)
+                            transaction.environment.source = try OwnSource.source(ofHandle: source, in: transaction)
                             let result = try body(&transaction)
-                            try transaction.noteOwnSource()
+                            try OwnSource.note(in: &transaction)
                             box.value.withLock { $0 = result }
                         },
                         finish: { error in

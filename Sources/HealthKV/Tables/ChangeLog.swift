@@ -54,4 +54,42 @@ enum ChangeLog {
         let mark = place.commit == record.commit ? record.mark : markBefore
         return token(place.commit, place.ordinal, mark: mark, origin: origin, in: snapshot)
     }
+
+    static func putChanges(_ record: ChangeRecord, in txn: inout WriteTransaction) throws {
+        try txn.put(.changes, ChangeRecord.key(record.commit), record.value(writtenIn: txn.commit))
+    }
+
+    static func record(_ commit: UInt64, in snapshot: Snapshot) throws -> ChangeRecord? {
+        let key = ChangeRecord.key(commit)
+        guard let span = try snapshot.view.get(snapshot.tables[.changes], key) else { return nil }
+        return try ChangeRecord(span, key: key)
+    }
+
+    /// Returns the commit of the record that `count` others follow; 0 if there are not that many.
+    static func commit(ofRecord count: Int, in snapshot: Snapshot) throws -> UInt64 {
+        var cursor = try snapshot.view.cursor(snapshot.tables[.changes])
+        guard try cursor.last() else { return 0 }
+        for _ in 0..<count { guard try cursor.previous() else { return 0 } }
+        return try ChangeRecord(cursor.value, key: cursor.key.copied()).commit
+    }
+
+    /// Returns `count` records of commits before `end`, newest first, and the commit before which there are more.
+    static func records(before end: UInt64, count: Int, in snapshot: Snapshot) throws -> ([ChangeRecord], UInt64?) {
+        var records: [ChangeRecord] = []
+        var cursor = try snapshot.view.cursor(snapshot.tables[.changes])
+        var found = end == .max ? try cursor.last() : try cursor.seekAtOrBefore(ChangeRecord.key(end - 1))
+        while found {
+            if records.count == count { return (records, records.last?.commit) }
+            records.append(try ChangeRecord(cursor.value, key: cursor.key.copied()))
+            found = try cursor.previous()
+        }
+        return (records, nil)
+    }
+
+    /// Returns when the newest change was committed, by the clock of that time; `nil` if there was none.
+    static func newestChangeTime(in snapshot: Snapshot) throws -> Int64? {
+        var cursor = try snapshot.view.cursor(snapshot.tables[.changes])
+        guard try cursor.last() else { return nil }
+        return try ChangeRecord(cursor.value, key: cursor.key.copied()).time
+    }
 }

@@ -95,4 +95,23 @@ enum TombstoneTable {
         try IdentityIndex.addRecent(tombstone.entry(key: key, txn.state.header.hashKey), -1, in: &txn)
         return true
     }
+
+    /// Returns the matching ones of the `count` tombstones from a key on, and the key after them.
+    static func tombstones(
+        from position: [UInt8], count: Int, in snapshot: Snapshot, _ matches: (Tombstone) -> Bool
+    ) throws -> ([([UInt8], Tombstone)], [UInt8]?) {
+        var tombstones: [([UInt8], Tombstone)] = []
+        var left = count
+        var cursor = try snapshot.view.cursor(snapshot.tables[.tombstones])
+        var found = try cursor.seek(position)
+        while found {
+            let key = cursor.key.copied()
+            if left == 0 { return (tombstones, key) }
+            left -= 1
+            let tombstone = try Tombstone(cursor.value, key: key)
+            if matches(tombstone) { tombstones.append((key, tombstone)) }
+            found = try cursor.next()
+        }
+        return (tombstones, nil)
+    }
 }

@@ -66,29 +66,3 @@ extension ReadContext: DerivedIDResolver {
         return DerivedID.canonical(value, unit, of: type)
     }
 }
-
-/// The state of the store that a transaction sees. Every read goes through it. It cannot outlive its transaction.
-public struct Snapshot: ~Escapable {
-    let view: View
-    let context: ReadContext
-
-    @_lifetime(copy view)
-    init(view: View, context: ReadContext) {
-        self.view = view
-        self.context = context
-    }
-
-    var tables: Tables { context.tables }
-    var header: StoreHeader { context.state.header }
-}
-
-/// The name of a number is missing in both copies of the names.
-struct MissingName: Error, CustomStringConvertible {
-    var description: String { "neither of its two copies can be read" }
-}
-
-extension Snapshot {
-    func damaged(_ what: String) -> StoreError {
-        StoreError(.damaged, path: context.path, "The store is damaged: \(what)")
-    }
-}

@@ -104,23 +104,7 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         let limit = environment.now() + DurationClass.day.longest
         if clock.time <= limit { state.header.clock = max(state.header.clock, clock.time.nanoseconds) }
     }
-}
 
-/// The external inputs of a write: the time, the source of own samples, the sizes of chunks, and the filters of the
-/// identity index.
-struct WriteEnvironment: Sendable {
-    var now: @Sendable () -> Instant
-    var source: Source
-    var encoder: ChunkEncoder
-    var pageSize: Int
-    var path: String
-    var limits: EngineLimits
-    var filters: IdentityFilters
-    /// The peer from which changes are received; they are not queued for it.
-    var sender: String?
-}
-
-extension WriteTransaction {
     /// Updates the sum for a record that is put or removed: subtracts the old record and adds the new one.
     mutating func account(_ table: TableCode, _ key: [UInt8], _ value: [UInt8]?) throws(LMDBError) {
         guard let sum = state.header.recordSum, RecordSum.covers(table, key) else { return }
@@ -139,4 +123,47 @@ extension WriteTransaction {
         state.recountsRecords = true
         try lmdb.clear(context.tables[table])
     }
+
+    /// Runs `body` in a nested transaction, so that its changes are undone if it throws.
+    mutating func nested<Result>(_ body: (inout WriteTransaction) throws -> Result) throws -> Result {
+        let before = state
+        let (context, environment) = (context, environment)
+        do {
+            return try lmdb.nested { inner in
+                var transaction = WriteTransaction(inner, context: context, environment: environment)
+                do {
+                    let result = try body(&transaction)
+                    try transaction.checkWhole()
+                    inner = transaction.release()
+                    return result
+                } catch {
+                    inner = transaction.release()
+                    throw error
+                }
+            }
+        } catch {
+            // The filters also learned of index entries that are undone now.
+            if state.addedRuns { environment.filters.forget() }
+            state = before
+            throw error
+        }
+    }
+
+    consuming func release() -> LMDB.WriteTransaction { lmdb }
+
+    consuming func commitToDisk() throws(LMDBError) { try lmdb.commit() }
+}
+
+/// The external inputs of a write: the time, the source of own samples, the sizes of chunks, and the filters of the
+/// identity index.
+struct WriteEnvironment: Sendable {
+    var now: @Sendable () -> Instant
+    var source: Source
+    var encoder: ChunkEncoder
+    var pageSize: Int
+    var path: String
+    var limits: EngineLimits
+    var filters: IdentityFilters
+    /// The peer from which changes are received; they are not queued for it.
+    var sender: String?
 }

@@ -74,7 +74,7 @@ final class StatisticsRun {
         try takeStep()
         let after = try follow(query)
         guard before.order == after.order, !isSame(before.answer, after.answer) else { return }
-        guard try store.read({ try $0.snapshot.touches(query, since: before.token) }) else {
+        guard try store.read({ try StatisticsUpdates.touches(query, since: before.token, in: $0.snapshot) }) else {
             throw StatisticsMismatch(description: "an answer changed and nobody is told: \(query)")
         }
     }

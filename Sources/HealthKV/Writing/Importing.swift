@@ -2,54 +2,31 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-extension WriteTransaction {
-    /// Imports a batch. Checks every identity: rows that the store knows, or that share an identity, are saved one by
-    /// one by the rules of ``save(_:)-(Sample)``; all others go directly into chunks.
-    ///
-    /// Identical rows without ids are numbered within the batch; across batches give them a
-    /// `SampleBatch.Extras.multiplicity`. The sources of the batch's kinds become known in their order, which ranks
-    /// them, including kinds without rows.
-    @discardableResult
-    public mutating func importBatch(_ batch: SampleBatch) throws -> ImportReport {
-        guard !batch.kinds.isEmpty else { return ImportReport() }
-        try batch.validate()
-        return try whole { try $0.importValid(batch) }
-    }
+/// The points of rows to import that a lane already holds.
+struct KnownPoints {
+    /// Points of rows with the same content.
+    var same: Set<Point> = []
+    /// Points of rows with other content, and of rows that an unfinished mass operation removed.
+    var other: Set<Point> = []
 
-    /// Imports a batch that a peer's feed delivered, in the order of the feed. The caller has checked
-    /// `SampleBatch.isStorable`. A peer gives no time of writing: its samples count as written at their end, or at
-    /// the last complete read of the feed before they arrived if that is later (SEMANTICS C2). Among samples written at
-    /// the same time, the last one in the feed wins.
-    ///
-    /// - Parameters:
-    ///   - lastLook: the time at which the feed was last read to its end; `nil` if it never was.
-    ///   - ordersHeld: whether to reorder samples that are already stored as well, because they arrived outside the
-    ///     feed.
-    package mutating func importFeed(
-        _ batch: SampleBatch, lastLook: Instant?, ordersHeld: Bool = false
-    ) throws -> ImportReport {
-        guard !batch.kinds.isEmpty else { return ImportReport() }
-        return try whole { txn in
-            // The last read cannot be in the future, even if the clock was wrong then.
-            let time = lastLook.map { min($0, txn.tick().time) } ?? .beforeAnyLook
-            txn.state.importClock = ChangeClock(time: time, replica: txn.state.header.replica)
-            defer { txn.state.importClock = nil }
-            let first = txn.state.ordinal
-            let report = try txn.importValid(batch)
-            try txn.orderAsFed(batch, written: time, behind: ordersHeld ? nil : first)
-            return report
-        }
-    }
+    var isEmpty: Bool { same.isEmpty && other.isEmpty }
+    func contains(_ point: Point) -> Bool { same.contains(point) || other.contains(point) }
+}
 
+/// The rules of bulk imports: the identities of a batch are compared with the index in one pass, rows that are
+/// certainly new go straight into chunks, and the others are saved one by one.
+enum Importing {
     /// Several imported samples can compete for one place in the merged view and count as written at the same time.
     /// Gives them clocks in the order of the feed.
-    private mutating func orderAsFed(_ batch: SampleBatch, written: Instant, behind first: UInt32?) throws {
+    static func orderAsFed(
+        _ batch: SampleBatch, written: Instant, behind first: UInt32?, in txn: inout WriteTransaction
+    ) throws {
         var contested: [UInt32?] = []
         for kind in batch.kinds {
-            let type = try NameTable.number(of: kind.type, in: &self)
+            let type = try NameTable.number(of: kind.type, in: &txn)
             // If a type has rivals, all but one of them are shadowed.
             contested.append(
-                try ShadowMarks.shadows(type, in: self) && SummaryTable.counts(of: type, in: snapshot).shadowed > 0
+                try ShadowMarks.shadows(type, in: txn) && SummaryTable.counts(of: type, in: txn.snapshot).shadowed > 0
                     ? type : nil)
         }
         guard contested.contains(where: { $0 != nil }) else { return }
@@ -57,21 +34,22 @@ extension WriteTransaction {
             guard let type = contested[Int(batch.kindOfRow[index])] else { continue }
             let (start, end) = (batch.starts[index], batch.ends[index])
             let rivals = try ShadowMarks.rows(
-                Lane(type: type, duration: DurationClass(start: start, end: end)), start: start, end: end, in: snapshot)
-            guard rivals.count > 1, let row = try self.row(index, of: batch, among: rivals, type),
-                first.map({ row.commit == commit && row.ordinal >= $0 }) ?? true
+                Lane(type: type, duration: DurationClass(start: start, end: end)), start: start, end: end,
+                in: txn.snapshot)
+            guard rivals.count > 1, let row = try Importing.row(index, of: batch, among: rivals, type, in: txn),
+                first.map({ row.commit == txn.commit && row.ordinal >= $0 }) ?? true
             else { continue }
             let base = max(written.nanoseconds, end == .max ? .min : end)
-            let places = base...base &+ WriteTransaction.placesAtOneTime
+            let places = base...base &+ Importing.placesAtOneTime
             let last = rivals.filter { $0.id != row.id && $0.flags.contains(.imported) && places.contains($0.written) }
                 .map(\.written).max()
             guard let last, places.contains(row.written), row.written <= last,
-                let found = try SampleLookup.find(row.id, in: snapshot)
+                let found = try SampleLookup.find(row.id, in: txn.snapshot)
             else { continue }
             var moved = found.row
-            (moved.clockTime, moved.clockReplica) = (last &+ 1, state.header.replica)
-            (moved.commit, moved.ordinal) = (commit, state.takeOrdinal())
-            try replaceRow(found, by: moved, type: type, isSameContent: true)
+            (moved.clockTime, moved.clockReplica) = (last &+ 1, txn.state.header.replica)
+            (moved.commit, moved.ordinal) = (txn.commit, txn.state.takeOrdinal())
+            try Saving.replaceRow(found, by: moved, type: type, isSameContent: true, in: &txn)
         }
     }
 
@@ -79,58 +57,59 @@ extension WriteTransaction {
     private static let placesAtOneTime: Int64 = 4_096
 
     /// Returns the row under which a sample of a batch is stored.
-    private func row(
-        _ index: Int, of batch: SampleBatch, among rows: [StoredRow], _ type: UInt32
+    private static func row(
+        _ index: Int, of batch: SampleBatch, among rows: [StoredRow], _ type: UInt32, in txn: borrowing WriteTransaction
     ) throws -> StoredRow? {
         if let row = rows.first(where: { $0.id == batch.ids[index] }) { return row }
         guard let text = batch.extras[index]?.syncIdentifier else { return nil }
         let source = batch.kinds[Int(batch.kindOfRow[index])].source.identity
         return try rows.first { row in
-            let sample = try NameTable.sample(row, type, in: snapshot)
+            let sample = try NameTable.sample(row, type, in: txn.snapshot)
             return sample.syncIdentifier == text && sample.source.identity == source
         }
     }
 
-    private mutating func importValid(_ batch: SampleBatch) throws -> ImportReport {
-        try checkRoom()
-        var plan = try plan(batch)
-        try markKnown(batch, &plan)
+    static func importValid(_ batch: SampleBatch, in txn: inout WriteTransaction) throws -> ImportReport {
+        try txn.checkRoom()
+        var plan = try Importing.plan(batch, in: &txn)
+        try markKnown(batch, &plan, in: &txn)
         var report = ImportReport()
-        try settleUnchanged(batch, &plan, &report)
+        try settleUnchanged(batch, &plan, &report, in: txn)
         if report.unchanged == batch.count { return report }
-        let clock = state.importClock ?? tick()
-        try insertPlain(batch, &plan, clock, &report)
+        let clock = txn.state.importClock ?? txn.tick()
+        try insertPlain(batch, &plan, clock, &report, in: &txn)
         for row in 0..<batch.count where plan.careful[row] && !plan.settled[row] {
             var sample = batch.sample(at: row)
             sample.id = plan.ids[row]
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
-            if sample.source == .thisApp { sample.source = environment.source }
+            if sample.source == .thisApp { sample.source = txn.environment.source }
             // Content without an identity of its own must not revert a sample that was edited since.
-            if batch.derivesIDs, sample.modified == nil, try settled(SampleLookup.find(sample.id, in: snapshot)) != nil
+            if batch.derivesIDs, sample.modified == nil,
+                try Saving.settled(SampleLookup.find(sample.id, in: txn.snapshot), in: &txn) != nil
             {
                 report.unchanged += 1
                 continue
             }
-            report.count(try store(sample, rule: sample.modified == nil ? .local : .merge))
+            report.count(try Saving.store(sample, rule: sample.modified == nil ? .local : .merge, in: &txn))
         }
         return report
     }
 
-    private mutating func plan(_ batch: SampleBatch) throws -> ImportPlan {
+    private static func plan(_ batch: SampleBatch, in txn: inout WriteTransaction) throws -> ImportPlan {
         var kinds: [ImportKind] = []
         for kind in batch.kinds {
-            let source = kind.source == .thisApp ? environment.source : kind.source
+            let source = kind.source == .thisApp ? txn.environment.source : kind.source
             var flags: StoredRow.Flags = kind.isUserEntered ? .userEntered : []
             if kind.origin == .imported { flags.insert(.imported) }
             let (type, revision) = (
-                try NameTable.number(of: kind.type, in: &self), try NameTable.number(ofRevision: source, in: &self)
+                try NameTable.number(of: kind.type, in: &txn), try NameTable.number(ofRevision: source, in: &txn)
             )
-            guard let prefix = context.derivedPrefix(type: type, revision: revision) else {
-                throw snapshot.damaged("a source has no name")
+            guard let prefix = txn.context.derivedPrefix(type: type, revision: revision) else {
+                throw txn.snapshot.damaged("a source has no name")
             }
             kinds.append(
                 ImportKind(
-                    type: type, unit: try NameTable.number(of: kind.unit, in: &self), revision: revision, flags: flags,
+                    type: type, unit: try NameTable.number(of: kind.unit, in: &txn), revision: revision, flags: flags,
                     prefix: prefix,
                     sampleType: kind.type, sampleUnit: kind.unit))
         }
@@ -141,8 +120,9 @@ extension WriteTransaction {
     }
 
     /// Marks rows whose identity may be in the index, and rows of the batch that share an identity.
-    private mutating func markKnown(_ batch: SampleBatch, _ plan: inout ImportPlan) throws {
-        let key = state.header.hashKey
+    private static func markKnown(_ batch: SampleBatch, _ plan: inout ImportPlan, in txn: inout WriteTransaction) throws
+    {
+        let key = txn.state.header.hashKey
         plan.hashes.reserveCapacity(batch.count)
         for row in 0..<batch.count {
             let hash = IdentityEntry.hash(IdentityHash.of(plan.ids[row], key))
@@ -165,17 +145,21 @@ extension WriteTransaction {
             plan.careful[Int(plan.hashes[index - 1].row)] = true
             plan.careful[Int(plan.hashes[index].row)] = true
         }
-        try IdentityIndex.markIndexed(plan.hashes, &plan.careful, environment, in: snapshot)
-        if batch.derivesIDs || plan.derived.contains(true), !state.intents.isEmpty { try markHidden(batch, &plan) }
+        try IdentityIndex.markIndexed(plan.hashes, &plan.careful, txn.environment, in: txn.snapshot)
+        if batch.derivesIDs || plan.derived.contains(true), !txn.state.intents.isEmpty {
+            try markHidden(batch, &plan, in: &txn)
+        }
     }
 
     /// Marks rows that unfinished mass operations removed. Those rows are not in the index, and their tombstones are
     /// not written yet, so nothing else would prevent an import from bringing them back.
-    private mutating func markHidden(_ batch: SampleBatch, _ plan: inout ImportPlan) throws {
+    private static func markHidden(_ batch: SampleBatch, _ plan: inout ImportPlan, in txn: inout WriteTransaction)
+        throws
+    {
         for (lane, rows) in plan.lanes(batch) {
             let starts = batch.starts[Int(rows.first!)]...batch.starts[Int(rows.last!)]
-            guard ChunkTable.mayHide(lane, starts, in: snapshot) else { continue }
-            let hidden = try snapshot.hiddenPoints(lane, starts)
+            guard ChunkTable.mayHide(lane, starts, in: txn.snapshot) else { continue }
+            let hidden = try hiddenPoints(lane, starts, in: txn.snapshot)
             for row in rows.map(Int.init) where !hidden.isEmpty {
                 let point = Point(start: batch.starts[row], end: batch.ends[row], id: plan.ids[row])
                 if hidden.contains(point) { plan.careful[row] = true }
@@ -186,19 +170,20 @@ extension WriteTransaction {
     /// Inserts the unknown rows into their lanes and adds their identities to the index. A derived id is not in the
     /// index, so a row already stored under one is found only here. If it has the same content it is unchanged;
     /// otherwise the row is marked as careful and saved one by one.
-    private mutating func insertPlain(
-        _ batch: SampleBatch, _ plan: inout ImportPlan, _ clock: ChangeClock, _ report: inout ImportReport
+    private static func insertPlain(
+        _ batch: SampleBatch, _ plan: inout ImportPlan, _ clock: ChangeClock, _ report: inout ImportReport,
+        in txn: inout WriteTransaction
     ) throws {
-        let window = environment.limits.importWindow
+        let window = txn.environment.limits.importWindow
         var extraEntries: [IdentityEntry] = []
         for (lane, rows) in plan.lanes(batch) {
             var from = 0
             while from < rows.count {
                 let part = rows[from..<min(rows.count, from + window)]
                 from += part.count
-                var made = try storedRows(part, of: batch, plan, clock)
+                var made = try storedRows(part, of: batch, plan, clock, in: &txn)
                 if batch.derivesIDs || !plan.derived.isEmpty {
-                    var known = try snapshot.known(lane, made)
+                    var known = try Importing.known(lane, made, in: txn.snapshot)
                     for (number, row) in zip(part, made) where known.contains(row.point) {
                         // A version or clock of its own takes part in the comparison, so equal content does not
                         // suffice.
@@ -211,27 +196,31 @@ extension WriteTransaction {
                     if !known.isEmpty { made.removeAll { known.contains($0.point) } }
                 }
                 if !batch.extras.isEmpty {
-                    for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries) }
+                    for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries, in: txn) }
                 }
-                try LaneWriter.apply(lane, inserts: made, in: &self)
-                if try PeerQueues.hasQueues(in: &self) {
-                    for row in made { try PeerQueues.queue(row, lane.type, .save, in: &self) }
+                try LaneWriter.apply(lane, inserts: made, in: &txn)
+                if try PeerQueues.hasQueues(in: &txn) {
+                    for row in made { try PeerQueues.queue(row, lane.type, .save, in: &txn) }
                 }
                 report.inserted += made.count
             }
         }
-        try index(batch, plan, extraEntries.sorted())
+        try index(batch, plan, extraEntries.sorted(), in: &txn)
     }
 
-    private func appendRareEntries(_ row: StoredRow, _ lane: Lane, _ entries: inout [IdentityEntry]) {
+    private static func appendRareEntries(
+        _ row: StoredRow, _ lane: Lane, _ entries: inout [IdentityEntry], in txn: borrowing WriteTransaction
+    ) {
         var bare = row
         bare.flags.insert(.derivedID)
-        IdentityIndex.appendEntries(of: bare, lane, to: &entries, in: self)
+        IdentityIndex.appendEntries(of: bare, lane, to: &entries, in: txn)
     }
 
     /// Adds the ids of the plain rows to the index, except derived ones. The hashes are already sorted.
-    private mutating func index(_ batch: SampleBatch, _ plan: ImportPlan, _ others: [IdentityEntry]) throws {
-        if batch.derivesIDs { return try IdentityIndex.addRuns(others, in: &self) }
+    private static func index(
+        _ batch: SampleBatch, _ plan: ImportPlan, _ others: [IdentityEntry], in txn: inout WriteTransaction
+    ) throws {
+        if batch.derivesIDs { return try IdentityIndex.addRuns(others, in: &txn) }
         var entries: [IdentityEntry] = []
         entries.reserveCapacity(plan.hashes.count)
         for hashed in plan.hashes where !plan.careful[Int(hashed.row)] {
@@ -239,7 +228,7 @@ extension WriteTransaction {
             if !plan.derived.isEmpty, plan.derived[row] { continue }
             // The list also holds hashes of sync identifiers; their entries are in `others`.
             if !batch.extras.isEmpty, batch.extras[row]?.syncIdentifier != nil,
-                hashed.hash != IdentityEntry.hash(IdentityHash.of(plan.ids[row], state.header.hashKey))
+                hashed.hash != IdentityEntry.hash(IdentityHash.of(plan.ids[row], txn.state.header.hashKey))
             {
                 continue
             }
@@ -250,11 +239,12 @@ extension WriteTransaction {
                 IdentityEntry(
                     hash: hashed.hash << IdentityEntry.quantumBits, start: batch.starts[row], lane: lane))
         }
-        try IdentityIndex.addRuns(IdentityMerge.union(entries, others), in: &self)
+        try IdentityIndex.addRuns(IdentityMerge.union(entries, others), in: &txn)
     }
 
-    private mutating func storedRows(
-        _ part: ArraySlice<UInt32>, of batch: SampleBatch, _ plan: ImportPlan, _ clock: ChangeClock
+    private static func storedRows(
+        _ part: ArraySlice<UInt32>, of batch: SampleBatch, _ plan: ImportPlan, _ clock: ChangeClock,
+        in txn: inout WriteTransaction
     ) throws -> [StoredRow] {
         // The values that all rows of a kind share. Copy only numbers: retaining and releasing the names of types and
         // units would take longer than the rest of a row.
@@ -269,23 +259,23 @@ extension WriteTransaction {
             var row = StoredRow(
                 start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
                 unit: unit, revision: revision, flags: flags, version: 1, clockTime: clock.time.nanoseconds,
-                clockReplica: clock.replica, commit: commit, ordinal: state.takeOrdinal())
+                clockReplica: clock.replica, commit: txn.commit, ordinal: txn.state.takeOrdinal())
             if batch.derivesIDs || !plan.derived.isEmpty && plan.derived[index] { row.flags.insert(.derivedID) }
             let rare = batch.extras.isEmpty ? nil : batch.extras[index]
             if let modified = rare?.modified ?? (batch.clocks.isEmpty ? nil : batch.clocks[index]) {
-                witness(modified)
+                txn.witness(modified)
                 (row.clockTime, row.clockReplica) = (modified.time.nanoseconds, modified.replica)
             }
-            if let rare { try set(rare, &row) }
-            if let clock = rare?.original?.modified ?? rare?.reversion?.modified { witness(clock) }
+            if let rare { try set(rare, &row, in: &txn) }
+            if let clock = rare?.original?.modified ?? rare?.reversion?.modified { txn.witness(clock) }
             rows.append(row)
         }
         return rows
     }
 
-    private mutating func set(_ rare: SampleBatch.Extras, _ row: inout StoredRow) throws {
+    private static func set(_ rare: SampleBatch.Extras, _ row: inout StoredRow, in txn: inout WriteTransaction) throws {
         row.version = max(1, rare.version)
-        row.device = try NameTable.number(of: rare.device, in: &self)
+        row.device = try NameTable.number(of: rare.device, in: &txn)
         row.count = Int32(rare.count)
         row.multiplicity = Int32(rare.multiplicity)
         var content = RareFields.Content(rare)
@@ -296,30 +286,17 @@ extension WriteTransaction {
         }
         row.rare = RareFields(content)
     }
-}
 
-/// The points of rows to import that a lane already holds.
-struct KnownPoints {
-    /// Points of rows with the same content.
-    var same: Set<Point> = []
-    /// Points of rows with other content, and of rows that an unfinished mass operation removed.
-    var other: Set<Point> = []
-
-    var isEmpty: Bool { same.isEmpty && other.isEmpty }
-    func contains(_ point: Point) -> Bool { same.contains(point) || other.contains(point) }
-}
-
-extension Snapshot {
     /// Returns the points of `rows`, which are sorted by point, at which a lane already holds a row.
-    func known(_ lane: Lane, _ rows: [StoredRow]) throws -> KnownPoints {
+    static func known(_ lane: Lane, _ rows: [StoredRow], in snapshot: Snapshot) throws -> KnownPoints {
         guard let first = rows.first, let last = rows.last else { return KnownPoints() }
         var known = KnownPoints()
         var index = 0
-        try ChunkTable.forEachChunk(lane, from: .at(first.start), to: .after(last.start), in: self) { chunk in
+        try ChunkTable.forEachChunk(lane, from: .at(first.start), to: .after(last.start), in: snapshot) { chunk in
             guard chunk.rows > 0 else { return true }
             if try chunk.find(startingIn: first.start...last.start).rows.isEmpty { return true }
-            let stored = try ChunkTable.allRows(chunk, in: self)
-            let hides = try ChunkTable.hidden(stored, lane, in: self)
+            let stored = try ChunkTable.allRows(chunk, in: snapshot)
+            let hides = try ChunkTable.hidden(stored, lane, in: snapshot)
             for row in stored {
                 while index < rows.count, rows[index].point < row.point { index += 1 }
                 guard index < rows.count, rows[index].point == row.point else { continue }
@@ -335,17 +312,55 @@ extension Snapshot {
     }
 
     /// Returns the points of a lane's rows, in a range of starts, that unfinished mass operations hide.
-    func hiddenPoints(_ lane: Lane, _ starts: ClosedRange<Int64>) throws -> Set<Point> {
+    static func hiddenPoints(_ lane: Lane, _ starts: ClosedRange<Int64>, in snapshot: Snapshot) throws -> Set<Point> {
         var points: Set<Point> = []
-        try ChunkTable.forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound), in: self) {
+        try ChunkTable.forEachChunk(lane, from: .at(starts.lowerBound), to: .after(starts.upperBound), in: snapshot) {
             chunk in
-            let rows = try ChunkTable.allRows(chunk, in: self)
-            if let hides = try ChunkTable.hidden(rows, lane, in: self) {
+            let rows = try ChunkTable.allRows(chunk, in: snapshot)
+            if let hides = try ChunkTable.hidden(rows, lane, in: snapshot) {
                 for row in rows where hides(row) { points.insert(row.point) }
             }
             return true
         }
         return points
+    }
+
+    // A repeated import consists mostly of samples that the store already holds. They are compared chunk by chunk,
+    // because looking up each sample would cost more than importing it did.
+
+    /// Counts and marks the careful rows that the store holds at the same point with equal content.
+    static func settleUnchanged(
+        _ batch: SampleBatch, _ plan: inout ImportPlan, _ report: inout ImportReport, in txn: borrowing WriteTransaction
+    ) throws {
+        guard plan.careful.count(where: { $0 }) > 256 else { return }
+        var candidates = plan
+        candidates.careful = plan.careful.indices.map { !plan.careful[$0] || batch.saysMore($0) }
+        for (lane, rows) in candidates.lanes(batch) {
+            var index = 0
+            guard let first = rows.first, let last = rows.last else { continue }
+            let starts = (batch.starts[Int(first)], batch.starts[Int(last)])
+            let snapshot = txn.snapshot
+            var settled: [Int] = []
+            try ChunkTable.forEachChunk(lane, from: .at(starts.0), to: .after(starts.1), in: snapshot) { chunk in
+                // Rows of the batch before this chunk have no counterpart.
+                while index < rows.count, plan.point(batch, Int(rows[index])) < chunk.key.lower { index += 1 }
+                guard index < rows.count else { return false }
+                guard chunk.rows > 0, plan.point(batch, Int(rows[index])) < chunk.upper else { return true }
+                for stored in try ChunkTable.visibleRows(chunk, in: snapshot) {
+                    let point = stored.point
+                    while index < rows.count, plan.point(batch, Int(rows[index])) < point { index += 1 }
+                    // Identical rows of one batch share a point.
+                    var twin = index
+                    while twin < rows.count, plan.point(batch, Int(rows[twin])) == point {
+                        if plan.isUnchanged(batch, Int(rows[twin]), stored) { settled.append(Int(rows[twin])) }
+                        twin += 1
+                    }
+                }
+                return true
+            }
+            for row in settled { plan.settled[row] = true }
+            report.unchanged += settled.count
+        }
     }
 }
 
@@ -355,6 +370,22 @@ extension StoredRow {
         value.bitPattern == stored.value.bitPattern && unit == stored.unit && revision == stored.revision
             && flags.contains(.userEntered) == stored.flags.contains(.userEntered) && device == stored.device
             && count == stored.count && multiplicity == stored.multiplicity && rare == nil
+            && !(stored.rare?.saysMore ?? false)
+    }
+}
+
+extension ImportPlan {
+    fileprivate func point(_ batch: SampleBatch, _ row: Int) -> Point {
+        Point(start: batch.starts[row], end: batch.ends[row], id: ids[row])
+    }
+
+    /// Returns `true` if a row without rare fields equals a stored row.
+    fileprivate func isUnchanged(_ batch: SampleBatch, _ row: Int, _ stored: StoredRow) -> Bool {
+        let kind = kinds[Int(batch.kindOfRow[row])]
+        return stored.value.bitPattern == batch.values[row].bitPattern && stored.unit == kind.unit
+            && stored.revision == kind.revision
+            && stored.flags.contains(.userEntered) == kind.flags.contains(.userEntered) && stored.device == 0
+            && stored.count == 1 && Int(stored.multiplicity) == (multiplicities[row] ?? 0)
             && !(stored.rare?.saysMore ?? false)
     }
 }
