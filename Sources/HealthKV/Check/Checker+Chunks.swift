@@ -209,11 +209,7 @@ struct FeedCoverage {
     }
 
     func covers(_ row: StoredRow, _ lane: Lane) -> Bool {
-        var (low, high) = (0, records.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if records[middle].commits.upperBound < row.commit { low = middle + 1 } else { high = middle }
-        }
+        let low = (0..<records.count).firstIndex(notPreceding: { records[$0].commits.upperBound < row.commit })
         guard low < records.count, records[low].commits.contains(row.commit) else { return false }
         return records[low].spans?.contains { $0.lane == lane && $0.starts.contains(row.start) } ?? true
     }

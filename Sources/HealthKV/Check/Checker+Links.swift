@@ -56,7 +56,7 @@ extension Checker {
                     guard isEqual else { return }
                     guard try LinkTable.link(Array(peer), peerID: link.peerID, of: link.peer, in: snapshot) == link
                     else {
-                        throw snapshot.damaged("a peer's id leads to another link than a sample")
+                        throw snapshot.damaged(.peerIDLeadsElsewhere)
                     }
                 }
             } catch {

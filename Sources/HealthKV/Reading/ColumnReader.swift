@@ -68,13 +68,7 @@ enum ColumnReader {
     /// Returns the rows of ascending `starts` between two points of time.
     private static func rows(_ starts: Span<Int64>, from: Point, to: Point, in snapshot: Snapshot) -> Range<Int> {
         func firstRow(_ isBefore: (Int64) -> Bool) -> Int {
-            var low = 0
-            var high = starts.count
-            while low < high {
-                let middle = (low + high) / 2
-                if isBefore(starts[middle]) { low = middle + 1 } else { high = middle }
-            }
-            return low
+            (0..<starts.count).firstIndex(notPreceding: { isBefore(starts[$0]) })
         }
         if starts.count == 0 { return 0..<0 }
         let first = starts[0] >= from.start ? 0 : firstRow { $0 < from.start }
@@ -119,11 +113,11 @@ enum ColumnReader {
             // Prefetch the next value while this one is decoded.
             found = try cursor.next()
             if found { prefetch(cursor.value) }
-            if let expected, chunk.key.lower != expected { throw snapshot.damaged("a chunk is missing") }
+            if let expected, chunk.key.lower != expected { throw snapshot.damaged(.chunkMissing) }
             expected = chunk.upper
             if chunk.rows > 0 {
                 // The capacity of the arrays comes from the counts. Wrong counts must not crash the process.
-                guard chunk.rows <= times.room else { throw snapshot.damaged("the counts of a type are wrong") }
+                guard chunk.rows <= times.room else { throw snapshot.damaged(.countsWrong) }
                 let inside = bounds.from <= chunk.key.lower && chunk.upper <= bounds.to
                 if inside, try isPlain(chunk, canonical, in: snapshot) {
                     try chunk.verify()
@@ -135,7 +129,7 @@ enum ColumnReader {
             }
         }
         // The last chunk of a lane owns everything after it.
-        if !isEmpty, (expected ?? .least) < min(bounds.to, .greatest) { throw snapshot.damaged("a chunk is missing") }
+        if !isEmpty, (expected ?? .least) < min(bounds.to, .greatest) { throw snapshot.damaged(.chunkMissing) }
     }
 
     private static func appendPart(

@@ -55,7 +55,7 @@ enum FeedPositions {
         -> [FeedPlace]
     {
         guard let span = try snapshot.view.get(snapshot.tables[.details], chunk.key.bytes) else {
-            throw snapshot.damaged("a chunk has no details")
+            throw snapshot.damaged(.detailsMissing)
         }
         let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
         guard details.rows > 0 else { return [] }

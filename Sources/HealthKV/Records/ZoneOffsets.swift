@@ -61,12 +61,7 @@ struct ZoneOffsets: Sendable, Equatable {
 
     /// Returns the index of the offset that applies at a time.
     func index(at second: Int64) -> Int {
-        var (low, high) = (0, starts.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if starts[middle] <= second { low = middle + 1 } else { high = middle }
-        }
-        return max(0, low - 1)
+        max(0, (0..<starts.count).firstIndex(notPreceding: { starts[$0] <= second }) - 1)
     }
 
     func offset(at second: Int64) -> Int64 { offsets[index(at: second)] }

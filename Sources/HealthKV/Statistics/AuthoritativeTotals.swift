@@ -68,11 +68,6 @@ extension SampleReading where Self: ~Copyable {
 extension Array<Int64> {
     /// Returns the first index whose element satisfies a predicate, if all later elements satisfy it, too.
     fileprivate func partitioningIndex(where holds: (Int64) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if holds(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
+        (0..<count).firstIndex(notPreceding: { !holds(self[$0]) })
     }
 }

@@ -312,7 +312,7 @@ private struct RevisionPlaces {
     private static let limit: UInt32 = 1 << 20
 
     mutating func learn(_ revision: UInt32, _ ranking: SourceRanking, _ snapshot: borrowing Snapshot) throws {
-        guard revision < RevisionPlaces.limit else { throw snapshot.damaged("a source's revision has no name") }
+        guard revision < RevisionPlaces.limit else { throw snapshot.damaged(.revisionNameless) }
         let index = 2 * Int(revision)
         if index >= places.count {
             places += Array(repeating: Place(rank: -2, source: -1), count: index + 2 - places.count)

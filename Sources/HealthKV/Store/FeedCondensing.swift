@@ -207,14 +207,14 @@ enum FeedCondensing {
     }
 }
 
-extension StoreCore {
+extension FeedCondensing {
     /// Examines some change records, from the newest to the oldest, and removes those that no reader needs any more.
     /// Returns `true` if more remain to be examined.
-    func condenseStep() throws -> Bool {
-        let limits = options.limits
-        var before = condensing.withLock { $0 }
+    static func step(in core: StoreCore) throws -> Bool {
+        let limits = core.options.limits
+        var before = core.condensing.withLock { $0 }
         if before == nil {
-            let (records, left) = try read {
+            let (records, left) = try core.read {
                 (
                     try $0.snapshot.view.statistics($0.context.tables[.changes]).entries,
                     try CondensedFeed.read($0.snapshot)
@@ -224,10 +224,10 @@ extension StoreCore {
             before = .max
         }
         var next: UInt64?
-        try transact {
+        try core.transact {
             next = try FeedCondensing.condense(before: before ?? .max, count: limits.changeRecordsPerStep, in: &$0)
         }
-        condensing.withLock { $0 = next }
+        core.condensing.withLock { $0 = next }
         return next != nil
     }
 }

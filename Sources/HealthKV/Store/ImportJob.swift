@@ -72,7 +72,7 @@ extension SampleStore {
             try transaction.remove(.upkeep, key)
         }
         // All samples are stored. Summaries over damaged chunks stay stale, and `check` reports the damage.
-        do { try core.refreshAllSummaries() } catch  where StoreError.isDamage(error) {}
+        do { try Upkeep.refreshAllSummaries(in: core) } catch  where StoreError.isDamage(error) {}
     }
 
     /// Imports batches, each in a durable commit, in memory that does not grow with their number.

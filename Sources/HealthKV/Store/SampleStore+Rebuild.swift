@@ -10,7 +10,7 @@ extension SampleStore {
         try checkWritable()
         _ = try core.onWriter { [core] in try core.transact { try Rebuild.all(in: &$0) } }
         core.hasDamagedLinks.store(false, ordering: .relaxed)
-        try core.refreshAllSummaries()
+        try Upkeep.refreshAllSummaries(in: core)
     }
 
     /// Sets whether samples of a type at exactly the same time shadow each other in this store, and updates their

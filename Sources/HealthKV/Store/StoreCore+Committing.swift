@@ -9,7 +9,7 @@ extension StoreCore {
         var file = try usableFile()
         reportLongReaders()
         while true {
-            let room = try prepareRoom(file)
+            let room = try RoomKeeping.prepareRoom(file, in: self)
             let lmdb = try beginWrite(file)
             // A process that replaces the file holds its lock meanwhile. With the lock held here, it is certain whether
             // the file was replaced.
@@ -18,7 +18,7 @@ extension StoreCore {
                 defer { file.noteOwnWrite() }
                 return try commit(lmdb, file, room, body)
             }
-            file = try follow(file)
+            file = try Following.follow(file, in: self)
         }
     }
 
@@ -53,7 +53,9 @@ extension StoreCore {
             return false
         }
         try CommitRecords.put(in: &transaction)
-        if transaction.state.adds, mayFill(room, transaction.state, file) { try demandReserve(&transaction, file) }
+        if transaction.state.adds, RoomKeeping.mayFill(room, transaction.state, file, in: self) {
+            try RoomKeeping.demandReserve(&transaction, file, in: self)
+        }
         let addedRuns = transaction.state.addedRuns
         let madeStale = !context.state.stale.isEmpty
         let number = transaction.lmdb.id

@@ -32,7 +32,7 @@ extension StoreCore {
                 let isRetired = try file.isRetired(in: lmdb)
                 if !isRetired { return lmdb }
             }
-            file = try follow(file)
+            file = try Following.follow(file, in: self)
         }
     }
 
@@ -69,7 +69,7 @@ extension StoreCore {
     /// Removes the obstacle that keeps a transaction from beginning, or throws the error.
     func remedy(_ failure: LMDBError, _ file: OpenFile, _ attempt: Int) throws {
         switch failure.code {
-        case .mapResized where attempt < 8: try adoptMap(of: file)
+        case .mapResized where attempt < 8: try RoomKeeping.adoptMap(of: file, in: self)
         case .readersFull where attempt == 0: try clearStaleReaders(file)
         default: throw failure
         }

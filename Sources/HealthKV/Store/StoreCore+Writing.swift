@@ -144,7 +144,7 @@ extension StoreCore {
     /// Runs a step of upkeep that no caller waits for. Posts a notice when it fails, once for each reason.
     private func maintainIdly() -> WriterThread.IdleWork {
         do {
-            let work = try maintainStep(waits: true)
+            let work = try Upkeep.maintainStep(waits: true, in: self)
             upkeepFailure.withLock { $0 = nil }
             return work
         } catch {

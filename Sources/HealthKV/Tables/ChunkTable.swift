@@ -123,7 +123,7 @@ enum ChunkTable {
         try NameTable.loadNames(of: chunk, in: snapshot)
         let keyBytes = chunk.key.bytes
         guard let span = try snapshot.view.get(snapshot.tables[.details], keyBytes) else {
-            throw snapshot.damaged("a chunk has no details")
+            throw snapshot.damaged(.detailsMissing)
         }
         let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
         let decoder = try ChunkDecoder(hot: chunk, details: details)
@@ -134,7 +134,7 @@ enum ChunkTable {
     static func withChunk(_ key: ChunkKey, in snapshot: Snapshot, _ body: (HotChunk) throws -> Void) throws {
         try snapshot.context.checkTime()
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
-        guard try seekExact(&cursor, key, in: snapshot) else { throw snapshot.damaged("a chunk is missing") }
+        guard try seekExact(&cursor, key, in: snapshot) else { throw snapshot.damaged(.chunkMissing) }
         try body(HotChunk(cursor.value, key: cursor.key, verified: snapshot.context.verified))
     }
 
@@ -177,7 +177,7 @@ enum ChunkTable {
         }
         // The first chunk of a lane owns everything before the second.
         if try cursor.seek(ChunkKey(lane: lane, lower: .least).bytes), try ChunkKey(cursor.key).lane == lane {
-            throw snapshot.damaged("a chunk is missing")
+            throw snapshot.damaged(.chunkMissing)
         }
         return false
     }
@@ -198,10 +198,10 @@ enum ChunkTable {
             guard chunk.key.lane == lane else { break }
             // Chunks tile the axis without gaps, so a gap is a missing chunk, not an empty range.
             if let expected, descending ? chunk.upper != expected : chunk.key.lower != expected {
-                throw snapshot.damaged("a chunk is missing")
+                throw snapshot.damaged(.chunkMissing)
             }
             if expected == nil, descending ? chunk.upper < to : chunk.upper <= from {
-                throw snapshot.damaged("a chunk is missing")
+                throw snapshot.damaged(.chunkMissing)
             }
             expected = descending ? chunk.key.lower : chunk.upper
             if descending ? chunk.upper <= from : chunk.key.lower >= to { return }
@@ -218,7 +218,7 @@ enum ChunkTable {
         }
         // The last chunk of a lane owns everything after it, as the first owns everything before it.
         guard let expected, descending ? expected <= max(from, .least) : expected >= min(to, .greatest) else {
-            throw snapshot.damaged("a chunk is missing")
+            throw snapshot.damaged(.chunkMissing)
         }
     }
 
@@ -253,7 +253,7 @@ enum ChunkTable {
             return LoadedChunk(bounds: ChunkBounds(key: key, upper: .greatest), rows: [], purged: [], exists: false)
         }
         let chunk = try HotChunk(cursor.value, key: cursor.key)
-        guard point < chunk.upper || point == .greatest else { throw snapshot.damaged("a chunk is missing") }
+        guard point < chunk.upper || point == .greatest else { throw snapshot.damaged(.chunkMissing) }
         return try load(chunk, in: snapshot)
     }
 
@@ -290,7 +290,7 @@ enum ChunkTable {
         let chunk = try HotChunk(cursor.value, key: cursor.key)
         guard chunk.key.lane == bounds.key.lane else { return nil }
         guard before ? chunk.upper == bounds.key.lower : chunk.key.lower == bounds.upper else {
-            throw snapshot.damaged("a chunk is missing")
+            throw snapshot.damaged(.chunkMissing)
         }
         return cursor.value.byteCount > limit ? nil : try load(chunk, in: snapshot)
     }

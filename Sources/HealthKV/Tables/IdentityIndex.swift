@@ -49,12 +49,9 @@ enum IdentityIndex {
 
     /// Returns the partition that holds a 40-bit hash; `nil` in a store that has none yet.
     static func partition(of hash: UInt64, in snapshot: Snapshot) throws -> IdentityPartition? {
-        var low = 0
-        var high = snapshot.context.state.partitions.count
-        while low < high {
-            let middle = (low + high) / 2
-            if snapshot.context.state.partitions[middle].upper <= hash { low = middle + 1 } else { high = middle }
-        }
+        let low = (0..<snapshot.context.state.partitions.count).firstIndex(notPreceding: {
+            snapshot.context.state.partitions[$0].upper <= hash
+        })
         if low < snapshot.context.state.partitions.count, snapshot.context.state.partitions[low].lower <= hash {
             return snapshot.context.state.partitions[low]
         }
@@ -62,7 +59,7 @@ enum IdentityIndex {
         guard try cursor.seekAtOrBefore(IdentityPartition.key(hash)), cursor.key.byteCount == 9 else { return nil }
         let partition = try IdentityPartition(cursor.value, key: cursor.key.copied())
         guard partition.lower <= hash, hash < partition.upper else {
-            throw snapshot.damaged("the identity index has a gap")
+            throw snapshot.damaged(.identityGap)
         }
         snapshot.context.state.partitions.insert(partition, at: low)
         return partition
@@ -105,7 +102,7 @@ enum IdentityIndex {
             guard key[0] == RecentEntry.tag, entry.hash == hash else { break }
             let net = try RecentEntry.net(cursor.value, key: key)
             if net.magnitude > IdentityIndex.fewEntries, try net.magnitude > mostRecentEntries(in: snapshot) {
-                throw snapshot.damaged("recent identities are more than the store can have")
+                throw snapshot.damaged(.tooManyRecentIdentities)
             }
             let signed = net < 0 ? IdentityEntry(key: entry.key, kind: entry.kind.removal) : entry
             entries.append(contentsOf: repeatElement(signed, count: Int(net.magnitude)))
@@ -319,7 +316,7 @@ enum IdentityIndex {
         var next = first.hash
         while from < entries.count {
             guard let partition = try IdentityIndex.partition(of: next, in: txn.snapshot) else {
-                throw txn.snapshot.damaged("no identity partition")
+                throw txn.snapshot.damaged(.identityPartitionMissing)
             }
             var to = from
             while to < entries.count, entries[to].hash < partition.upper { to += 1 }
@@ -520,7 +517,7 @@ enum IdentityIndex {
             guard key[0] == RecentEntry.tag else { break }
             let net = try RecentEntry.net(cursor.value, key: key)
             left -= Int(net.magnitude)
-            guard left >= 0 else { throw snapshot.damaged("recent identities are more than the store can have") }
+            guard left >= 0 else { throw snapshot.damaged(.tooManyRecentIdentities) }
             entries.append((try RecentEntry.entry(key: key), net))
             found = try cursor.next()
         }
@@ -535,7 +532,7 @@ enum IdentityIndex {
         while found, cursor.key.byteCount == 9 {
             let partition = try IdentityPartition(cursor.value, key: cursor.key.copied())
             guard partitions.last.map({ $0.upper <= partition.lower }) ?? true else {
-                throw snapshot.damaged("identity partitions overlap")
+                throw snapshot.damaged(.identityPartitionsOverlap)
             }
             partitions.append(partition)
             found = try cursor.next()
@@ -547,13 +544,7 @@ enum IdentityIndex {
 extension HashedRow {
     /// Returns the index of the first row, in sorted rows, whose hash is not below a bound.
     static func firstIndex(_ rows: [HashedRow], atLeast hash: UInt64) -> Int {
-        var low = 0
-        var high = rows.count
-        while low < high {
-            let middle = (low + high) / 2
-            if rows[middle].hash < hash { low = middle + 1 } else { high = middle }
-        }
-        return low
+        (0..<rows.count).firstIndex(notPreceding: { rows[$0].hash < hash })
     }
 
     /// Marks the rows, starting at `from`, whose hash a block holds, and moves `from` past the block.

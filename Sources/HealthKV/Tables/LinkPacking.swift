@@ -109,7 +109,7 @@ enum LinkPacking {
         } while from != nil
         txn.state.linkLevels = nil
         if chunks.links == 0 { return }
-        if chunks.arePartedWrongly { throw txn.snapshot.damaged("too many links have one hash") }
+        if chunks.arePartedWrongly { throw txn.snapshot.damaged(.linksOfOneHash) }
         var directory = LinkDirectory(peer: name)
         (directory.links, directory.chunks) = (UInt64(chunks.links), chunks.chunks)
         try putHints(chunks.hints.sorted(), of: peer, number, &directory, in: &txn)
@@ -167,7 +167,7 @@ enum LinkPacking {
             from += block.count
             // In a forged file, more links may share a hash than a block holds.
             guard from == hints.count || !encoder.areTogether(hints[from - 1], hints[from]) else {
-                throw txn.snapshot.damaged("too many links have one hash")
+                throw txn.snapshot.damaged(.linksOfOneHash)
             }
             try txn.put(.links, block.key, block.value)
             directory.hintBlocks += 1

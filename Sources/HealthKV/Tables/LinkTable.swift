@@ -40,7 +40,7 @@ enum LinkTable {
             guard LinkKey.kind(key) == .directory,
                 let directory = try SyncTable.record(key, as: LinkDirectory.self, in: snapshot)
             else {
-                throw snapshot.damaged("a directory of links has another's key")
+                throw snapshot.damaged(.linkDirectoryMisplaced)
             }
             levels.levels.insert(LinkLevel(number: LinkKey.level(key), directory: directory), at: 0)
         }
@@ -62,7 +62,7 @@ enum LinkTable {
             let hash = LinkKey.hash(cursor.key.copied())
             if hash > range.upperBound { break }
             let chunk = try LinkChunk(cursor.value, key: cursor.key, verified: snapshot.context.verified)
-            guard chunk.firstHash == hash else { throw snapshot.damaged("a chunk of links begins elsewhere") }
+            guard chunk.firstHash == hash else { throw snapshot.damaged(.linkChunkMisplaced) }
             try chunk.find(range, peerID: peerID, into: &links)
             found = try cursor.next()
         }
@@ -82,7 +82,7 @@ enum LinkTable {
             }
             let block = try LinkHintBlock(cursor.value, key: cursor.key, verified: snapshot.context.verified)
             guard block.firstHash == LinkKey.hash(cursor.key.copied()) else {
-                throw snapshot.damaged("a block of hints begins elsewhere")
+                throw snapshot.damaged(.hintBlockMisplaced)
             }
             try block.find(hash, into: &ranges)
         }
@@ -138,9 +138,9 @@ enum LinkTable {
         case .byID: return packed.sample!
         case .byRow:
             let ids = try SampleLookup.storedIDs(hashed: packed.hash, in: snapshot)
-            guard ids.count == 1 else { throw snapshot.damaged("a link leads to no sample") }
+            guard ids.count == 1 else { throw snapshot.damaged(.linkLeadsNowhere) }
             return ids.first!
-        case .gone: throw snapshot.damaged("a link holds that was taken back")
+        case .gone: throw snapshot.damaged(.linkTakenBack)
         }
     }
 
@@ -162,7 +162,7 @@ enum LinkTable {
         do {
             let chunk = try LinkChunk(cursor.value, key: cursor.key, verified: snapshot.context.verified)
             guard chunk.firstHash == LinkKey.hash(key) else {
-                throw snapshot.damaged("a chunk of links begins elsewhere")
+                throw snapshot.damaged(.linkChunkMisplaced)
             }
             links.reserveCapacity(chunk.count)
             try chunk.appendAll(to: &links)
@@ -171,7 +171,7 @@ enum LinkTable {
             return (key, links, nil)
         }
         let next = LinkKey.hash(cursor.key.copied())
-        guard links.last!.hash < next else { throw snapshot.damaged("chunks of links overlap") }
+        guard links.last!.hash < next else { throw snapshot.damaged(.linkChunksOverlap) }
         return (key, links, next)
     }
 
@@ -207,7 +207,7 @@ enum LinkTable {
         var found = try cursor.first()
         while found {
             let key = cursor.key.copied()
-            guard key.count >= LinkKey.prefix else { throw snapshot.damaged("a key of the links is too short") }
+            guard key.count >= LinkKey.prefix else { throw snapshot.damaged(.linkKeyShort) }
             peers.append(Array(key[..<16]))
             found = try cursor.seek(PeerKey.behind(peerOf: key))
         }
@@ -239,7 +239,7 @@ enum LinkTable {
         while found, cursor.key.hasPrefix(prefix, count: LinkKey.prefix) {
             let stored = try StoredSync<RecentLink>(recordBytes: cursor.value)
             guard stored.key == SyncKey(keyBytes: cursor.key) else {
-                throw snapshot.damaged("a record of sync stands under another's key")
+                throw snapshot.damaged(.syncRecordMisplaced)
             }
             try body(stored.record)
             found = try cursor.next()
@@ -344,7 +344,7 @@ enum LinkTable {
                 let others = try SampleLookup.storedIDs(hashed: hash, in: txn.snapshot).filter { $0 != id }
                 // If the other row has left before, there is none: the link was written out then.
                 guard let other = others.first else { continue }
-                guard others.count == 1 else { throw txn.snapshot.damaged("a link leads to several samples") }
+                guard others.count == 1 else { throw txn.snapshot.damaged(.linkAmbiguous) }
                 try writeOut(found, of: other, levels, in: &txn)
             }
         }

@@ -22,7 +22,7 @@ enum QueueTable {
             if PeerKey.isDirectory(key) {
                 let stored = try StoredSync<QueueDirectory>(recordBytes: cursor.value)
                 guard stored.key.keyBytes == key else {
-                    throw snapshot.damaged("a record of sync stands under another's key")
+                    throw snapshot.damaged(.syncRecordMisplaced)
                 }
                 if known[stored.record.peer] == nil { known[stored.record.peer] = stored.record }
             }

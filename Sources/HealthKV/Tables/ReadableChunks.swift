@@ -62,7 +62,7 @@ enum ReadableChunks {
         guard chunk.rows > 0 else { return }
         let key = chunk.key.bytes
         guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-            throw snapshot.damaged("a chunk has no details")
+            throw snapshot.damaged(.detailsMissing)
         }
         let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
         try details.verify()

@@ -38,7 +38,7 @@ enum SampleLookup {
         guard chunk.rows > 0 else { return }
         let keyBytes = chunk.key.bytes
         guard let span = try snapshot.view.get(snapshot.tables[.details], keyBytes) else {
-            throw snapshot.damaged("a chunk has no details")
+            throw snapshot.damaged(.detailsMissing)
         }
         let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
         let wanted = try details.distinctMetadata().filter { bytes in
@@ -64,7 +64,7 @@ enum SampleLookup {
     /// Returns the row with a stored id among the places that hints point to.
     static func find(_ id: SampleID, among hints: [IdentityEntry], in snapshot: Snapshot) throws -> FoundRow? {
         for hint in unique(hints, in: snapshot) {
-            guard let lane = hint.kind.lane else { throw snapshot.damaged("an identity leads nowhere") }
+            guard let lane = hint.kind.lane else { throw snapshot.damaged(.identityLeadsNowhere) }
             if let found = try find(id, lane, hint.starts, in: snapshot) { return found }
         }
         return nil
@@ -90,7 +90,7 @@ enum SampleLookup {
             // The hot value is being prefetched; look up its details meanwhile.
             let key = chunk.key.bytes
             guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-                throw snapshot.damaged("a chunk has no details")
+                throw snapshot.damaged(.detailsMissing)
             }
             prefetch(span, limit: 256)
             let near = try chunk.find(startingIn: starts)
@@ -136,7 +136,7 @@ enum SampleLookup {
     ) throws {
         var goesOn = true
         for hint in unique(hints, in: snapshot) where goesOn {
-            guard let lane = hint.kind.lane else { throw snapshot.damaged("an identity leads nowhere") }
+            guard let lane = hint.kind.lane else { throw snapshot.damaged(.identityLeadsNowhere) }
             try ChunkTable.forEachChunk(
                 lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound), in: snapshot
             ) { chunk in
@@ -145,7 +145,7 @@ enum SampleLookup {
                 if near.rows.isEmpty { return true }
                 let key = chunk.key.bytes
                 guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-                    throw snapshot.damaged("a chunk has no details")
+                    throw snapshot.damaged(.detailsMissing)
                 }
                 let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
                 goesOn = try body(details, near.rows)
@@ -183,7 +183,7 @@ enum SampleLookup {
                     if near.rows.isEmpty { return true }
                     let key = chunk.key.bytes
                     guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-                        throw snapshot.damaged("a chunk has no details")
+                        throw snapshot.damaged(.detailsMissing)
                     }
                     let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
                     for index in near.rows {
@@ -209,7 +209,7 @@ enum SampleLookup {
         let bytes = Array(text.utf8)
         var found: [FoundRow] = []
         for hint in unique(hints, in: snapshot) {
-            guard let lane = hint.kind.lane else { throw snapshot.damaged("an identity leads nowhere") }
+            guard let lane = hint.kind.lane else { throw snapshot.damaged(.identityLeadsNowhere) }
             try ChunkTable.forEachChunk(
                 lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound), in: snapshot
             ) { chunk in
@@ -218,7 +218,7 @@ enum SampleLookup {
                 if near.rows.isEmpty { return true }
                 let key = chunk.key.bytes
                 guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-                    throw snapshot.damaged("a chunk has no details")
+                    throw snapshot.damaged(.detailsMissing)
                 }
                 let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
                 for index in try details.rows(with: bytes, kind, in: near.rows) {

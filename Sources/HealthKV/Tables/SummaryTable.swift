@@ -35,7 +35,7 @@ enum SummaryTable {
         var found = try cursor.first()
         while found {
             let key = cursor.key.copied()
-            guard key.count >= 5 else { throw snapshot.damaged("a summary has no place") }
+            guard key.count >= 5 else { throw snapshot.damaged(.summaryMisplaced) }
             let type = key[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             // A type's counts precede its other summaries, of which there may be many.
             if key.count == 5, key[4] == 0, snapshot.context.state.counts[type] == nil {

@@ -9,7 +9,7 @@ enum SyncTable {
     {
         let key = SyncKey(key)
         guard let stored = try StoredSync<Record>.table(snapshot.tables).get(key, in: snapshot.view) else { return nil }
-        guard stored.key == key else { throw snapshot.damaged("a record of sync stands under another's key") }
+        guard stored.key == key else { throw snapshot.damaged(.syncRecordMisplaced) }
         return stored.record
     }
 
@@ -25,7 +25,7 @@ enum SyncTable {
         while found, records.count < limit, cursor.key.hasPrefix(prefix, count: prefix.count) {
             let stored = try StoredSync<Record>(recordBytes: cursor.value)
             guard stored.key == SyncKey(keyBytes: cursor.key) else {
-                throw snapshot.damaged("a record of sync stands under another's key")
+                throw snapshot.damaged(.syncRecordMisplaced)
             }
             records.append(stored.record)
             found = try cursor.next()
@@ -58,7 +58,7 @@ enum SyncTable {
         of type: Record.Type, in snapshot: Snapshot, _ body: (Record) throws -> Void
     ) throws {
         try StoredSync<Record>.table(snapshot.tables).forEach(in: snapshot.view) { key, stored in
-            guard stored.key == key else { throw snapshot.damaged("a record of sync stands under another's key") }
+            guard stored.key == key else { throw snapshot.damaged(.syncRecordMisplaced) }
             try body(stored.record)
             return true
         }

@@ -15,8 +15,8 @@ public struct Snapshot: ~Escapable {
     var tables: Tables { context.tables }
     var header: StoreHeader { context.state.header }
 
-    func damaged(_ what: String) -> StoreError {
-        StoreError(.damaged, path: context.path, "The store is damaged: \(what)")
+    func damaged(_ what: Damage) -> StoreError {
+        StoreError(.damaged, path: context.path, "The store is damaged: \(what.rawValue)")
     }
 
     /// Throws if an argument is below its minimum.

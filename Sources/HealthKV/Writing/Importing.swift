@@ -105,7 +105,7 @@ enum Importing {
                 try NameTable.number(of: kind.type, in: &txn), try NameTable.number(ofRevision: source, in: &txn)
             )
             guard let prefix = txn.context.derivedPrefix(type: type, revision: revision) else {
-                throw txn.snapshot.damaged("a source has no name")
+                throw txn.snapshot.damaged(.sourceNameless)
             }
             kinds.append(
                 ImportKind(
