@@ -16,11 +16,12 @@ PLANTS = [
           "            if verified?.contains(address + UInt(from)) == true { continue }\n", "",
           # Reads of a whole history or a day verify each block only once in any case.
           ["lookup_uuid", "lookup_sync_id"]),
-    Plant("the details of a chunk are encoded twice", "Sources/HealthKV/Tables/WriteTransaction+Chunks.swift",
-          "            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit))\n",
-          "            [1, 2].map { _ in encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit) }[1])\n",
+    Plant("the details of a chunk are encoded twice", "Sources/HealthKV/Tables/ChunkTable.swift",
+          "            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: txn.commit), in: &txn)\n",
+          "            [1, 2].map { [commit = txn.commit] _ in\n"
+          "                encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: commit) }[1], in: &txn)\n",
           ["import", "import_small_batches", "durable_write"]),
-    Plant("the counts of a block are decoded twice", "Sources/HealthKV/Statistics/SummaryColumns.swift",
+    Plant("the counts of a block are decoded twice", "Sources/HealthKV/Records/SummaryColumns.swift",
           "        try counts.refill { column throws(FormatError) in try hours.decode(.count, into: &column) }\n",
           "        for _ in 0..<2 { try counts.refill { column throws(FormatError) in try hours.decode(.count, into: &column) } }\n",
           ["day_stats", "series_points"]),

@@ -72,23 +72,23 @@ extension Checker {
         _ feed: FeedCoverage
     ) throws {
         let lane = chunk.key.lane
-        let rows = try snapshot.allRows(chunk)
+        let rows = try ChunkTable.allRows(chunk, in: snapshot)
         report.samples += rows.count
         if rows.count(where: \.isShadowed) != chunk.shadowed {
             add(
                 .shadowWrong, .chunks, "number of marks of \(place(of: chunk.key))",
                 Checker.reference(chunk.key.bytes))
         }
-        let hides = try snapshot.hidden(rows, lane)
+        let hides = try ChunkTable.hidden(rows, lane, in: snapshot)
         for row in rows {
             if hides?(row) ?? false {
                 counts[lane.type, default: TypeCounts()].hidden += 1
                 continue
             }
-            let source = try snapshot.revision(row.revision).sourceNumber
+            let source = try NameTable.revision(row.revision, in: snapshot).sourceNumber
             counts[lane.type, default: TypeCounts()].add(row, source: source, 1)
-            _ = try snapshot.unit(row.unit)
-            _ = try snapshot.device(row.device)
+            _ = try NameTable.unit(row.unit, in: snapshot)
+            _ = try NameTable.device(row.device, in: snapshot)
             try checkFinite(snapshot, row, lane, in: chunk.key)
             if !feed.covers(row, lane) {
                 add(
@@ -105,7 +105,7 @@ extension Checker {
     ) throws {
         guard row.rare != nil || !(abs(row.value) <= Sample.greatestConverted) else { return }
         do {
-            try snapshot.sample(row, lane.type).validate()
+            try NameTable.sample(row, lane.type, in: snapshot).validate()
         } catch ModelError.notFinite(let field) {
             let name = field.hasPrefix("metadata") ? "metadata" : field
             add(
@@ -136,10 +136,11 @@ extension Checker {
             // An unreadable neighbour is reported as a finding of its own.
             let group =
                 isAtBorder
-                ? try? snapshot.rows(lane, start: rows[index].start, end: rows[index].end) : Array(rows[index..<end])
+                ? try? ShadowMarks.rows(lane, start: rows[index].start, end: rows[index].end, in: snapshot)
+                : Array(rows[index..<end])
             if let shown = group?.count(where: { !$0.isShadowed }), shown != 1 {
                 add(.shadowWrong, .chunks, "a time of \(Checker.name(lane.type)) shows \(shown) samples")
-            } else if let group, try snapshot.winner(of: group, lane.type)?.isShadowed == true {
+            } else if let group, try ShadowMarks.winner(of: group, lane.type, in: snapshot)?.isShadowed == true {
                 add(
                     .shadowWrong, .chunks,
                     "a time of \(Checker.name(lane.type)) shows another sample than the one that wins")
@@ -151,7 +152,7 @@ extension Checker {
     /// Reports details whose chunk is gone.
     private mutating func checkOrphans(_ snapshot: borrowing Snapshot) {
         forEachValue(snapshot, .details, as: .detailsMismatch) { checker, value, key in
-            if try snapshot.storedKey(of: ChunkKey(key.rawBytes)) == nil {
+            if try ChunkTable.storedKey(of: ChunkKey(key.rawBytes), in: snapshot) == nil {
                 checker.add(.detailsMismatch, .details, "\(checker.place) has no chunk", Checker.reference(key))
             }
             try DetailsChunk(value, key: key.rawBytes).verify()
@@ -161,7 +162,7 @@ extension Checker {
     private mutating func checkCounts(_ snapshot: borrowing Snapshot, _ counted: [UInt32: TypeCounts]) {
         do {
             var kept: [UInt32: TypeCounts] = [:]
-            for (type, counts) in try snapshot.allCounts() { kept[type] = counts }
+            for (type, counts) in try SummaryTable.allCounts(in: snapshot) { kept[type] = counts }
             for type in Set(kept.keys).union(counted.keys).sorted()
             where kept[type] ?? TypeCounts() != counted[type] ?? TypeCounts() && !damagedTypes.contains(type) {
                 add(.countsWrong, .summaries, Checker.name(type))
@@ -208,11 +209,7 @@ struct FeedCoverage {
     }
 
     func covers(_ row: StoredRow, _ lane: Lane) -> Bool {
-        var (low, high) = (0, records.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if records[middle].commits.upperBound < row.commit { low = middle + 1 } else { high = middle }
-        }
+        let low = (0..<records.count).firstIndex(notPreceding: { records[$0].commits.upperBound < row.commit })
         guard low < records.count, records[low].commits.contains(row.commit) else { return false }
         return records[low].spans?.contains { $0.lane == lane && $0.starts.contains(row.start) } ?? true
     }

@@ -12,7 +12,7 @@ extension Checker {
         }
         do {
             try checkPartitions(snapshot)
-            if try snapshot.recentEntries().count != Int(snapshot.header.recentEntries) {
+            if try IdentityIndex.recentEntries(in: snapshot).count != Int(snapshot.header.recentEntries) {
                 add(.identityUnreadable, .identity, "the number of recent entries is wrong")
             }
             try compare(snapshot, progress)
@@ -30,14 +30,14 @@ extension Checker {
         var scratch: [IdentityEntry] = []
         let isComplete = try forEachSoundRow(snapshot, progress, 0.6..<0.75) { lane, row in
             repeats.add(IdentityHash.of(row.id, key))
-            snapshot.appendIdentity(of: row, lane, to: &scratch)
+            IdentityIndex.appendIdentity(of: row, lane, to: &scratch, in: snapshot)
             for entry in scratch { expected.add(entry) }
             scratch.removeAll(keepingCapacity: true)
         }
         guard isComplete else { return }
-        for entry in try snapshot.tombstoneEntries() { expected.add(entry) }
-        for slice in try snapshot.identitySlices() {
-            for entry in try snapshot.indexedEntries(in: slice) { found.add(entry) }
+        for entry in try IdentityIndex.tombstoneEntries(in: snapshot) { expected.add(entry) }
+        for slice in try IdentityIndex.identitySlices(in: snapshot) {
+            for entry in try IdentityIndex.indexedEntries(in: slice, in: snapshot) { found.add(entry) }
         }
         guard progress(0.8), try checkRepeats(snapshot, repeats, progress) else { return }
         let groups = expected.groups(differingFrom: found)
@@ -55,15 +55,19 @@ extension Checker {
         var expected: [IdentityEntry] = []
         var scratch: [IdentityEntry] = []
         let isComplete = try forEachSoundRow(snapshot, progress, share) { lane, row in
-            snapshot.appendIdentity(of: row, lane, to: &scratch)
+            IdentityIndex.appendIdentity(of: row, lane, to: &scratch, in: snapshot)
             expected += scratch.filter { buckets.contains(IdentitySums.bucket(of: $0)) }
             scratch.removeAll(keepingCapacity: true)
         }
         guard isComplete else { return false }
-        expected += try snapshot.tombstoneEntries().filter { buckets.contains(IdentitySums.bucket(of: $0)) }
+        expected += try IdentityIndex.tombstoneEntries(in: snapshot).filter {
+            buckets.contains(IdentitySums.bucket(of: $0))
+        }
         expected.sort()
         var found: [IdentityEntry] = []
-        for slice in IdentitySums.hashes(of: buckets) { found += try snapshot.indexedEntries(in: slice) }
+        for slice in IdentitySums.hashes(of: buckets) {
+            found += try IdentityIndex.indexedEntries(in: slice, in: snapshot)
+        }
         compare(expected: expected, found: found)
         return true
     }
@@ -100,19 +104,21 @@ extension Checker {
             let key = cursor.key.copied()
             if damagedChunks.contains(key) { continue }
             let chunk = try HotChunk(cursor.value, key: key.rawBytes)
-            for row in try snapshot.allRows(chunk) { body(chunk.key.lane, row) }
+            for row in try ChunkTable.allRows(chunk, in: snapshot) { body(chunk.key.lane, row) }
         }
         return true
     }
 
     private mutating func checkPartitions(_ snapshot: borrowing Snapshot) throws {
         var next: UInt64 = 0
-        for partition in try snapshot.allPartitions() {
+        for partition in try IdentityIndex.allPartitions(in: snapshot) {
             if partition.lower != next { add(.identityUnreadable, .identity, "partitions leave a gap") }
             next = partition.upper
             for run in partition.runs {
                 var entries: [IdentityEntry] = []
-                try snapshot.forEachBlock(partition.lower, run.number) { block in try block.appendAll(to: &entries) }
+                try IdentityIndex.forEachBlock(partition.lower, run.number, in: snapshot) { block in
+                    try block.appendAll(to: &entries)
+                }
                 if UInt64(entries.count) != run.entries
                     || zip(entries, entries.dropFirst()).contains(where: { $1 < $0 })
                 {
@@ -142,26 +148,5 @@ extension Checker {
             }
         }
         report.surplusHints += found.count - index
-    }
-}
-
-extension Snapshot {
-    /// Returns the entries of the index in a range of hashes, after removals, sorted.
-    func indexedEntries(in slice: Range<UInt64>) throws -> [IdentityEntry] {
-        var entries: [IdentityEntry] = []
-        for partition in try allPartitions()
-        where partition.lower < slice.upperBound && partition.upper > slice.lowerBound {
-            for run in partition.runs {
-                var block: [IdentityEntry] = []
-                try forEachBlock(partition.lower, run.number) { try $0.appendAll(to: &block) }
-                entries += block.filter { slice.contains($0.hash) }
-            }
-        }
-        for (entry, net) in try recentEntries() where slice.contains(entry.hash) {
-            let signed = net < 0 ? IdentityEntry(key: entry.key, kind: entry.kind.removal) : entry
-            entries.append(contentsOf: repeatElement(signed, count: Int(net.magnitude)))
-        }
-        entries.sort()
-        return IdentityMerge.settle(entries, keepingRemovals: false)
     }
 }

@@ -52,10 +52,11 @@ extension Checker {
         for peer in Set(packed.keys.map { $0[..<16] }).subtracting(damaged) {
             let isEqual = recent == 0 && !unequal.contains(peer)
             do {
-                try snapshot.forEachLink(Array(peer)) { link in
+                try LinkTable.forEachLink(Array(peer), in: snapshot) { link in
                     guard isEqual else { return }
-                    guard try snapshot.link(Array(peer), peerID: link.peerID, of: link.peer) == link else {
-                        throw snapshot.damaged("a peer's id leads to another link than a sample")
+                    guard try LinkTable.link(Array(peer), peerID: link.peerID, of: link.peer, in: snapshot) == link
+                    else {
+                        throw snapshot.damaged(.peerIDLeadsElsewhere)
                     }
                 }
             } catch {

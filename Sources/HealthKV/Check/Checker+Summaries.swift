@@ -7,11 +7,11 @@ extension Checker {
     mutating func checkSummaries(_ snapshot: borrowing Snapshot) {
         do {
             var known: Set<UInt32> = []
-            for type in try snapshot.typesWithChunks() {
+            for type in try ChunkTable.typesWithChunks(in: snapshot) {
                 known.insert(type)
                 try checkSummaries(of: type, snapshot)
             }
-            for type in try snapshot.summarizedTypes() where !known.contains(type) {
+            for type in try SummaryTable.summarizedTypes(in: snapshot) where !known.contains(type) {
                 add(.summaryWrong, .summaries, "\(Checker.name(type)) has summaries and no samples")
             }
         } catch {
@@ -30,15 +30,15 @@ extension Checker {
     }
 
     private mutating func checkSummaries(_ snapshot: borrowing Snapshot, _ type: UInt32) throws {
-        var blocks = Set(try snapshot.summarizedBlocks(type))
-        let aggregation = try snapshot.summarizedAggregation(of: type)
+        var blocks = Set(try SummaryTable.summarizedBlocks(type, in: snapshot))
+        let aggregation = try HourSums.summarizedAggregation(of: type, in: snapshot)
         guard let aggregation else {
             if !blocks.isEmpty { add(.summaryWrong, .summaries, "\(Checker.name(type)) has summaries and no sums") }
             return
         }
-        let ranking = try snapshot.ranking(of: type)
+        let ranking = try SourceRanking.ranking(of: type, in: snapshot)
         var instant = Int64.min
-        while let start = try snapshot.nextStart(type, from: instant, ranking) {
+        while let start = try HourSums.nextStart(type, from: instant, ranking, in: snapshot) {
             let block = SummaryPeriod.block(of: start)
             blocks.insert(block)
             instant = (block + 1) * SummaryPeriod.block
@@ -60,12 +60,12 @@ extension Checker {
     ) throws {
         let first = block * SummaryPeriod.hoursPerBlock
         let hours = first..<first + SummaryPeriod.hoursPerBlock
-        let stale = try snapshot.staleRanges(type, touching: first...first + SummaryPeriod.hoursPerBlock - 1)
-        let kept = try snapshot.summary(type, block, aggregation)
+        let stale = try StaleTable.ranges(type, touching: first...first + SummaryPeriod.hoursPerBlock - 1, in: snapshot)
+        let kept = try SummaryTable.summary(type, block, aggregation, in: snapshot)
         if kept == nil, stale.contains(where: { $0.overlaps(hours) }) { return }
         var counted = SummaryContent()
         counted.quarters = SummaryContent.emptyQuarters
-        counted.replace(0..<hours.count, by: try snapshot.summarize(type, hours: hours, ranking).cells)
+        counted.replace(0..<hours.count, by: try HourSums.summarize(type, hours: hours, ranking, in: snapshot).cells)
         report.summaries += 1
         guard let kept else {
             if counted.samples > snapshot.context.thinSamples {
@@ -84,25 +84,6 @@ extension Checker {
                 add(.summaryWrong, .summaries, "an hour of \(Checker.name(type))", "hour \(first + Int64(hour))")
             }
         }
-    }
-}
-
-extension Snapshot {
-    /// Returns the types that have summaries.
-    func summarizedTypes() throws -> [UInt32] {
-        var types: [UInt32] = []
-        var cursor = try view.cursor(tables[.summaries])
-        var found = try cursor.first()
-        while found {
-            if let (type, _) = try SummaryPeriod.parse(cursor.key) {
-                types.append(type)
-                guard type < .max else { break }
-                found = try cursor.seek(TypeCounts.key(type + 1))
-            } else {
-                found = try cursor.next()
-            }
-        }
-        return types
     }
 }
 

@@ -33,7 +33,7 @@ extension SampleStore {
                 if !inspection.isSound { return try inspection.rawReport(path, limit: limit) }
             }
             // Names that are cached from earlier say nothing about those in the file.
-            transaction.context.names = NameBook()
+            transaction.context.state.names = NameBook()
             var checker = Checker(limit: limit)
             try checker.run(transaction.snapshot, number, progress)
             return checker.report
@@ -151,7 +151,7 @@ struct Checker {
         if snapshot.header.transaction != transaction {
             add(.header, .meta, "the header belongs to transaction \(snapshot.header.transaction), not \(transaction)")
         }
-        if let kept = snapshot.header.recordSum, try snapshot.countRecordSum() != kept {
+        if let kept = snapshot.header.recordSum, try RecordSum.count(in: snapshot) != kept {
             add(.recordsOutdated, .meta, "records are of an older commit than the header")
         }
         checkNames(snapshot)
@@ -172,7 +172,7 @@ struct Checker {
                 switch table {
                 case .tombstones:
                     let tombstone = try Tombstone(value, key: key)
-                    if key.first == 1, let found = try? snapshot.find(tombstone.id), !found.isHidden {
+                    if key.first == 1, let found = try? SampleLookup.find(tombstone.id, in: snapshot), !found.isHidden {
                         checker.add(.tombstoneOfLiveSample, table, checker.place, "id \(tombstone.id)")
                     }
                 case .changes: _ = try ChangeRecord(value, key: key)

@@ -75,11 +75,12 @@ extension SampleReading where Self: ~Copyable {
         of type: SampleType, skippingDamage: Bool,
         _ body: (StoredSamples, _ whole: (Int) throws -> Sample) throws -> Bool
     ) throws -> [DamagedRange] {
-        guard let number = try snapshot.askedNumber(of: type) else { return [] }
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return [] }
         let snapshot = snapshot
         let log = skippingDamage ? DamageLog() : nil
-        try snapshot.forEachRun(of: number, SampleQuery(includeShadowed: true), skippingDamage: log) { rows in
-            try body(StoredSamples(rows: rows)) { try snapshot.sample(rows[$0], number) }
+        try RowReader.forEachRun(of: number, SampleQuery(includeShadowed: true), skippingDamage: log, in: snapshot) {
+            rows in
+            try body(StoredSamples(rows: rows)) { try NameTable.sample(rows[$0], number, in: snapshot) }
         }
         return log?.ranges(of: type) ?? []
     }

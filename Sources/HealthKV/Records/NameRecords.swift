@@ -96,35 +96,7 @@ enum NameCoding {
     }
 }
 
-/// Keys and values of the two tables of names. Each name is stored in both, so that losing one page loses no name.
-enum NameTable {
-    static func key(_ kind: NameKind, _ number: UInt32) -> [UInt8] {
-        var writer = ByteWriter(reserving: 5)
-        writer.append(kind.rawValue)
-        writer.appendBigEndian(number)
-        return writer.bytes
-    }
-
-    /// Returns the key of the reverse table: a keyed hash of the name, 128 bits wide.
-    static func reverseKey(_ kind: NameKind, _ bytes: [UInt8], _ hashKey: KeyedHash) -> [UInt8] {
-        let words = IdentityHash.words(of: bytes, hashKey)
-        var writer = ByteWriter(reserving: 17)
-        writer.append(kind.rawValue)
-        writer.appendBigEndian(hashKey.hash(words.0, words.1, 11))
-        writer.appendBigEndian(hashKey.hash(words.0, words.1, 12))
-        return writer.bytes
-    }
-
-    /// Both tables hold the same fields: the number and the name.
-    static func value(_ table: TableCode, key: [UInt8], _ number: UInt32, _ bytes: [UInt8], commit: UInt64) -> [UInt8] {
-        var record = RecordWriter()
-        record.append(number)
-        record.append(bytes)
-        return record.value(table: table, key: key, commit: commit)
-    }
-
-    static func read(_ span: RawSpan, _ table: TableCode, key: [UInt8]) throws(FormatError) -> (UInt32, [UInt8]) {
-        var record = try RecordReader(span, table: table, key: key)
-        return (try record.read(UInt32.self), try record.readBytes())
-    }
+/// The name of a number is missing in both copies of the names.
+struct MissingName: Error, CustomStringConvertible {
+    var description: String { "neither of its two copies can be read" }
 }

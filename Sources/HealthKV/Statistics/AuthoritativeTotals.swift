@@ -44,9 +44,9 @@ extension SampleReading where Self: ~Copyable {
         to peer: String, of type: SampleType, _ day: (from: Instant, to: Instant), _ unit: HealthUnit
     ) throws -> Double {
         let snapshot = snapshot
-        guard let number = try snapshot.number(of: type) else { return 0 }
-        let sources = try snapshot.ranking(of: number, order: nil, selected: nil).sources.map {
-            try snapshot.source($0)
+        guard let number = try NameTable.number(of: type, in: snapshot) else { return 0 }
+        let sources = try SourceRanking.ranking(of: number, order: nil, selected: nil, in: snapshot).sources.map {
+            try NameTable.source($0, in: snapshot)
         }
         var others: [SourceIdentity] = []
         for source in sources {
@@ -68,11 +68,6 @@ extension SampleReading where Self: ~Copyable {
 extension Array<Int64> {
     /// Returns the first index whose element satisfies a predicate, if all later elements satisfy it, too.
     fileprivate func partitioningIndex(where holds: (Int64) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if holds(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
+        (0..<count).firstIndex(notPreceding: { !holds(self[$0]) })
     }
 }

@@ -38,6 +38,62 @@ public struct ReducedSeries: Sendable, RandomAccessCollection {
     public subscript(_ position: Int) -> Point { points[position] }
 }
 
+/// Reduces a series to few points.
+enum SeriesReducer {
+    static func reduce(
+        _ type: SampleType, _ number: UInt32, from: Instant, to: Instant, points: Int, unit: HealthUnit?,
+        in snapshot: Snapshot
+    ) throws -> ReducedSeries {
+        var (from, to) = (from, to)
+        if from == .distantPast || to == .distantFuture {
+            let extent = try ChunkExtent.extent(of: number, in: snapshot)
+            if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
+            if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
+        }
+        // There are no samples outside these bounds, and whole hours could not be represented there.
+        (from, to) = (max(from, .earliest), min(to, .latest))
+        let borders = BucketBorders(pixels: min(points, 1 << 20), from: from, to: to)
+        var stretches = StatisticsStretches()
+        var cells = [StatisticsCell](repeating: StatisticsCell(), count: borders.count)
+        if let aggregation = type.aggregation, type.canonicalUnit != nil {
+            var summaries = SummaryAnswer(
+                type: number, aggregation: aggregation, borders: borders, from: from.nanoseconds, to: to.nanoseconds,
+                wantsPlain: true)
+            try summaries.add(snapshot)
+            (stretches, cells) = (summaries.rest, summaries.cells)
+        } else {
+            for index in 0..<borders.count {
+                stretches.append(borders[index].lowerBound, borders[index].upperBound, cell: index)
+            }
+        }
+        let ranking = try SourceRanking.ranking(of: number, in: snapshot)
+        var reader = StatisticsReader(type: number, ranking: ranking, unit: type.canonicalUnit ?? unit)
+        // Summaries mostly leave only the two ends of the range. The samples between them are not read.
+        for part in stretches.parts(pause: 24 * SummaryPeriod.hour) {
+            guard let first = part.borders.first, let last = part.borders.last else { continue }
+            var collector = DiscreteCollector(part, cells: cells)
+            try reader.feed(&collector, from: first, to: last, looksBack: false, wanted: part.wanted, snapshot)
+            cells = collector.cells
+        }
+        let own = reader.unit
+        func converted(_ value: Double) throws -> Double {
+            guard let own, let unit else { return value }
+            return try own.convert(value, to: unit)
+        }
+        var found: [ReducedSeries.Point] = []
+        for index in 0..<borders.count where cells[index].count > 0 {
+            let cell = cells[index]
+            found.append(
+                ReducedSeries.Point(
+                    start: Instant(nanoseconds: borders[index].lowerBound),
+                    end: Instant(nanoseconds: borders[index].upperBound), count: Int(cell.count),
+                    minimum: try converted(cell.minimum), maximum: try converted(cell.maximum),
+                    mean: try converted(cell.plain / Double(cell.count))))
+        }
+        return ReducedSeries(type: type, unit: unit ?? own, points: found)
+    }
+}
+
 extension SampleReading where Self: ~Copyable {
     /// Returns a type's values over a range, reduced to at most `points` points. Points without samples are left out.
     ///
@@ -59,63 +115,9 @@ extension SampleReading where Self: ~Copyable {
                 .unsuitableQuery, path: snapshot.context.path,
                 "\(type) is measured in \(canonical), which \(unit) cannot express")
         }
-        guard let number = try snapshot.askedNumber(of: type) else {
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else {
             return ReducedSeries(type: type, unit: unit ?? type.canonicalUnit, points: [])
         }
-        return try snapshot.reducedSeries(type, number, from: from, to: to, points: points, unit: unit)
-    }
-}
-
-extension Snapshot {
-    fileprivate func reducedSeries(
-        _ type: SampleType, _ number: UInt32, from: Instant, to: Instant, points: Int, unit: HealthUnit?
-    ) throws -> ReducedSeries {
-        var (from, to) = (from, to)
-        if from == .distantPast || to == .distantFuture {
-            let extent = try extent(of: number)
-            if from == .distantPast { from = Instant(nanoseconds: extent?.lowerBound ?? 0) }
-            if to == .distantFuture { to = Instant(nanoseconds: extent?.upperBound ?? 0) + 1 }
-        }
-        // There are no samples outside these bounds, and whole hours could not be represented there.
-        (from, to) = (max(from, .earliest), min(to, .latest))
-        let borders = BucketBorders(pixels: min(points, 1 << 20), from: from, to: to)
-        var stretches = StatisticsStretches()
-        var cells = [StatisticsCell](repeating: StatisticsCell(), count: borders.count)
-        if let aggregation = type.aggregation, type.canonicalUnit != nil {
-            var summaries = SummaryAnswer(
-                type: number, aggregation: aggregation, borders: borders, from: from.nanoseconds, to: to.nanoseconds,
-                wantsPlain: true)
-            try summaries.add(self)
-            (stretches, cells) = (summaries.rest, summaries.cells)
-        } else {
-            for index in 0..<borders.count {
-                stretches.append(borders[index].lowerBound, borders[index].upperBound, cell: index)
-            }
-        }
-        let ranking = try ranking(of: number)
-        var reader = StatisticsReader(type: number, ranking: ranking, unit: type.canonicalUnit ?? unit)
-        // Summaries mostly leave only the two ends of the range. The samples between them are not read.
-        for part in stretches.parts(pause: 24 * SummaryPeriod.hour) {
-            guard let first = part.borders.first, let last = part.borders.last else { continue }
-            var collector = DiscreteCollector(part, cells: cells)
-            try reader.feed(&collector, from: first, to: last, looksBack: false, wanted: part.wanted, self)
-            cells = collector.cells
-        }
-        let own = reader.unit
-        func converted(_ value: Double) throws -> Double {
-            guard let own, let unit else { return value }
-            return try own.convert(value, to: unit)
-        }
-        var found: [ReducedSeries.Point] = []
-        for index in 0..<borders.count where cells[index].count > 0 {
-            let cell = cells[index]
-            found.append(
-                ReducedSeries.Point(
-                    start: Instant(nanoseconds: borders[index].lowerBound),
-                    end: Instant(nanoseconds: borders[index].upperBound), count: Int(cell.count),
-                    minimum: try converted(cell.minimum), maximum: try converted(cell.maximum),
-                    mean: try converted(cell.plain / Double(cell.count))))
-        }
-        return ReducedSeries(type: type, unit: unit ?? own, points: found)
+        return try SeriesReducer.reduce(type, number, from: from, to: to, points: points, unit: unit, in: snapshot)
     }
 }

@@ -34,7 +34,7 @@ struct StatisticsPlan {
         self.query = query
         self.separately = separately
         let path = snapshot.context.path
-        type = try snapshot.askedNumber(of: query.type)
+        type = try NameTable.askedNumber(of: query.type, in: snapshot)
         aggregation = try StatisticsPlan.aggregation(of: query, path)
         unit = try StatisticsPlan.unit(of: query, path)
         cumulative = query.options as? CumulativeOptions ?? CumulativeOptions()
@@ -42,10 +42,11 @@ struct StatisticsPlan {
         var (from, to) = (query.from, query.to)
         var selected: Set<UInt32>?
         if let sources = query.sources {
-            selected = try sources.reduce(into: []) { $0.formUnion(try snapshot.numbers(meantBy: $1)) }
+            selected = try sources.reduce(into: []) { $0.formUnion(try NameTable.numbers(meantBy: $1, in: snapshot)) }
         }
         if let type {
-            ranking = try snapshot.ranking(of: type, order: cumulative.sources.priority, selected: selected)
+            ranking = try SourceRanking.ranking(
+                of: type, order: cumulative.sources.priority, selected: selected, in: snapshot)
         } else {
             ranking = SourceRanking([])
         }
@@ -80,7 +81,9 @@ struct StatisticsPlan {
         var (from, to) = (query.from, query.to)
         if from == .distantPast || to == .distantFuture {
             var extent: ClosedRange<Int64>?
-            if let type = try snapshot.number(of: query.type) { extent = try snapshot.extent(of: type) }
+            if let type = try NameTable.number(of: query.type, in: snapshot) {
+                extent = try ChunkExtent.extent(of: type, in: snapshot)
+            }
             guard let extent else {
                 // Without samples, nothing determines the missing bounds of the range.
                 let known = from == .distantPast ? to == .distantFuture ? Instant(nanoseconds: 0) : to : from
@@ -209,7 +212,7 @@ struct StatisticsPlan {
     /// samples, if they are spread over ten years.
     private func pause(_ snapshot: borrowing Snapshot) throws -> Int64 {
         guard let type else { return .max }
-        let samples = Int64(try snapshot.counts(of: type).samples)
+        let samples = Int64(try SummaryTable.counts(of: type, in: snapshot).samples)
         // Limited to a century, because gaps are compared with it and it is added to times.
         return SummaryPeriod.hour * min(876_000, max(1, 500 * 87_600 / max(1, samples)))
     }

@@ -146,7 +146,7 @@ extension SampleReading where Self: ~Copyable {
         let answer = try plan.answer(snapshot)
         var collections: [SourceIdentity: StatisticsCollection] = [:]
         for (index, number) in plan.ranking.sources.enumerated() {
-            collections[try snapshot.source(number)] = plan.collection(answer, source: index)
+            collections[try NameTable.source(number, in: snapshot)] = plan.collection(answer, source: index)
         }
         return collections
     }

@@ -86,7 +86,7 @@ struct StatisticsReader {
         let from = lane.next!
         lane.next = nil
         var follow: Point?
-        try snapshot.forEachChunk(lane.lane, from: from, to: lane.limit) { chunk in
+        try ChunkTable.forEachChunk(lane.lane, from: from, to: lane.limit, in: snapshot) { chunk in
             follow = chunk.upper
             guard chunk.rows > 0 else { return true }
             try append(chunk, to: &lane, snapshot)
@@ -100,7 +100,7 @@ struct StatisticsReader {
         throws
     {
         try chunk.verify()
-        if snapshot.mayHide(lane.lane, chunk.key.lower.start...chunk.upper.start) {
+        if ChunkTable.mayHide(lane.lane, chunk.key.lower.start...chunk.upper.start, in: snapshot) {
             return try appendVisible(chunk, to: &lane, snapshot)
         }
         for revision in try chunk.commonRevision().map({ [$0] }) ?? chunk.distinctRevisions() {
@@ -122,7 +122,8 @@ struct StatisticsReader {
     private mutating func appendVisible(
         _ chunk: HotChunk, to lane: inout StatisticsLane, _ snapshot: borrowing Snapshot
     ) throws {
-        for row in try snapshot.visibleRows(chunk) where !row.isShadowed && row.start < lane.starts.upperBound {
+        for row in try ChunkTable.visibleRows(chunk, in: snapshot)
+        where !row.isShadowed && row.start < lane.starts.upperBound {
             let end = row.end == .max ? row.start : row.end
             if row.start < lane.from, !lane.looksBack || end <= lane.from { continue }
             try places.learn(row.revision, ranking, snapshot)
@@ -140,12 +141,12 @@ struct StatisticsReader {
     /// Returns `true` if a number is that of the unit of the answer.
     private func isUnit(_ number: UInt32, _ snapshot: borrowing Snapshot) throws -> Bool {
         guard let unit else { return false }
-        return try snapshot.number(of: unit) == number
+        return try NameTable.number(of: unit, in: snapshot) == number
     }
 
     /// Converts a value. Without a unit, the first sample determines it.
     private mutating func convert(_ value: Double, _ number: UInt32, _ snapshot: borrowing Snapshot) throws -> Double {
-        let entered = try snapshot.unit(number)
+        let entered = try NameTable.unit(number, in: snapshot)
         guard let unit else {
             self.unit = entered
             return value
@@ -155,7 +156,8 @@ struct StatisticsReader {
         } catch {
             throw StoreError(
                 .mixedUnits, path: snapshot.context.path,
-                "\(try snapshot.type(type)) has samples in \(entered), which cannot be converted to \(unit)")
+                "\(try NameTable.type(type, in: snapshot)) has samples in \(entered), which cannot be converted to \(unit)"
+            )
         }
     }
 }
@@ -310,13 +312,13 @@ private struct RevisionPlaces {
     private static let limit: UInt32 = 1 << 20
 
     mutating func learn(_ revision: UInt32, _ ranking: SourceRanking, _ snapshot: borrowing Snapshot) throws {
-        guard revision < RevisionPlaces.limit else { throw snapshot.damaged("a source's revision has no name") }
+        guard revision < RevisionPlaces.limit else { throw snapshot.damaged(.revisionNameless) }
         let index = 2 * Int(revision)
         if index >= places.count {
             places += Array(repeating: Place(rank: -2, source: -1), count: index + 2 - places.count)
         }
         guard places[index].rank == -2 else { return }
-        let source = try snapshot.revision(revision).sourceNumber
+        let source = try NameTable.revision(revision, in: snapshot).sourceNumber
         for isUserEntered in [false, true] {
             places[index + (isUserEntered ? 1 : 0)] = Place(
                 rank: ranking.rank(source: source, isUserEntered: isUserEntered) ?? -1,

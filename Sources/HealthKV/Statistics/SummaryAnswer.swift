@@ -57,7 +57,7 @@ struct SummaryAnswer {
     private mutating func addBlocks(_ snapshot: borrowing Snapshot) throws {
         let (first, last) = (SummaryPeriod.block(of: from), SummaryPeriod.block(of: to - 1))
         let hours = (first * SummaryPeriod.hoursPerBlock)...((last + 1) * SummaryPeriod.hoursPerBlock - 1)
-        let stale = try snapshot.staleRanges(type, touching: hours)
+        let stale = try StaleTable.ranges(type, touching: hours, in: snapshot)
         var nextStale = 0
         var cursor = try snapshot.view.cursor(snapshot.tables[.summaries])
         var found = try cursor.seek(SummaryPeriod.key(type, first))

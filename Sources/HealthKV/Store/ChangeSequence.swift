@@ -46,7 +46,7 @@ public struct ChangeSequence: AsyncSequence, Sendable {
                 do {
                     let (from, types) = (try place.get(), types)
                     let page = try store.read { transaction in
-                        seen = transaction.context.header.commit
+                        seen = transaction.context.state.header.commit
                         return try transaction.changes(since: from, limit: 256, of: types)
                     }
                     place = .success(page.next)

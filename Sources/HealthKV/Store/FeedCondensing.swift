@@ -20,30 +20,20 @@ private enum CondensedFeed {
     }
 }
 
-extension StoreCore {
-    /// Examines some change records, from the newest to the oldest, and removes those that no reader needs any more.
-    /// Returns `true` if more remain to be examined.
-    func condenseStep() throws -> Bool {
-        let limits = options.limits
-        var before = condensing.withLock { $0 }
-        if before == nil {
-            let (records, left) = try read {
-                (
-                    try $0.snapshot.view.statistics($0.context.tables[.changes]).entries,
-                    try CondensedFeed.read($0.snapshot)
-                )
-            }
-            guard records >= 2 * left + limits.changeRecords else { return false }
-            before = .max
-        }
-        var next: UInt64?
-        try transact { next = try $0.condenseFeed(before: before ?? .max, count: limits.changeRecordsPerStep) }
-        condensing.withLock { $0 = next }
-        return next != nil
-    }
+/// The record into which earlier ones are merged.
+private struct CarrierRecord {
+    var record: ChangeRecord
+    /// An upper bound of the chunks that the record leads to, once they are counted.
+    var chunks: Int?
 }
 
-extension WriteTransaction {
+private struct Departure: Hashable {
+    let id: SampleID
+    let type: UInt32
+}
+
+/// Removes and joins change records that no reader needs: a step of upkeep.
+enum FeedCondensing {
     /// Condenses `count` change records of commits before `end`. Returns the commit to continue from; `nil` at the
     /// beginning of the feed.
     ///
@@ -54,18 +44,18 @@ extension WriteTransaction {
     ///
     /// Commits that every registered reader has passed do not need a record each: the next record that is kept leads to
     /// their rows, too, since rows carry their commits. If that makes too many chunks to search, a new record begins.
-    fileprivate mutating func condenseFeed(before end: UInt64, count: Int) throws -> UInt64? {
-        let (records, rest) = try snapshot.changeRecords(before: end, count: count)
+    static func condense(before end: UInt64, count: Int, in txn: inout WriteTransaction) throws -> UInt64? {
+        let (records, rest) = try ChangeLog.records(before: end, count: count, in: txn.snapshot)
         var next = rest
-        let checkpoints = try checkpoints()
+        let checkpoints = try FeedCondensing.checkpoints(in: txn)
         // The newest records stay separate: unregistered readers are near them, and receive exact changes.
-        let shared = try min(seenByAll(), snapshot.commit(ofRecord: count))
+        let shared = try min(seenByAll(in: txn), ChangeLog.commit(ofRecord: count, in: txn.snapshot))
         var departures: Set<Departure> = []
         var carrier: CarrierRecord?
         var looked = 0
         for (index, record) in records.enumerated() {
             // Writers wait for this step, so it ends after a bounded amount of work.
-            if looked > WriteTransaction.lookedAtPerStep {
+            if looked > FeedCondensing.lookedAtPerStep {
                 next = records[index - 1].commit
                 break
             }
@@ -73,12 +63,14 @@ extension WriteTransaction {
             var kept = record
             // Current readers began later, and never saw the removed samples. A deletion whose tombstone is still known
             // stays.
-            if record.commit <= state.header.prunedCommit { kept.removals = [] }
+            if record.commit <= txn.state.header.prunedCommit { kept.removals = [] }
             kept.deletions = []
             for deletion in record.deletions {
-                let isForgotten = deletion.commit <= state.header.prunedCommit
+                let isForgotten = deletion.commit <= txn.state.header.prunedCommit
                 let isTold = departures.contains(Departure(id: deletion.id, type: deletion.type))
-                guard isForgotten || isTold, try snapshot.tombstone(deletion.id)?.commit != deletion.commit else {
+                guard isForgotten || isTold,
+                    try TombstoneTable.tombstone(deletion.id, in: txn.snapshot)?.commit != deletion.commit
+                else {
                     kept.deletions.append(deletion)
                     continue
                 }
@@ -88,47 +80,50 @@ extension WriteTransaction {
             let isCheckpoint = checkpoints.contains {
                 record.commit <= $0 && carrier.map { $0.record.commit } ?? .max > $0
             }
-            if !isCheckpoint, try takeOver(kept, by: &carrier, shared: shared, &looked) {
-                try remove(.changes, ChangeRecord.key(record.commit))
+            if !isCheckpoint, try takeOver(kept, by: &carrier, shared: shared, &looked, in: txn) {
+                try txn.remove(.changes, ChangeRecord.key(record.commit))
                 continue
             }
-            try replace(carrier?.record)
+            try replace(carrier?.record, in: &txn)
             carrier = CarrierRecord(record: kept)
             if kept.deletions.count + kept.removals.count < record.deletions.count + record.removals.count {
-                try putChanges(kept)
+                try ChangeLog.putChanges(kept, in: &txn)
             }
         }
-        try replace(carrier?.record)
+        try replace(carrier?.record, in: &txn)
         if next == nil {
-            let left = try snapshot.view.statistics(context.tables[.changes]).entries
-            try put(.upkeep, CondensedFeed.key, CondensedFeed.value(left, commit: commit))
+            let left = try txn.snapshot.view.statistics(txn.context.tables[.changes]).entries
+            try txn.put(.upkeep, CondensedFeed.key, CondensedFeed.value(left, commit: txn.commit))
         }
         return next
     }
 
     /// Merges a record into the next one that is kept. Returns `false` if it must stay separate.
-    private func takeOver(
-        _ record: ChangeRecord, by carrier: inout CarrierRecord?, shared: UInt64, _ looked: inout Int
+    private static func takeOver(
+        _ record: ChangeRecord, by carrier: inout CarrierRecord?, shared: UInt64, _ looked: inout Int,
+        in txn: borrowing WriteTransaction
     ) throws -> Bool {
         guard var place = carrier, record.removals.isEmpty else { return false }
         let isEmpty = record.deletions.isEmpty
         guard isEmpty || record.commit <= shared else { return false }
         do {
-            let own = try snapshot.reach(of: record, most: ChangeRecord.mostChunks)
+            let own = try FeedPositions.reach(of: record, most: ChangeRecord.mostChunks, in: txn.snapshot)
             looked += own.chunks
             if isEmpty, !own.holdsRows {
-                if record.commit <= state.header.prunedCommit { return true }
+                if record.commit <= txn.state.header.prunedCommit { return true }
             } else if record.commit > shared {
                 return false
             }
             var chunks = place.chunks.map { $0 + own.chunks } ?? .max
             if chunks > ChangeRecord.mostChunks {
                 // Both records may lead to the same chunks.
-                let before = try snapshot.reach(of: place.record, most: ChangeRecord.mostChunks).chunks
+                let before = try FeedPositions.reach(of: place.record, most: ChangeRecord.mostChunks, in: txn.snapshot)
+                    .chunks
                 looked += before
                 chunks = before + own.chunks
             }
-            guard chunks <= ChangeRecord.mostChunks, let joined = try snapshot.joined(place.record, with: record)
+            guard chunks <= ChangeRecord.mostChunks,
+                let joined = try FeedCondensing.joined(place.record, with: record, in: txn.snapshot)
             else { return false }
             (place.record, place.chunks) = (joined, chunks)
             carrier = place
@@ -143,44 +138,98 @@ extension WriteTransaction {
     private static let lookedAtPerStep = 1_000
 
     /// Returns the last commit that every registered reader of the feed has passed.
-    private func seenByAll() throws -> UInt64 {
-        let readers = try peers().filter { !$0.isRetired && $0.queue == nil }
+    private static func seenByAll(in txn: borrowing WriteTransaction) throws -> UInt64 {
+        let readers = try txn.peers().filter { !$0.isRetired && $0.queue == nil }
         return readers.map { peer in
-            guard let token = peer.acknowledged, token.epoch == state.header.epoch else { return 0 }
+            guard let token = peer.acknowledged, token.epoch == txn.state.header.epoch else { return 0 }
             return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
         }.min() ?? .max
     }
 
     /// Returns the commits that registered peers have acknowledged. The marks of the last records up to them prove
     /// whether the file was rolled back.
-    private func checkpoints() throws -> Set<UInt64> {
-        Set(try peers().compactMap(\.acknowledged).filter { $0.epoch == state.header.epoch }.map(\.commit))
+    private static func checkpoints(in txn: borrowing WriteTransaction) throws -> Set<UInt64> {
+        Set(try txn.peers().compactMap(\.acknowledged).filter { $0.epoch == txn.state.header.epoch }.map(\.commit))
     }
 
     /// Stores a record into which others were merged.
-    private mutating func replace(_ record: ChangeRecord?) throws {
-        guard var record, let stored = try snapshot.changeRecord(record.commit) else { return }
+    private static func replace(_ record: ChangeRecord?, in txn: inout WriteTransaction) throws {
+        guard var record, let stored = try ChangeLog.record(record.commit, in: txn.snapshot) else { return }
         let isWider = stored.spans.count != record.spans.count || !stored.covers(record.spans)
         guard isWider || stored.since != record.since else { return }
-        do { record.spans = try snapshot.coarse(record.spans) } catch  where StoreError.isDamage(error) {}
-        try putChanges(record)
+        do { record.spans = try coarse(record.spans, in: txn.snapshot) } catch  where StoreError.isDamage(error) {}
+        try ChangeLog.putChanges(record, in: &txn)
     }
 
-    private mutating func putChanges(_ record: ChangeRecord) throws {
-        try put(.changes, ChangeRecord.key(record.commit), record.value(writtenIn: commit))
+    /// Returns a record that also covers an earlier one; `nil` if that makes too many spans.
+    private static func joined(_ record: ChangeRecord, with earlier: ChangeRecord, in snapshot: Snapshot) throws
+        -> ChangeRecord?
+    {
+        var joined = record
+        // The mark of the earlier record is lost, and with it what it proved about histories.
+        joined.since = earlier.commits.lowerBound
+        joined.deletions = earlier.deletions + record.deletions
+        guard record.mayTakeOver(earlier) else { return nil }
+        if record.covers(earlier.spans) { return joined }
+        joined.spans = ChangeRecord.united(record.spans + earlier.spans)
+        if joined.spans.count <= ChangeRecord.mostSpans { return joined }
+        joined.spans = try coarse(joined.spans, in: snapshot)
+        // If this saved little, the next merge would have to try again.
+        return joined.spans.count <= ChangeRecord.mostSpans / 2 ? joined : nil
+    }
+
+    /// Returns the spans in order, with neighbours merged if that leads to no more chunks.
+    private static func coarse(
+        _ spans: [(lane: Lane, starts: ClosedRange<Int64>)], in snapshot: Snapshot
+    ) throws -> [(lane: Lane, starts: ClosedRange<Int64>)] {
+        var coarse: [(lane: Lane, starts: ClosedRange<Int64>)] = []
+        for span in spans {
+            guard let last = coarse.last, last.lane == span.lane,
+                try adjoin(span.lane, last.starts.upperBound, span.starts.lowerBound, in: snapshot)
+            else {
+                coarse.append(span)
+                continue
+            }
+            let upper = max(last.starts.upperBound, span.starts.upperBound)
+            coarse[coarse.count - 1].starts = last.starts.lowerBound...upper
+        }
+        return coarse
+    }
+
+    /// Returns `true` if two instants of a lane lie in the same chunk or in two adjacent ones.
+    private static func adjoin(_ lane: Lane, _ one: Int64, _ other: Int64, in snapshot: Snapshot) throws -> Bool {
+        var chunks = 0
+        try ChunkTable.forEachChunk(lane, from: .at(one), to: .after(max(one, other)), in: snapshot) { _ in
+            chunks += 1
+            return chunks <= 2
+        }
+        return chunks <= 2
     }
 }
 
-/// The record into which earlier ones are merged.
-private struct CarrierRecord {
-    var record: ChangeRecord
-    /// An upper bound of the chunks that the record leads to, once they are counted.
-    var chunks: Int?
-}
-
-private struct Departure: Hashable {
-    let id: SampleID
-    let type: UInt32
+extension FeedCondensing {
+    /// Examines some change records, from the newest to the oldest, and removes those that no reader needs any more.
+    /// Returns `true` if more remain to be examined.
+    static func step(in core: StoreCore) throws -> Bool {
+        let limits = core.options.limits
+        var before = core.condensing.withLock { $0 }
+        if before == nil {
+            let (records, left) = try core.read {
+                (
+                    try $0.snapshot.view.statistics($0.context.tables[.changes]).entries,
+                    try CondensedFeed.read($0.snapshot)
+                )
+            }
+            guard records >= 2 * left + limits.changeRecords else { return false }
+            before = .max
+        }
+        var next: UInt64?
+        try core.transact {
+            next = try FeedCondensing.condense(before: before ?? .max, count: limits.changeRecordsPerStep, in: &$0)
+        }
+        core.condensing.withLock { $0 = next }
+        return next != nil
+    }
 }
 
 extension ChangeRecord {
@@ -217,79 +266,5 @@ extension ChangeRecord {
                     && $0.starts.upperBound >= other.starts.upperBound
             }
         }
-    }
-}
-
-extension Snapshot {
-    /// Returns a record that also covers an earlier one; `nil` if that makes too many spans.
-    fileprivate func joined(_ record: ChangeRecord, with earlier: ChangeRecord) throws -> ChangeRecord? {
-        var joined = record
-        // The mark of the earlier record is lost, and with it what it proved about histories.
-        joined.since = earlier.commits.lowerBound
-        joined.deletions = earlier.deletions + record.deletions
-        guard record.mayTakeOver(earlier) else { return nil }
-        if record.covers(earlier.spans) { return joined }
-        joined.spans = ChangeRecord.united(record.spans + earlier.spans)
-        if joined.spans.count <= ChangeRecord.mostSpans { return joined }
-        joined.spans = try coarse(joined.spans)
-        // If this saved little, the next merge would have to try again.
-        return joined.spans.count <= ChangeRecord.mostSpans / 2 ? joined : nil
-    }
-
-    /// Returns the spans in order, with neighbours merged if that leads to no more chunks.
-    fileprivate func coarse(
-        _ spans: [(lane: Lane, starts: ClosedRange<Int64>)]
-    ) throws -> [(lane: Lane, starts: ClosedRange<Int64>)] {
-        var coarse: [(lane: Lane, starts: ClosedRange<Int64>)] = []
-        for span in spans {
-            guard let last = coarse.last, last.lane == span.lane,
-                try adjoin(span.lane, last.starts.upperBound, span.starts.lowerBound)
-            else {
-                coarse.append(span)
-                continue
-            }
-            let upper = max(last.starts.upperBound, span.starts.upperBound)
-            coarse[coarse.count - 1].starts = last.starts.lowerBound...upper
-        }
-        return coarse
-    }
-
-    /// Returns `true` if two instants of a lane lie in the same chunk or in two adjacent ones.
-    private func adjoin(_ lane: Lane, _ one: Int64, _ other: Int64) throws -> Bool {
-        var chunks = 0
-        try forEachChunk(lane, from: .at(one), to: .after(max(one, other))) { _ in
-            chunks += 1
-            return chunks <= 2
-        }
-        return chunks <= 2
-    }
-}
-
-extension Snapshot {
-    fileprivate func changeRecord(_ commit: UInt64) throws -> ChangeRecord? {
-        let key = ChangeRecord.key(commit)
-        guard let span = try view.get(tables[.changes], key) else { return nil }
-        return try ChangeRecord(span, key: key)
-    }
-
-    /// Returns the commit of the record that `count` others follow; 0 if there are not that many.
-    fileprivate func commit(ofRecord count: Int) throws -> UInt64 {
-        var cursor = try view.cursor(tables[.changes])
-        guard try cursor.last() else { return 0 }
-        for _ in 0..<count { guard try cursor.previous() else { return 0 } }
-        return try ChangeRecord(cursor.value, key: cursor.key.copied()).commit
-    }
-
-    /// Returns `count` records of commits before `end`, newest first, and the commit before which there are more.
-    fileprivate func changeRecords(before end: UInt64, count: Int) throws -> ([ChangeRecord], UInt64?) {
-        var records: [ChangeRecord] = []
-        var cursor = try view.cursor(tables[.changes])
-        var found = end == .max ? try cursor.last() : try cursor.seekAtOrBefore(ChangeRecord.key(end - 1))
-        while found {
-            if records.count == count { return (records, records.last?.commit) }
-            records.append(try ChangeRecord(cursor.value, key: cursor.key.copied()))
-            found = try cursor.previous()
-        }
-        return (records, nil)
     }
 }

@@ -32,11 +32,17 @@ struct ImportJob {
     }
 }
 
-extension Snapshot {
-    func importPosition(of name: String) throws -> Int {
-        let key = ImportJob.key(name, header.hashKey)
-        guard let span = try view.get(tables[.upkeep], key) else { return 0 }
+extension ImportJob {
+    static func position(of name: String, in snapshot: Snapshot) throws -> Int {
+        let key = ImportJob.key(name, snapshot.header.hashKey)
+        guard let span = try snapshot.view.get(snapshot.tables[.upkeep], key) else { return 0 }
         return try ImportJob(span, key: key).position
+    }
+
+    static func advance(job name: String, in txn: inout WriteTransaction) throws {
+        let key = ImportJob.key(name, txn.state.header.hashKey)
+        let job = ImportJob(name: name, position: try position(of: name, in: txn.snapshot) + 1)
+        try txn.put(.upkeep, key, job.value(key: key, commit: txn.commit))
     }
 }
 
@@ -49,13 +55,15 @@ extension SampleStore {
     public func importBatch(_ batch: SampleBatch, job: String? = nil) throws -> ImportReport {
         try write { transaction in
             let report = try transaction.importBatch(batch)
-            if let job { try transaction.advance(job: job) }
+            if let job { try ImportJob.advance(job: job, in: &transaction) }
             return report
         }
     }
 
     /// Returns how many batches of a job are in the store; 0 if the job is unknown or finished.
-    public func importPosition(of job: String) throws -> Int { try read { try $0.snapshot.importPosition(of: job) } }
+    public func importPosition(of job: String) throws -> Int {
+        try read { try ImportJob.position(of: job, in: $0.snapshot) }
+    }
 
     /// Removes the record of a finished job.
     public func finishImport(of job: String) throws {
@@ -64,7 +72,7 @@ extension SampleStore {
             try transaction.remove(.upkeep, key)
         }
         // All samples are stored. Summaries over damaged chunks stay stale, and `check` reports the damage.
-        do { try core.refreshAllSummaries() } catch  where StoreError.isDamage(error) {}
+        do { try Upkeep.refreshAllSummaries(in: core) } catch  where StoreError.isDamage(error) {}
     }
 
     /// Imports batches, each in a durable commit, in memory that does not grow with their number.
@@ -92,13 +100,5 @@ extension SampleStore {
         }
         try finishImport(of: job)
         return report
-    }
-}
-
-extension WriteTransaction {
-    fileprivate mutating func advance(job name: String) throws {
-        let key = ImportJob.key(name, state.header.hashKey)
-        let job = ImportJob(name: name, position: try snapshot.importPosition(of: name) + 1)
-        try put(.upkeep, key, job.value(key: key, commit: commit))
     }
 }

@@ -30,22 +30,22 @@ enum OwnSource {
     }
 }
 
-extension WriteTransaction {
+extension OwnSource {
     /// Returns the source to write under for a handle that was opened as `source`.
-    func ownSource(ofHandle source: Source) throws -> Source {
+    static func source(ofHandle source: Source, in txn: borrowing WriteTransaction) throws -> Source {
         guard source == .thisApp else { return source }
-        return try OwnSource.read(lmdb.view, context.tables) ?? OwnSource.unnamed
+        return try OwnSource.read(txn.lmdb.view, txn.context.tables) ?? OwnSource.unnamed
     }
 
     /// Stores the writer's source, if it is named and this transaction changes anything. An extension that wrote first
     /// gives way to its app.
-    mutating func noteOwnSource() throws {
-        let source = environment.source
-        guard state.isChanged, !source.bundle.isEmpty else { return }
-        let known = try OwnSource.read(lmdb.view, context.tables)
+    static func note(in txn: inout WriteTransaction) throws {
+        let source = txn.environment.source
+        guard txn.state.isChanged, !source.bundle.isEmpty else { return }
+        let known = try OwnSource.read(txn.lmdb.view, txn.context.tables)
         guard known != source else { return }
         if let known, known.identity != source.identity, !known.identity.isExtension(of: source.identity) { return }
-        try OwnSource.put(source, in: &self)
+        try OwnSource.put(source, in: &txn)
     }
 }
 

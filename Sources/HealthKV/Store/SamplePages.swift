@@ -52,7 +52,8 @@ public struct SamplePages: AsyncSequence, Sendable {
             let (type, query, size, last, skips) = (type, query, size, last, onDamage != nil)
             let (samples, point, damage) = try store.read { txn in
                 let log = skips ? DamageLog() : nil
-                let (samples, point) = try txn.snapshot.page(of: type, query, size: size, behind: last, log)
+                let (samples, point) = try SamplePages.page(
+                    of: type, query, size: size, behind: last, log, in: txn.snapshot)
                 return (samples, point, log?.ranges(of: type) ?? [])
             }
             for range in damage where self.damage.insert(range).inserted { onDamage?(range) }
@@ -60,6 +61,27 @@ public struct SamplePages: AsyncSequence, Sendable {
             hasEnded = samples.count < size
             return samples.isEmpty ? nil : samples
         }
+    }
+}
+
+extension SamplePages {
+    /// Returns one page after a point, and the point of its last sample.
+    static func page(
+        of type: SampleType, _ query: SampleQuery, size: Int, behind last: Point?, _ log: DamageLog? = nil,
+        in snapshot: Snapshot
+    ) throws -> ([Sample], Point?) {
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return ([], nil) }
+        var samples: [Sample] = []
+        var point: Point?
+        var query = query
+        query.resume = last
+        try RowReader.forEachRow(of: number, query, skippingDamage: log, in: snapshot) { row in
+            if let last, query.order == .ascending ? row.point <= last : row.point >= last { return true }
+            samples.append(try NameTable.sample(row, number, in: snapshot))
+            point = row.point
+            return samples.count < size
+        }
+        return (samples, point)
     }
 }
 
@@ -88,25 +110,5 @@ extension SampleStore {
             range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
             includeShadowed: includeShadowed)
         return SamplePages(store: self, type: type, query: query, size: size, onDamage: onDamage)
-    }
-}
-
-extension Snapshot {
-    /// Returns one page after a point, and the point of its last sample.
-    func page(
-        of type: SampleType, _ query: SampleQuery, size: Int, behind last: Point?, _ log: DamageLog? = nil
-    ) throws -> ([Sample], Point?) {
-        guard let number = try askedNumber(of: type) else { return ([], nil) }
-        var samples: [Sample] = []
-        var point: Point?
-        var query = query
-        query.resume = last
-        try forEachRow(of: number, query, skippingDamage: log) { row in
-            if let last, query.order == .ascending ? row.point <= last : row.point >= last { return true }
-            samples.append(try sample(row, number))
-            point = row.point
-            return samples.count < size
-        }
-        return (samples, point)
     }
 }

@@ -119,7 +119,7 @@ extension StoreCore {
         to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?
     ) throws {
         while true {
-            let file = try presentFile()
+            let file = try Following.presentFile(in: self)
             do {
                 try file.environment.copy(toFolder: folder, compacting: compacting, progress: progress)
                 return try SampleStore.settleCopy(folder, compacting: compacting, options.limits)
@@ -127,7 +127,7 @@ extension StoreCore {
                 let isRetired = (try? file.isRetired()) ?? false
                 if file.isInPlace(path), !isRetired { throw error }
                 CopyPlace.empty(folder)
-                if isRetired { _ = try follow(file) }
+                if isRetired { _ = try Following.follow(file, in: self) }
             }
         }
     }

@@ -63,10 +63,12 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
             let found = try store.read { txn in
                 let snapshot = txn.snapshot
                 var look = Look(
-                    token: snapshot.currentToken, order: try txn.rankedSources(of: query.type),
+                    token: ChangeLog.currentToken(in: snapshot), order: try txn.rankedSources(of: query.type),
                     shadowing: snapshot.header.shadowing)
                 let isAsBefore = look.order == order && look.shadowing == shadowing && last != nil
-                if let token, isAsBefore, try !snapshot.touches(query, since: token) { return look }
+                if let token, isAsBefore, try !StatisticsUpdates.touches(query, since: token, in: snapshot) {
+                    return look
+                }
                 look.answer = try txn.statistics(query)
                 return look
             }
@@ -79,30 +81,17 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
     }
 }
 
-extension SampleStore {
-    /// Returns statistics that are updated whenever a write of this process, or of another process that this one
-    /// notices, has changed them.
-    public func statisticsUpdates(_ query: StatisticsQuery) -> StatisticsUpdates {
-        StatisticsUpdates(store: self, query: query)
-    }
-}
-
-extension StatisticsCollection {
-    func isSame(as other: StatisticsCollection) -> Bool {
-        borders.instants == other.borders.instants && cells.elementsEqual(other.cells) { $0.isSame(as: $1) }
-            && means?.map(\.bitPattern) == other.means?.map(\.bitPattern) && unit == other.unit
-    }
-}
-
-extension Snapshot {
+extension StatisticsUpdates {
     /// Returns `true` if commits since a token may have changed the samples of a query.
-    func touches(_ query: StatisticsQuery, since token: ChangeToken) throws -> Bool {
-        guard let type = try number(of: query.type) else { return true }
-        guard try fit(of: token) == .fits, token.commit >= header.prunedCommit else { return true }
+    static func touches(_ query: StatisticsQuery, since token: ChangeToken, in snapshot: Snapshot) throws -> Bool {
+        guard let type = try NameTable.number(of: query.type, in: snapshot) else { return true }
+        guard try ChangeLog.fit(of: token, in: snapshot) == .fits, token.commit >= snapshot.header.prunedCommit else {
+            return true
+        }
         // With strict starts, a sample that starts in the range also wins or loses time after the range.
         let reachesBeyond = (query.options as? CumulativeOptions)?.borders == .strictStart
         let to = reachesBeyond ? Int64.max : query.to.nanoseconds
-        var cursor = try view.cursor(tables[.changes])
+        var cursor = try snapshot.view.cursor(snapshot.tables[.changes])
         var found = try cursor.seek(ChangeRecord.key(token.commit + 1))
         while found {
             let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
@@ -120,5 +109,20 @@ extension Snapshot {
             found = try cursor.next()
         }
         return false
+    }
+}
+
+extension SampleStore {
+    /// Returns statistics that are updated whenever a write of this process, or of another process that this one
+    /// notices, has changed them.
+    public func statisticsUpdates(_ query: StatisticsQuery) -> StatisticsUpdates {
+        StatisticsUpdates(store: self, query: query)
+    }
+}
+
+extension StatisticsCollection {
+    func isSame(as other: StatisticsCollection) -> Bool {
+        borders.instants == other.borders.instants && cells.elementsEqual(other.cells) { $0.isSame(as: $1) }
+            && means?.map(\.bitPattern) == other.means?.map(\.bitPattern) && unit == other.unit
     }
 }

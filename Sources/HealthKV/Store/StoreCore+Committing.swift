@@ -9,7 +9,7 @@ extension StoreCore {
         var file = try usableFile()
         reportLongReaders()
         while true {
-            let room = try prepareRoom(file)
+            let room = try RoomKeeping.prepareRoom(file, in: self)
             let lmdb = try beginWrite(file)
             // A process that replaces the file holds its lock meanwhile. With the lock held here, it is certain whether
             // the file was replaced.
@@ -18,7 +18,7 @@ extension StoreCore {
                 defer { file.noteOwnWrite() }
                 return try commit(lmdb, file, room, body)
             }
-            file = try follow(file)
+            file = try Following.follow(file, in: self)
         }
     }
 
@@ -36,26 +36,28 @@ extension StoreCore {
         _ body: (inout WriteTransaction) throws -> Void
     ) throws -> Bool {
         let context = try makeContext(of: lmdb, file, verified: nil)
-        var state = WriteState(header: context.header)
-        state.header.commit += 1
-        state.refusal = room.refusal
+        context.state.header.commit += 1
+        context.state.mark = UInt64.random(in: 1 ... .max)
+        context.state.refusal = room.refusal
         let writing = WriteEnvironment(
             now: options.clock, source: options.source, encoder: encoder, pageSize: file.environment.pageSize,
             path: path, limits: options.limits, filters: filters)
         filters.begin(lmdb.id, of: file)
         var isFollowed = false
         defer { if !isFollowed { filters.forget() } }
-        var transaction = WriteTransaction(lmdb, context: context, state: state, environment: writing)
+        var transaction = WriteTransaction(lmdb, context: context, environment: writing)
         try body(&transaction)
         try transaction.checkWhole()
         guard transaction.state.isChanged else {
             isFollowed = true
             return false
         }
-        try transaction.finish()
-        if transaction.state.adds, mayFill(room, transaction.state, file) { try demandReserve(&transaction, file) }
+        try CommitRecords.put(in: &transaction)
+        if transaction.state.adds, RoomKeeping.mayFill(room, transaction.state, file, in: self) {
+            try RoomKeeping.demandReserve(&transaction, file, in: self)
+        }
         let addedRuns = transaction.state.addedRuns
-        let madeStale = !context.stale.isEmpty
+        let madeStale = !context.state.stale.isEmpty
         let number = transaction.lmdb.id
         let place = transaction.state.header.token
         do {
@@ -66,7 +68,7 @@ extension StoreCore {
         filters.committed(number)
         if !options.limits.ignoresPlace { file.written.note(place, file.data, path) }
         isFollowed = true
-        learn(context.names)
+        learn(context.state.names)
         if madeStale { backlog.withLock { $0.note() } }
         if addedRuns { mayHaveRuns.store(true, ordering: .relaxed) }
         if commitsSinceCheck.add(1, ordering: .relaxed).newValue >= options.limits.commitsBetweenReaderChecks {

@@ -52,7 +52,7 @@ extension StoreCore {
         // Taken before the read: if the read switches to another file, the next look does not take this result for
         // current.
         let environment = environment
-        let (commit, transaction) = try read { ($0.context.header.commit, $0.context.header.transaction) }
+        let (commit, transaction) = try read { ($0.context.state.header.commit, $0.context.state.header.transaction) }
         return Look(environment: environment, commit: commit, transaction: transaction)
     }
 }

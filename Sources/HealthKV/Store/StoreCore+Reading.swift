@@ -20,7 +20,7 @@ extension StoreCore {
         let context = try makeContext(of: lmdb, file, verified: VerifiedBlocks())
         context.ticket = ticket
         let transaction = ReadTransaction(lmdb, context: context)
-        defer { learn(context.names) }
+        defer { learn(context.state.names) }
         return try body(transaction)
     }
 
@@ -32,7 +32,7 @@ extension StoreCore {
                 let isRetired = try file.isRetired(in: lmdb)
                 if !isRetired { return lmdb }
             }
-            file = try follow(file)
+            file = try Following.follow(file, in: self)
         }
     }
 
@@ -69,7 +69,7 @@ extension StoreCore {
     /// Removes the obstacle that keeps a transaction from beginning, or throws the error.
     func remedy(_ failure: LMDBError, _ file: OpenFile, _ attempt: Int) throws {
         switch failure.code {
-        case .mapResized where attempt < 8: try adoptMap(of: file)
+        case .mapResized where attempt < 8: try RoomKeeping.adoptMap(of: file, in: self)
         case .readersFull where attempt == 0: try clearStaleReaders(file)
         default: throw failure
         }
@@ -82,10 +82,12 @@ extension StoreCore {
         let view = transaction.view
         let header = try StoreHeader.read(view, file.tables)
         let context = ReadContext(
-            tables: file.tables, path: path, header: header, names: names.withLock { $0 }, intents: [],
-            verified: verified, feedIndex: verified == nil ? nil : feedIndex)
+            tables: file.tables, path: path, header: header, names: names.withLock { $0 }, verified: verified,
+            feedIndex: verified == nil ? nil : feedIndex)
         context.thinSamples = options.limits.thinSamples
-        if header.intents > 0 { context.intents = try Snapshot(view: view, context: context).loadIntents() }
+        if header.intents > 0 {
+            context.state.intents = try IntentTable.loadIntents(in: Snapshot(view: view, context: context))
+        }
         return context
     }
 

@@ -32,9 +32,9 @@ extension StoreCore {
         try enqueue(
             WriteMember(
                 run: { transaction in
-                    transaction.environment.source = try transaction.ownSource(ofHandle: source)
+                    transaction.environment.source = try OwnSource.source(ofHandle: source, in: transaction)
                     let result = try body(&transaction)
-                    try transaction.noteOwnSource()
+                    try OwnSource.note(in: &transaction)
                     box.value.withLock { $0 = result }
                 }, finish: { box.finish($0) }))
         return try box.wait()
@@ -50,9 +50,9 @@ extension StoreCore {
                 try enqueue(
                     WriteMember(
                         run: { transaction in
-                            transaction.environment.source = try transaction.ownSource(ofHandle: source)
+                            transaction.environment.source = try OwnSource.source(ofHandle: source, in: transaction)
                             let result = try body(&transaction)
-                            try transaction.noteOwnSource()
+                            try OwnSource.note(in: &transaction)
                             box.value.withLock { $0 = result }
                         },
                         finish: { error in
@@ -144,7 +144,7 @@ extension StoreCore {
     /// Runs a step of upkeep that no caller waits for. Posts a notice when it fails, once for each reason.
     private func maintainIdly() -> WriterThread.IdleWork {
         do {
-            let work = try maintainStep(waits: true)
+            let work = try Upkeep.maintainStep(waits: true, in: self)
             upkeepFailure.withLock { $0 = nil }
             return work
         } catch {

@@ -82,6 +82,19 @@ public struct StoreInfo: Sendable, Hashable {
     public let tables: [TableInfo]
 }
 
+extension StoreInfo {
+    static func tableInfo(_ code: TableCode, in snapshot: Snapshot) throws -> StoreInfo.TableInfo {
+        let statistics = try snapshot.view.statistics(snapshot.tables[code])
+        var payload = 0
+        var cursor = try snapshot.view.cursor(snapshot.tables[code])
+        while try cursor.next() { payload += cursor.key.byteCount + cursor.value.byteCount }
+        return StoreInfo.TableInfo(
+            name: code.name, entries: statistics.entries, branchPages: statistics.branchPages,
+            leafPages: statistics.leafPages, overflowPages: statistics.overflowPages, depth: statistics.depth,
+            payloadBytes: payload)
+    }
+}
+
 extension SampleStore {
     /// Returns a description of the store and of how its file is used. Walks the leaves of every table to measure their
     /// fill.
@@ -98,16 +111,18 @@ extension SampleStore {
             let snapshot = transaction.snapshot
             let free = try snapshot.view.freeStatistics()
             let pageSize = core.environment.pageSize
-            let counts = try snapshot.allCounts()
-            let tables = try TableCode.allCases.map { try snapshot.tableInfo($0) }
+            let counts = try SummaryTable.allCounts(in: snapshot)
+            let tables = try TableCode.allCases.map { try StoreInfo.tableInfo($0, in: snapshot) }
             func entries(_ code: TableCode) -> Int { tables[Int(code.rawValue) - 1].entries }
-            let pending = try snapshot.directories().flatMap(\.sections).reduce(0) { $0 + Int(clamping: $1.count) }
+            let pending = try QueueTable.directories(in: snapshot).flatMap(\.sections).reduce(0) {
+                $0 + Int(clamping: $1.count)
+            }
             let header = snapshot.header
             return StoreInfo(
                 path: path, storeID: header.storeID, replica: header.replica, epoch: header.epoch,
                 formatVersion: Int(StoreHeader.formatVersion), commit: header.commit,
                 samples: counts.reduce(0) { $0 + $1.counts.samples }, types: counts.count { $0.counts.samples > 0 },
-                sources: try NameLookup.numbers(.source, snapshot.view, snapshot.tables).count,
+                sources: try NameTable.numbers(.source, snapshot.view, snapshot.tables).count,
                 tombstones: entries(.tombstones), pending: pending, unfinished: Int(header.intents),
                 fileBytes: fileBytes, liveBytes: (environment.lastPage + 1 - free.freePages) * pageSize,
                 freePages: free.freePages, pageSize: pageSize, mapSize: environment.mapSize,
@@ -115,18 +130,5 @@ extension SampleStore {
                 lastTransaction: environment.lastTransaction, readers: readers, oldestReader: oldest,
                 usesLocks: core.file.access == .locked, notices: core.notices.all, tables: tables)
         }
-    }
-}
-
-extension Snapshot {
-    fileprivate func tableInfo(_ code: TableCode) throws -> StoreInfo.TableInfo {
-        let statistics = try view.statistics(tables[code])
-        var payload = 0
-        var cursor = try view.cursor(tables[code])
-        while try cursor.next() { payload += cursor.key.byteCount + cursor.value.byteCount }
-        return StoreInfo.TableInfo(
-            name: code.name, entries: statistics.entries, branchPages: statistics.branchPages,
-            leafPages: statistics.leafPages, overflowPages: statistics.overflowPages, depth: statistics.depth,
-            payloadBytes: payload)
     }
 }

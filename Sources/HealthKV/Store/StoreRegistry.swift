@@ -38,7 +38,7 @@ final class StoreRegistry: Sendable {
         }
         for core in others where FileSystem.identity(of: core.path) == place {
             // A store that cannot continue throws by itself, and is not shared.
-            _ = try? core.presentFile()
+            _ = try? Following.presentFile(in: core)
         }
     }
 

@@ -102,11 +102,6 @@ struct LaneEdit {
 
     private func endOfInserts(before upper: Point) -> Int {
         if upper == .greatest { return inserts.count }
-        var (low, high) = (insert, inserts.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if inserts[middle].point < upper { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return (insert..<inserts.count).firstIndex(notPreceding: { inserts[$0].point < upper })
     }
 }

@@ -2,22 +2,212 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-// Recent links are individual records, all others are packed in levels (docs/decisions/0030). A packed link of a live
-// sample names it by a hash only. That is exact: see `WriteTransaction.keepLinks(ofLeaving:)`.
+/// What peers call samples. Recent links are individual records, all others are packed in levels
+/// (docs/decisions/0030). A packed link of a live sample names it by a hash only. That is exact: see
+/// `keepLinks(ofLeaving:in:)`.
+enum LinkTable {
+    /// Returns `true` if a packed link is valid: no recent record and no newer level overrides its peer id.
+    static func isHeld(_ levels: PeerLevels, _ found: FoundLink, in snapshot: Snapshot) throws -> Bool {
+        let (peer, id) = (levels.peer, found.link.peerID)
+        if try snapshot.view.contains(snapshot.tables[.links], LinkKey.recent(peer, .byPeerID, id)) { return false }
+        for level in levels.levels where level.number > found.level {
+            if try packedLink(peer, level.number, peerID: id, in: snapshot) != nil { return false }
+        }
+        return found.link.form != .gone
+    }
 
-extension Snapshot {
-    func recentLink(_ peer: [UInt8], _ kind: LinkKey.Kind, _ id: SampleID) throws -> RecentLink? {
-        try record(LinkKey.recent(peer, kind, id), as: RecentLink.self)
+    /// Returns the levels of every peer with packed links.
+    static func linkLevels(in snapshot: Snapshot) throws -> [PeerLevels] {
+        if let known = snapshot.context.state.linkLevels { return known }
+        var found: [PeerLevels] = []
+        for peer in try peersWithLinks(in: snapshot) {
+            do { found.append(try readLevels(peer, in: snapshot)) } catch  where StoreError.isDamage(error) {
+                found.append(PeerLevels(peer: peer, areDamaged: true))
+            }
+        }
+        snapshot.context.state.linkLevels = found
+        return found
+    }
+
+    static func linkLevels(_ peer: [UInt8], in snapshot: Snapshot) throws -> PeerLevels {
+        let levels = try linkLevels(in: snapshot).first { $0.peer == peer } ?? PeerLevels(peer: peer)
+        return levels.areDamaged ? try readLevels(peer, in: snapshot) : levels
+    }
+
+    private static func readLevels(_ peer: [UInt8], in snapshot: Snapshot) throws -> PeerLevels {
+        var levels = PeerLevels(peer: peer)
+        for key in try linkKeys(peer, .directory, in: snapshot) {
+            guard LinkKey.kind(key) == .directory,
+                let directory = try SyncTable.record(key, as: LinkDirectory.self, in: snapshot)
+            else {
+                throw snapshot.damaged(.linkDirectoryMisplaced)
+            }
+            levels.levels.insert(LinkLevel(number: LinkKey.level(key), directory: directory), at: 0)
+        }
+        return levels
+    }
+
+    /// Appends the packed links of a level whose hashes are in a range; with `peerID`, only links with that id. The
+    /// result may include links that are no longer valid.
+    static func findPacked(
+        _ peer: [UInt8], _ level: UInt8, _ range: ClosedRange<UInt64>, peerID: SampleID? = nil,
+        into links: inout [PackedLink], in snapshot: Snapshot
+    ) throws {
+        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
+        let start = LinkKey.block(peer, .chunk, level, range.lowerBound)
+        // Links with one hash are in one chunk, so no earlier chunk has links of the range.
+        var found = try cursor.seekAtOrBefore(start)
+        if !found || !cursor.key.hasPrefix(start, count: LinkKey.levelPrefix) { found = try cursor.seek(start) }
+        while found, cursor.key.hasPrefix(start, count: LinkKey.levelPrefix) {
+            let hash = LinkKey.hash(cursor.key.copied())
+            if hash > range.upperBound { break }
+            let chunk = try LinkChunk(cursor.value, key: cursor.key, verified: snapshot.context.verified)
+            guard chunk.firstHash == hash else { throw snapshot.damaged(.linkChunkMisplaced) }
+            try chunk.find(range, peerID: peerID, into: &links)
+            found = try cursor.next()
+        }
+    }
+
+    /// Returns the link of a level with an id of the peer, valid or not.
+    private static func packedLink(_ peer: [UInt8], _ level: UInt8, peerID: SampleID, in snapshot: Snapshot) throws
+        -> PackedLink?
+    {
+        let hash = IdentityHash.ofPeerID(peerID, snapshot.header.hashKey)
+        let key = LinkKey.block(peer, .hints, level, hash)
+        var ranges: [ClosedRange<UInt64>] = []
+        do {
+            var cursor = try snapshot.view.cursor(snapshot.tables[.links])
+            guard try cursor.seekAtOrBefore(key), cursor.key.hasPrefix(key, count: LinkKey.levelPrefix) else {
+                return nil
+            }
+            let block = try LinkHintBlock(cursor.value, key: cursor.key, verified: snapshot.context.verified)
+            guard block.firstHash == LinkKey.hash(cursor.key.copied()) else {
+                throw snapshot.damaged(.hintBlockMisplaced)
+            }
+            try block.find(hash, into: &ranges)
+        }
+        var links: [PackedLink] = []
+        for range in ranges where links.isEmpty {
+            try findPacked(peer, level, range, peerID: peerID, into: &links, in: snapshot)
+        }
+        return links.first
+    }
+
+    /// Returns the packed link with an id of the peer. It is valid only if no recent record overrides it.
+    static func packedLink(_ peer: [UInt8], peerID: SampleID, in snapshot: Snapshot) throws -> PackedLink? {
+        for level in try linkLevels(peer, in: snapshot).levels {
+            guard let link = try packedLink(peer, level.number, peerID: peerID, in: snapshot) else { continue }
+            return link.form == .gone ? nil : link
+        }
+        return nil
+    }
+
+    /// Returns the valid packed link of a sample.
+    static func packedLink(_ peer: [UInt8], of sample: SampleID, in snapshot: Snapshot) throws -> PackedLink? {
+        let hash = IdentityHash.ofLinked(sample, snapshot.header.hashKey)
+        let levels = try linkLevels(peer, in: snapshot)
+        for level in levels.levels {
+            var links: [PackedLink] = []
+            try findPacked(peer, level.number, hash...hash, into: &links, in: snapshot)
+            for link in links {
+                let isOfSample =
+                    switch link.form {
+                    case .byID: link.sample == sample
+                    case .byPeerID: link.peerID == sample
+                    case .byRow: try isStored(sample, in: snapshot)
+                    case .gone: false
+                    }
+                if isOfSample, try isHeld(levels, FoundLink(link: link, level: level.number), in: snapshot) {
+                    return link
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Returns `true` if a row stores this id in full.
+    private static func isStored(_ id: SampleID, in snapshot: Snapshot) throws -> Bool {
+        try SampleLookup.isStored(
+            id, among: IdentityIndex.hints(IdentityHash.of(id, snapshot.header.hashKey), in: snapshot), in: snapshot)
+    }
+
+    /// Returns the sample of a valid packed link.
+    static func sample(of packed: PackedLink, in snapshot: Snapshot) throws -> SampleID {
+        switch packed.form {
+        case .byPeerID: return packed.peerID
+        case .byID: return packed.sample!
+        case .byRow:
+            let ids = try SampleLookup.storedIDs(hashed: packed.hash, in: snapshot)
+            guard ids.count == 1 else { throw snapshot.damaged(.linkLeadsNowhere) }
+            return ids.first!
+        case .gone: throw snapshot.damaged(.linkTakenBack)
+        }
+    }
+
+    static func link(_ packed: PackedLink, of peer: String, in snapshot: Snapshot) throws -> PeerLink {
+        PeerLink(
+            peer: peer, sample: try sample(of: packed, in: snapshot), peerID: packed.peerID, version: packed.version,
+            isProvisional: packed.isProvisional)
+    }
+
+    /// Returns the first chunk of a level at or after a hash, and the hash at which the next chunk begins.
+    static func packedChunk(
+        _ peer: [UInt8], _ level: UInt8, from hash: UInt64, in snapshot: Snapshot
+    ) throws -> (key: [UInt8], links: [PackedLink], next: UInt64?)? {
+        let start = LinkKey.block(peer, .chunk, level, hash)
+        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
+        guard try cursor.seek(start), cursor.key.hasPrefix(start, count: LinkKey.levelPrefix) else { return nil }
+        let key = cursor.key.copied()
+        var links: [PackedLink] = []
+        do {
+            let chunk = try LinkChunk(cursor.value, key: cursor.key, verified: snapshot.context.verified)
+            guard chunk.firstHash == LinkKey.hash(key) else {
+                throw snapshot.damaged(.linkChunkMisplaced)
+            }
+            links.reserveCapacity(chunk.count)
+            try chunk.appendAll(to: &links)
+        }
+        guard try cursor.next(), cursor.key.hasPrefix(start, count: LinkKey.levelPrefix) else {
+            return (key, links, nil)
+        }
+        let next = LinkKey.hash(cursor.key.copied())
+        guard links.last!.hash < next else { throw snapshot.damaged(.linkChunksOverlap) }
+        return (key, links, next)
+    }
+
+    /// Returns the packed links that identify a sample only by its hash. Skips a damaged chunk: its links are lost
+    /// anyway, and must not prevent a sample from being changed.
+    static func linksByRow(_ levels: PeerLevels, _ hash: UInt64, in snapshot: Snapshot) throws -> [FoundLink] {
+        var found: [FoundLink] = []
+        for level in levels.levels {
+            var links: [PackedLink] = []
+            do { try findPacked(levels.peer, level.number, hash...hash, into: &links, in: snapshot) } catch
+                where StoreError.isDamage(error)
+            {
+                continue
+            }
+            for link in links where link.form == .byRow { found.append(FoundLink(link: link, level: level.number)) }
+        }
+        return found
+    }
+
+    // Recent links are read record by record. A packed link with the same id
+    // of the peer no longer holds where there is a recent record.
+
+    static func recentLink(_ peer: [UInt8], _ kind: LinkKey.Kind, _ id: SampleID, in snapshot: Snapshot) throws
+        -> RecentLink?
+    {
+        try SyncTable.record(LinkKey.recent(peer, kind, id), as: RecentLink.self, in: snapshot)
     }
 
     /// Returns the keys of the peers that have links.
-    func peersWithLinks() throws -> [[UInt8]] {
+    static func peersWithLinks(in snapshot: Snapshot) throws -> [[UInt8]] {
         var peers: [[UInt8]] = []
-        var cursor = try view.cursor(tables[.links])
+        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
         var found = try cursor.first()
         while found {
             let key = cursor.key.copied()
-            guard key.count >= LinkKey.prefix else { throw damaged("a key of the links is too short") }
+            guard key.count >= LinkKey.prefix else { throw snapshot.damaged(.linkKeyShort) }
             peers.append(Array(key[..<16]))
             found = try cursor.seek(PeerKey.behind(peerOf: key))
         }
@@ -25,10 +215,12 @@ extension Snapshot {
     }
 
     /// Returns the keys of a peer's records of one kind; with `level`, only those of that level.
-    func linkKeys(_ peer: [UInt8], _ kind: LinkKey.Kind, level: UInt8? = nil) throws -> [[UInt8]] {
+    static func linkKeys(_ peer: [UInt8], _ kind: LinkKey.Kind, level: UInt8? = nil, in snapshot: Snapshot) throws
+        -> [[UInt8]]
+    {
         let prefix = level.map { LinkKey.all(peer, kind, $0) } ?? LinkKey.all(peer, kind)
         var keys: [[UInt8]] = []
-        var cursor = try view.cursor(tables[.links])
+        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
         var found = try cursor.seek(prefix)
         while found, cursor.key.hasPrefix(prefix, count: prefix.count) {
             keys.append(cursor.key.copied())
@@ -38,16 +230,16 @@ extension Snapshot {
     }
 
     /// Calls `body` with each recent record of a kind, in the order of their ids.
-    func forEachRecentLink(
-        _ peer: [UInt8], _ kind: LinkKey.Kind, _ body: (RecentLink) throws -> Void
+    static func forEachRecentLink(
+        _ peer: [UInt8], _ kind: LinkKey.Kind, in snapshot: Snapshot, _ body: (RecentLink) throws -> Void
     ) throws {
         let prefix = LinkKey.all(peer, kind)
-        var cursor = try view.cursor(tables[.links])
+        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
         var found = try cursor.seek(prefix)
         while found, cursor.key.hasPrefix(prefix, count: LinkKey.prefix) {
             let stored = try StoredSync<RecentLink>(recordBytes: cursor.value)
             guard stored.key == SyncKey(keyBytes: cursor.key) else {
-                throw damaged("a record of sync stands under another's key")
+                throw snapshot.damaged(.syncRecordMisplaced)
             }
             try body(stored.record)
             found = try cursor.next()
@@ -55,48 +247,130 @@ extension Snapshot {
     }
 
     /// Returns the peer ids that have recent records. Packed links with these ids are no longer valid.
-    func recentPeerIDs(_ peer: [UInt8]) throws -> Set<SampleID> {
+    static func recentPeerIDs(_ peer: [UInt8], in snapshot: Snapshot) throws -> Set<SampleID> {
         var ids: Set<SampleID> = []
-        try forEachRecentLink(peer, .byPeerID) { ids.insert($0.link.peerID) }
+        try forEachRecentLink(peer, .byPeerID, in: snapshot) { ids.insert($0.link.peerID) }
         return ids
     }
 
     /// Returns the link with an id of the peer.
-    func link(_ peer: [UInt8], peerID: SampleID, of name: String) throws -> PeerLink? {
-        if let recent = try recentLink(peer, .byPeerID, peerID) { return recent.isGone ? nil : recent.link }
-        return try packedLink(peer, peerID: peerID).map { try link($0, of: name) }
+    static func link(_ peer: [UInt8], peerID: SampleID, of name: String, in snapshot: Snapshot) throws -> PeerLink? {
+        if let recent = try recentLink(peer, .byPeerID, peerID, in: snapshot) {
+            return recent.isGone ? nil : recent.link
+        }
+        return try packedLink(peer, peerID: peerID, in: snapshot).map { try link($0, of: name, in: snapshot) }
     }
 
     /// Calls `body` with each link of a peer. With `skippingDamage`, leaves out links that cannot be read or whose
     /// samples cannot be found.
-    func forEachLink(
-        _ peer: [UInt8], skippingDamage: Bool = false, _ body: (PeerLink) throws -> Void
+    static func forEachLink(
+        _ peer: [UInt8], skippingDamage: Bool = false, in snapshot: Snapshot, _ body: (PeerLink) throws -> Void
     ) throws {
-        try forEachRecentLink(peer, .bySample) { try body($0.link) }
-        let levels = try linkLevels(peer).levels
+        try forEachRecentLink(peer, .bySample, in: snapshot) { try body($0.link) }
+        let levels = try linkLevels(peer, in: snapshot).levels
         guard let name = levels.first?.directory.peer else { return }
         // A newer record or level with the same peer id overrides an older link.
-        var newer = try recentPeerIDs(peer)
+        var newer = try recentPeerIDs(peer, in: snapshot)
         for level in levels {
             let isOldest = level.number == levels.last?.number
             var here: [SampleID] = []
-            for key in try linkKeys(peer, .chunk, level: level.number) {
+            for key in try linkKeys(peer, .chunk, level: level.number, in: snapshot) {
                 var links: [PackedLink] = []
                 do {
-                    links = try packedChunk(peer, level.number, from: LinkKey.hash(key))?.links ?? []
+                    links = try packedChunk(peer, level.number, from: LinkKey.hash(key), in: snapshot)?.links ?? []
                 } catch  where skippingDamage && StoreError.isDamage(error) {}
                 for packed in links where !newer.contains(packed.peerID) {
                     if !isOldest { here.append(packed.peerID) }
                     if packed.form == .gone { continue }
                     var link: PeerLink?
                     do {
-                        link = try self.link(packed, of: name)
+                        link = try LinkTable.link(packed, of: name, in: snapshot)
                     } catch  where skippingDamage && StoreError.isDamage(error) {}
                     if let link { try body(link) }
                 }
             }
             newer.formUnion(here)
         }
+    }
+
+    static func putRecent(_ link: PeerLink, _ peer: [UInt8], in txn: inout WriteTransaction) throws {
+        try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .bySample, link.sample), in: &txn)
+        try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.peerID), in: &txn)
+    }
+
+    /// Removes the record of a link under the peer's id. If a packed link has this id, writes a mark instead.
+    static func forgetRecent(_ link: PeerLink, _ peer: [UInt8], in txn: inout WriteTransaction) throws {
+        let key = LinkKey.recent(peer, .byPeerID, link.peerID)
+        if try packedLink(peer, peerID: link.peerID, in: txn.snapshot) == nil {
+            try SyncTable.forget(key, as: RecentLink.self, in: &txn)
+        } else {
+            try SyncTable.put(RecentLink(link, isGone: true), key, in: &txn)
+        }
+    }
+
+    /// Removes all links of a peer.
+    static func removeLinks(of name: String, in txn: inout WriteTransaction) throws {
+        let peer = PeerKey.peer(name, txn.state.header.hashKey)
+        txn.state.linkLevels = nil
+        while true {
+            let keys = try allLinkKeys(peer, limit: 4_096, in: txn.snapshot)
+            for key in keys { try txn.remove(.links, key) }
+            if keys.count < 4_096 { return }
+        }
+    }
+
+    /// Writes the packed links of a sample out as full records before the row with its stored id leaves. A packed link
+    /// names its sample by 40 bits of a hash. This is unambiguous while exactly one live row with a stored id has that
+    /// hash. So links are written out when that row leaves, and when another row with the same hash arrives
+    /// (``keepLinks(besides:)``).
+    static func keepLinks(ofLeaving id: SampleID, in txn: inout WriteTransaction) throws {
+        let peers = try linkLevels(in: txn.snapshot)
+        if peers.allSatisfy(\.levels.isEmpty) { return }
+        let hash = IdentityHash.ofLinked(id, txn.state.header.hashKey)
+        for levels in peers {
+            for found in try linksByRow(levels, hash, in: txn.snapshot) {
+                try writeOut(found, of: id, levels, in: &txn)
+            }
+        }
+    }
+
+    /// Writes the packed links of another sample out as full records before a row with the same hash arrives.
+    static func keepLinks(besides id: SampleID, in txn: inout WriteTransaction) throws {
+        let peers = try linkLevels(in: txn.snapshot)
+        if peers.allSatisfy(\.levels.isEmpty) { return }
+        let hash = IdentityHash.ofLinked(id, txn.state.header.hashKey)
+        for levels in peers {
+            for found in try linksByRow(levels, hash, in: txn.snapshot) {
+                let others = try SampleLookup.storedIDs(hashed: hash, in: txn.snapshot).filter { $0 != id }
+                // If the other row has left before, there is none: the link was written out then.
+                guard let other = others.first else { continue }
+                guard others.count == 1 else { throw txn.snapshot.damaged(.linkAmbiguous) }
+                try writeOut(found, of: other, levels, in: &txn)
+            }
+        }
+    }
+
+    private static func writeOut(
+        _ found: FoundLink, of id: SampleID, _ levels: PeerLevels, in txn: inout WriteTransaction
+    ) throws {
+        let packed = found.link
+        guard try isHeld(levels, found, in: txn.snapshot), let name = levels.name else { return }
+        try putRecent(
+            PeerLink(
+                peer: name, sample: id, peerID: packed.peerID, version: packed.version,
+                isProvisional: packed.isProvisional), levels.peer, in: &txn)
+    }
+
+    /// Returns at most `limit` keys of a peer's links.
+    private static func allLinkKeys(_ peer: [UInt8], limit: Int, in snapshot: Snapshot) throws -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        var cursor = try snapshot.view.cursor(snapshot.tables[.links])
+        var found = try cursor.seek(peer)
+        while found, keys.count < limit, cursor.key.hasPrefix(peer, count: peer.count) {
+            keys.append(cursor.key.copied())
+            found = try cursor.next()
+        }
+        return keys
     }
 }
 
@@ -105,8 +379,8 @@ extension SampleReading where Self: ~Copyable {
     public func link(peer: String, sample: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
         let key = PeerKey.peer(peer, snapshot.header.hashKey)
-        if let recent = try snapshot.recentLink(key, .bySample, sample) { return recent.link }
-        return try snapshot.packedLink(key, of: sample).map { packed in
+        if let recent = try LinkTable.recentLink(key, .bySample, sample, in: snapshot) { return recent.link }
+        return try LinkTable.packedLink(key, of: sample, in: snapshot).map { packed in
             PeerLink(
                 peer: peer, sample: sample, peerID: packed.peerID, version: packed.version,
                 isProvisional: packed.isProvisional)
@@ -116,14 +390,14 @@ extension SampleReading where Self: ~Copyable {
     /// Returns the link with an id of the peer.
     public func link(peer: String, peerID: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
-        return try snapshot.link(PeerKey.peer(peer, snapshot.header.hashKey), peerID: peerID, of: peer)
+        return try LinkTable.link(PeerKey.peer(peer, snapshot.header.hashKey), peerID: peerID, of: peer, in: snapshot)
     }
 
     /// Returns all links of a peer, in the order of the samples' ids.
     package func links(of peer: String) throws -> [PeerLink] {
         let snapshot = snapshot
         var links: [PeerLink] = []
-        try snapshot.forEachLink(PeerKey.peer(peer, snapshot.header.hashKey)) { links.append($0) }
+        try LinkTable.forEachLink(PeerKey.peer(peer, snapshot.header.hashKey), in: snapshot) { links.append($0) }
         return links.sorted { $0.sample < $1.sample }
     }
 
@@ -143,109 +417,10 @@ extension SampleReading where Self: ~Copyable {
     ///   - body: called with each link. If it throws, the call ends with the same error.
     public func forEachLink(skippingDamage: Bool = false, _ body: (PeerLink) throws -> Void) throws {
         let snapshot = snapshot
-        for peer in try snapshot.peersWithLinks() {
-            do { try snapshot.forEachLink(peer, skippingDamage: skippingDamage, body) } catch
+        for peer in try LinkTable.peersWithLinks(in: snapshot) {
+            do { try LinkTable.forEachLink(peer, skippingDamage: skippingDamage, in: snapshot, body) } catch
                 where skippingDamage && StoreError.isDamage(error)
             {}
         }
-    }
-}
-
-extension WriteTransaction {
-    /// Sets the link of a sample. Replaces any earlier link of that sample or of that id of the peer.
-    public mutating func setLink(_ link: PeerLink) throws {
-        let bySample = try self.link(peer: link.peer, sample: link.sample)
-        if bySample == link { return }
-        if let older = bySample, older.peerID != link.peerID { try removeLink(older) }
-        if let older = try self.link(peer: link.peer, peerID: link.peerID), older.sample != link.sample {
-            try removeLink(older)
-        }
-        try putRecent(link, PeerKey.peer(link.peer, state.header.hashKey))
-    }
-
-    /// Removes a link in both directions.
-    public mutating func removeLink(_ link: PeerLink) throws {
-        guard let held = try self.link(peer: link.peer, sample: link.sample) else { return }
-        let peer = PeerKey.peer(link.peer, state.header.hashKey)
-        try forget(LinkKey.recent(peer, .bySample, held.sample), as: RecentLink.self)
-        try forgetRecent(held, peer)
-    }
-
-    private mutating func putRecent(_ link: PeerLink, _ peer: [UInt8]) throws {
-        try put(RecentLink(link), LinkKey.recent(peer, .bySample, link.sample))
-        try put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.peerID))
-    }
-
-    /// Removes the record of a link under the peer's id. If a packed link has this id, writes a mark instead.
-    private mutating func forgetRecent(_ link: PeerLink, _ peer: [UInt8]) throws {
-        let key = LinkKey.recent(peer, .byPeerID, link.peerID)
-        if try snapshot.packedLink(peer, peerID: link.peerID) == nil {
-            try forget(key, as: RecentLink.self)
-        } else {
-            try put(RecentLink(link, isGone: true), key)
-        }
-    }
-
-    /// Removes all links of a peer.
-    mutating func removeLinks(of name: String) throws {
-        let peer = PeerKey.peer(name, state.header.hashKey)
-        context.linkLevels = nil
-        while true {
-            let keys = try snapshot.allLinkKeys(peer, limit: 4_096)
-            for key in keys { try remove(.links, key) }
-            if keys.count < 4_096 { return }
-        }
-    }
-
-    /// Writes the packed links of a sample out as full records before the row with its stored id leaves. A packed link
-    /// names its sample by 40 bits of a hash. This is unambiguous while exactly one live row with a stored id has that
-    /// hash. So links are written out when that row leaves, and when another row with the same hash arrives
-    /// (``keepLinks(besides:)``).
-    mutating func keepLinks(ofLeaving id: SampleID) throws {
-        let peers = try snapshot.linkLevels()
-        if peers.allSatisfy(\.levels.isEmpty) { return }
-        let hash = IdentityHash.ofLinked(id, state.header.hashKey)
-        for levels in peers {
-            for found in try snapshot.linksByRow(levels, hash) { try writeOut(found, of: id, levels) }
-        }
-    }
-
-    /// Writes the packed links of another sample out as full records before a row with the same hash arrives.
-    mutating func keepLinks(besides id: SampleID) throws {
-        let peers = try snapshot.linkLevels()
-        if peers.allSatisfy(\.levels.isEmpty) { return }
-        let hash = IdentityHash.ofLinked(id, state.header.hashKey)
-        for levels in peers {
-            for found in try snapshot.linksByRow(levels, hash) {
-                let others = try snapshot.storedIDs(hashed: hash).filter { $0 != id }
-                // If the other row has left before, there is none: the link was written out then.
-                guard let other = others.first else { continue }
-                guard others.count == 1 else { throw snapshot.damaged("a link leads to several samples") }
-                try writeOut(found, of: other, levels)
-            }
-        }
-    }
-
-    private mutating func writeOut(_ found: FoundLink, of id: SampleID, _ levels: PeerLevels) throws {
-        let packed = found.link
-        guard try snapshot.isHeld(levels, found), let name = levels.name else { return }
-        try putRecent(
-            PeerLink(
-                peer: name, sample: id, peerID: packed.peerID, version: packed.version,
-                isProvisional: packed.isProvisional), levels.peer)
-    }
-}
-
-extension Snapshot {
-    /// Returns at most `limit` keys of a peer's links.
-    fileprivate func allLinkKeys(_ peer: [UInt8], limit: Int) throws -> [[UInt8]] {
-        var keys: [[UInt8]] = []
-        var cursor = try view.cursor(tables[.links])
-        var found = try cursor.seek(peer)
-        while found, keys.count < limit, cursor.key.hasPrefix(peer, count: peer.count) {
-            keys.append(cursor.key.copied())
-            found = try cursor.next()
-        }
-        return keys
     }
 }

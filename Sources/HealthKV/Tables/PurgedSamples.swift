@@ -4,7 +4,7 @@ import LMDB
 
 /// Records the types and sources of which samples were purged, that is, left the store without being deleted. These
 /// records are kept forever, because it cannot be determined later whether an unknown sample was among the purged ones.
-private enum PurgedSamples {
+enum PurgedSamples {
     static let prefix = Array("purged".utf8)
 
     static func key(_ type: UInt32, _ source: UInt32) -> [UInt8] {
@@ -24,12 +24,23 @@ private enum PurgedSamples {
     }
 }
 
+extension PurgedSamples {
+    /// Records that samples of a type and source leave without being deleted.
+    static func note(_ type: UInt32, _ source: UInt32, in txn: inout WriteTransaction) throws {
+        let key = PurgedSamples.key(type, source)
+        guard try txn.snapshot.view.get(txn.context.tables[.meta], key) == nil else { return }
+        try txn.put(.meta, key, RecordWriter().value(table: .meta, key: key, commit: txn.commit))
+    }
+}
+
 extension SampleReading where Self: ~Copyable {
     /// Returns `true` if samples of a type and source were ever purged here. A sample of these that is unknown here has
     /// not necessarily been deleted.
     public func hasPurged(_ type: SampleType, of source: SourceIdentity) throws -> Bool {
         let snapshot = snapshot
-        guard let type = try snapshot.number(of: type), let source = try snapshot.number(of: source) else {
+        guard let type = try NameTable.number(of: type, in: snapshot),
+            let source = try NameTable.number(of: source, in: snapshot)
+        else {
             return false
         }
         return try snapshot.view.get(snapshot.tables[.meta], PurgedSamples.key(type, source)) != nil
@@ -43,22 +54,8 @@ extension SampleReading where Self: ~Copyable {
         while found {
             let key = cursor.key.copied()
             guard let (type, source) = PurgedSamples.numbers(in: key) else { return }
-            try body(snapshot.type(type), snapshot.source(source))
+            try body(NameTable.type(type, in: snapshot), NameTable.source(source, in: snapshot))
             found = try cursor.next()
         }
-    }
-}
-
-extension WriteTransaction {
-    /// Records that samples of a type and source left without being deleted, as another copy of the store reports.
-    public mutating func notePurged(_ type: SampleType, of source: SourceIdentity) throws {
-        try notePurged(number(of: type), number(of: source))
-    }
-
-    /// Records that samples of a type and source leave without being deleted.
-    mutating func notePurged(_ type: UInt32, _ source: UInt32) throws {
-        let key = PurgedSamples.key(type, source)
-        guard try snapshot.view.get(context.tables[.meta], key) == nil else { return }
-        try put(.meta, key, RecordWriter().value(table: .meta, key: key, commit: commit))
     }
 }

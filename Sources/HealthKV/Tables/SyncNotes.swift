@@ -2,6 +2,23 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
+enum SyncNote {
+    private static let longest = 205
+
+    /// Returns the key of a note. The length of a key is limited: a longer name is cut and ends in a hash of the whole
+    /// name, so that no two names share a note.
+    static func key(_ name: String) -> [UInt8] {
+        let whole = Array("sync:\(name)".utf8)
+        guard whole.count > longest else { return whole }
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in whole { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        var writer = ByteWriter(reserving: longest)
+        writer.bytes = Array(whole.prefix(longest - 9)) + [0]
+        writer.appendBigEndian(hash)
+        return writer.bytes
+    }
+}
+
 /// Notes: named records that sync code keeps in the store beside the tables of sync, in a format of its own. A note
 /// changes in the same transaction as the data that it describes.
 extension SampleReading where Self: ~Copyable {
@@ -30,47 +47,8 @@ extension SampleReading where Self: ~Copyable {
     public func typesWithSamples() throws -> Set<SampleType> {
         let snapshot = snapshot
         return Set(
-            try snapshot.allCounts().filter { $0.counts.samples > 0 }.map { try snapshot.type($0.type) })
-    }
-}
-
-extension WriteTransaction {
-    /// Turns the store into another replica in a new epoch, because it was found to be a copy, or an older state of a
-    /// store that has continued since. Change tokens from before are refused, and peers are asked for everything again
-    /// (SEMANTICS C28).
-    package mutating func beginEpoch() throws {
-        for anchor in try anchors() { try removeAnchor(peer: anchor.peer, type: anchor.type, scope: anchor.scope) }
-        state.header.beginEpoch(at: environment.now(), drawing: environment.limits.draw)
-        state.isChanged = true
-        syncHeader()
-    }
-
-    /// Sets the note of a name; `nil` removes it.
-    public mutating func setSyncNote(_ name: String, _ bytes: [UInt8]?) throws {
-        let key = SyncNote.key(name)
-        guard let bytes else {
-            try remove(.meta, key)
-            return
-        }
-        var record = RecordWriter()
-        record.append(bytes)
-        try put(.meta, key, record.value(table: .meta, key: key, commit: commit))
-    }
-}
-
-private enum SyncNote {
-    private static let longest = 205
-
-    /// Returns the key of a note. The length of a key is limited: a longer name is cut and ends in a hash of the whole
-    /// name, so that no two names share a note.
-    static func key(_ name: String) -> [UInt8] {
-        let whole = Array("sync:\(name)".utf8)
-        guard whole.count > longest else { return whole }
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in whole { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        var writer = ByteWriter(reserving: longest)
-        writer.bytes = Array(whole.prefix(longest - 9)) + [0]
-        writer.appendBigEndian(hash)
-        return writer.bytes
+            try SummaryTable.allCounts(in: snapshot).filter { $0.counts.samples > 0 }.map {
+                try NameTable.type($0.type, in: snapshot)
+            })
     }
 }

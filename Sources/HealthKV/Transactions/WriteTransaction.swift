@@ -14,16 +14,18 @@ import LMDB
 public struct WriteTransaction: ~Copyable, SampleReading {
     var lmdb: LMDB.WriteTransaction
     let context: ReadContext
-    var state: WriteState
     var environment: WriteEnvironment
 
-    init(
-        _ lmdb: consuming LMDB.WriteTransaction, context: ReadContext, state: WriteState, environment: WriteEnvironment
-    ) {
+    init(_ lmdb: consuming LMDB.WriteTransaction, context: ReadContext, environment: WriteEnvironment) {
         self.lmdb = lmdb
         self.context = context
-        self.state = state
         self.environment = environment
+    }
+
+    /// The state, which the snapshot sees as it is.
+    var state: TransactionState {
+        _read { yield context.state }
+        _modify { yield &context.state }
     }
 
     /// The snapshot that the transaction sees. It includes its own changes and those of closures that share its commit.
@@ -103,8 +105,53 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         if clock.time <= limit { state.header.clock = max(state.header.clock, clock.time.nanoseconds) }
     }
 
-    /// Copies the current header to the context.
-    mutating func syncHeader() { context.header = state.header }
+    /// Updates the sum for a record that is put or removed: subtracts the old record and adds the new one.
+    mutating func account(_ table: TableCode, _ key: [UInt8], _ value: [UInt8]?) throws(LMDBError) {
+        guard let sum = state.header.recordSum, RecordSum.covers(table, key) else { return }
+        var changed = sum
+        if let old = try lmdb.view.get(context.tables[table], key) {
+            changed &-= RecordSum.term(table, key, head: old)
+        }
+        if let value { changed &+= RecordSum.term(table, key, head: value.rawBytes) }
+        state.header.recordSum = changed
+    }
+
+    /// Empties a derived table that is rebuilt. The sum is recomputed at the end, too.
+    mutating func clear(_ table: TableCode) throws(LMDBError) {
+        state.isChanged = true
+        state.header.recordSum = nil
+        state.recountsRecords = true
+        try lmdb.clear(context.tables[table])
+    }
+
+    /// Runs `body` in a nested transaction, so that its changes are undone if it throws.
+    mutating func nested<Result>(_ body: (inout WriteTransaction) throws -> Result) throws -> Result {
+        let before = state
+        let (context, environment) = (context, environment)
+        do {
+            return try lmdb.nested { inner in
+                var transaction = WriteTransaction(inner, context: context, environment: environment)
+                do {
+                    let result = try body(&transaction)
+                    try transaction.checkWhole()
+                    inner = transaction.release()
+                    return result
+                } catch {
+                    inner = transaction.release()
+                    throw error
+                }
+            }
+        } catch {
+            // The filters also learned of index entries that are undone now.
+            if state.addedRuns { environment.filters.forget() }
+            state = before
+            throw error
+        }
+    }
+
+    consuming func release() -> LMDB.WriteTransaction { lmdb }
+
+    consuming func commitToDisk() throws(LMDBError) { try lmdb.commit() }
 }
 
 /// The external inputs of a write: the time, the source of own samples, the sizes of chunks, and the filters of the

@@ -29,6 +29,54 @@ public enum DayEntry: Sendable, Hashable {
     case lastStart
 }
 
+enum LeastSquares {
+    /// Returns the slope of the least-squares line; `nil` if all places are equal.
+    static func slope(_ places: [Double], _ values: [Double]) -> Double? {
+        let count = Double(places.count)
+        let (meanPlace, meanValue) = (places.reduce(0, +) / count, values.reduce(0, +) / count)
+        var (product, square) = (0.0, 0.0)
+        for (place, value) in zip(places, values) {
+            product += (place - meanPlace) * (value - meanValue)
+            square += (place - meanPlace) * (place - meanPlace)
+        }
+        return square > 0 ? product / square : nil
+    }
+}
+
+extension DayEntry {
+    /// Returns the entry of each day that has any. The rows must ascend.
+    static func picks(
+        _ rows: [StoredRow], _ type: UInt32, _ calendar: Calendar, _ entry: DayEntry, in snapshot: Snapshot
+    ) throws -> [(day: Int, sample: Sample)] {
+        guard let first = rows.first.map({ Instant(nanoseconds: $0.start) }),
+            let last = rows.last.map({ Instant(nanoseconds: $0.start) }),
+            let borders = BucketBorders(.day, anchor: nil, calendar: calendar, from: first, to: last + 1)
+        else { return [] }
+        let offsets = ZoneOffsets(calendar.timeZone, from: first.second, to: last.second)
+        // If the clocks go back across midnight, entries count for the day that had already begun.
+        var days: [(day: Int, rows: [StoredRow])] = []
+        var bucket = 0
+        for row in rows {
+            while bucket + 1 < borders.count, borders[bucket].upperBound <= row.start { bucket += 1 }
+            let day = offsets.day(at: Instant(nanoseconds: borders[bucket].lowerBound).second)
+            if days.last?.day == day { days[days.count - 1].rows.append(row) } else { days.append((day, [row])) }
+        }
+        return try days.map { day in
+            (day.day, try NameTable.sample(try pick(day.rows, type, entry, in: snapshot), type, in: snapshot))
+        }
+    }
+
+    /// Returns the row that represents a day. Among rows modified at the same time it is the one that starts last.
+    private static func pick(_ rows: [StoredRow], _ type: UInt32, _ entry: DayEntry, in snapshot: Snapshot) throws
+        -> StoredRow
+    {
+        let last = rows[rows.count - 1]
+        guard entry == .lastModified, rows.count > 1, let winner = try ShadowMarks.winner(of: rows, type, in: snapshot)
+        else { return last }
+        return rows.last { $0.written == winner.written && $0.start > winner.start } ?? winner
+    }
+}
+
 extension SampleReading where Self: ~Copyable {
     /// Returns one weight per day with its trend.
     ///
@@ -58,13 +106,13 @@ extension SampleReading where Self: ~Copyable {
         let window = min(window, LocalDay.numbers.count)
         let (reach, isEndless) = (Int64(window) * 90_000).multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
         let range = TimeRange(from: isEndless || from == .distantPast ? .distantPast : from - reach, to: to)
-        guard let number = try snapshot.askedNumber(of: type) else { return [] }
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return [] }
         var rows: [StoredRow] = []
-        try snapshot.forEachRow(of: number, SampleQuery(range: range, rule: .strictStart)) { row in
+        try RowReader.forEachRow(of: number, SampleQuery(range: range, rule: .strictStart), in: snapshot) { row in
             if row.value.isFinite { rows.append(row) }
             return true
         }
-        let picks = try snapshot.picks(rows, number, calendar, entry)
+        let picks = try DayEntry.picks(rows, number, calendar, entry, in: snapshot)
         let values = try picks.map { try $0.sample.value(in: unit) }
         var lower = 0
         return picks.indices.compactMap { index in
@@ -77,48 +125,5 @@ extension SampleReading where Self: ~Copyable {
                 movingAverage: recent.reduce(0, +) / Double(recent.count),
                 weeklyRate: LeastSquares.slope(days, recent).map { $0 * 7 })
         }
-    }
-}
-
-extension Snapshot {
-    /// Returns the entry of each day that has any. The rows must ascend.
-    fileprivate func picks(
-        _ rows: [StoredRow], _ type: UInt32, _ calendar: Calendar, _ entry: DayEntry
-    ) throws -> [(day: Int, sample: Sample)] {
-        guard let first = rows.first.map({ Instant(nanoseconds: $0.start) }),
-            let last = rows.last.map({ Instant(nanoseconds: $0.start) }),
-            let borders = BucketBorders(.day, anchor: nil, calendar: calendar, from: first, to: last + 1)
-        else { return [] }
-        let offsets = ZoneOffsets(calendar.timeZone, from: first.second, to: last.second)
-        // If the clocks go back across midnight, entries count for the day that had already begun.
-        var days: [(day: Int, rows: [StoredRow])] = []
-        var bucket = 0
-        for row in rows {
-            while bucket + 1 < borders.count, borders[bucket].upperBound <= row.start { bucket += 1 }
-            let day = offsets.day(at: Instant(nanoseconds: borders[bucket].lowerBound).second)
-            if days.last?.day == day { days[days.count - 1].rows.append(row) } else { days.append((day, [row])) }
-        }
-        return try days.map { day in (day.day, try sample(try pick(day.rows, type, entry), type)) }
-    }
-
-    /// Returns the row that represents a day. Among rows modified at the same time it is the one that starts last.
-    private func pick(_ rows: [StoredRow], _ type: UInt32, _ entry: DayEntry) throws -> StoredRow {
-        let last = rows[rows.count - 1]
-        guard entry == .lastModified, rows.count > 1, let winner = try winner(of: rows, type) else { return last }
-        return rows.last { $0.written == winner.written && $0.start > winner.start } ?? winner
-    }
-}
-
-enum LeastSquares {
-    /// Returns the slope of the least-squares line; `nil` if all places are equal.
-    static func slope(_ places: [Double], _ values: [Double]) -> Double? {
-        let count = Double(places.count)
-        let (meanPlace, meanValue) = (places.reduce(0, +) / count, values.reduce(0, +) / count)
-        var (product, square) = (0.0, 0.0)
-        for (place, value) in zip(places, values) {
-            product += (place - meanPlace) * (value - meanValue)
-            square += (place - meanPlace) * (place - meanPlace)
-        }
-        return square > 0 ? product / square : nil
     }
 }

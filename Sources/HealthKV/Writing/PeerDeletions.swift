@@ -2,195 +2,8 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Deletions reported by peers, and the removal of samples that peers brought.
-extension WriteTransaction {
-    /// Merges a deletion as another store recorded it, with the given version and clock. It wins over a sample that is
-    /// not greater: compares the version, then the clock, and at a tie the deletion wins over the content (SEMANTICS
-    /// C1). Returns `true` if anything changed.
-    @discardableResult
-    public mutating func merge(_ deletion: DeletedSample) throws -> Bool { try merge([deletion])[0] }
-
-    /// Merges deletions as ``merge(_:)-(DeletedSample)`` does one by one, but writes each chunk once. Returns for each
-    /// deletion whether it changed anything.
-    package mutating func merge(_ deletions: [DeletedSample]) throws -> [Bool] {
-        for deletion in deletions where deletion.version != 0 && !(1...Sample.versionLimit).contains(deletion.version) {
-            throw ModelError.numberOutOfRange(field: "version")
-        }
-        return try whole { transaction in
-            var leaving = LeavingRows()
-            var changes: [Bool] = []
-            for deletion in deletions {
-                if leaving.mayBeMeant(by: deletion) { try transaction.deleteRows(leaving.take()) }
-                changes.append(try transaction.merge(deletion, &leaving))
-            }
-            try transaction.deleteRows(leaving.take())
-            return changes
-        }
-    }
-
-    /// Merges one deletion. If it wins over a live row, appends the row to `leaving`, to be deleted together with
-    /// others.
-    private mutating func merge(_ deletion: DeletedSample, _ leaving: inout LeavingRows) throws -> Bool {
-        // A deletion without a version left no tombstone, so there is nothing to merge.
-        guard deletion.version != 0 else { return false }
-        witness(deletion.modified)
-        guard let found = try liveRow(of: deletion) else { return try buryUnknown(deletion) }
-        let last = try lastChange(of: found)
-        guard (deletion.version, deletion.modified) >= (last.version, last.clock) else { return false }
-        leaving.append(LeavingRow(found, version: deletion.version, clock: deletion.modified))
-        return true
-    }
-
-    /// Returns the live row that a deletion refers to: by its id, otherwise by its sync identity.
-    private mutating func liveRow(of deletion: DeletedSample) throws -> FoundRow? {
-        if let found = try settled(snapshot.find(deletion.id)) { return found }
-        guard let text = deletion.syncIdentifier, let type = try snapshot.number(of: deletion.type),
-            let source = try snapshot.number(of: deletion.source)
-        else { return nil }
-        for candidate in try snapshot.find(syncIdentifier: text) where candidate.lane.type == type {
-            guard try snapshot.revision(candidate.row.revision).sourceNumber == source else { continue }
-            if let found = try settled(candidate) { return found }
-        }
-        return nil
-    }
-
-    /// Writes a tombstone for a sample that is not stored here, because an older version may still arrive from
-    /// elsewhere.
-    private mutating func buryUnknown(_ deletion: DeletedSample) throws -> Bool {
-        let type = try number(of: deletion.type)
-        let source = try number(of: deletion.source)
-        let sync = deletion.syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
-        for known in [try snapshot.tombstone(deletion.id), try sync.flatMap { try snapshot.tombstone($0) }] {
-            if let known, (known.version, known.clock) >= (deletion.version, deletion.modified) { return false }
-        }
-        let ordinal = state.takeOrdinal()
-        try bury(
-            Tombstone(
-                deletion, type: type, source: source, commit: commit, ordinal: ordinal,
-                time: environment.now().nanoseconds))
-        state.deletions.append(ChangeRecord.Deletion(commit: commit, ordinal: ordinal, id: deletion.id, type: type))
-        return true
-    }
-
-    /// Deletes a sample because a peer deleted it. The tombstone takes the greater of both versions. Returns `false` if
-    /// there is no such sample.
-    @discardableResult
-    public mutating func delete(id: SampleID, version: Int64) throws -> Bool {
-        guard version <= Sample.versionLimit else { throw ModelError.numberOutOfRange(field: "version") }
-        guard let found = try snapshot.find(id) else { return false }
-        return try whole { transaction in
-            guard let live = try transaction.settled(found) else { return false }
-            let last = try transaction.lastChange(of: live).version
-            try transaction.deleteRows([LeavingRow(live, version: max(version, last))])
-            return true
-        }
-    }
-
-    /// Deletes distinct samples because a peer deleted them, as ``delete(id:version:)`` does one by one. Takes the rows
-    /// from the points at which the samples were read, and writes each chunk once.
-    package mutating func delete(_ deletions: [(sample: Sample, version: Int64)]) throws {
-        for deletion in deletions where deletion.version > Sample.versionLimit {
-            throw ModelError.numberOutOfRange(field: "version")
-        }
-        try whole { transaction in
-            var gone = try transaction.takeRows(of: deletions.map(\.sample))
-            try transaction.indexingTogether { transaction in
-                for (sample, version) in deletions {
-                    guard let found = gone.removeValue(forKey: sample.id) else { continue }
-                    try transaction.bury(
-                        LeavingRow(found, version: max(version, transaction.lastChange(of: found).version)))
-                }
-            }
-        }
-    }
-
-    /// Removes the rows of samples from their chunks, and returns them by id.
-    private mutating func takeRows(of samples: [Sample]) throws -> [SampleID: FoundRow] {
-        var points: [Lane: [Point]] = [:]
-        for sample in samples {
-            guard let type = try snapshot.number(of: sample.type) else { continue }
-            let point = Point(start: sample.start.nanoseconds, end: sample.end.nanoseconds, id: sample.id)
-            let lane = Lane(type: type, duration: DurationClass(start: point.start, end: point.end))
-            points[lane, default: []].append(point)
-        }
-        var gone: [SampleID: FoundRow] = [:]
-        for lane in points.keys.sorted() {
-            for row in try apply(lane, inserts: [], removals: points[lane]!.sorted()) {
-                gone[row.id] = FoundRow(lane: lane, row: row, isHidden: false)
-            }
-        }
-        // Look up the samples that changed since they were read.
-        for sample in samples where gone[sample.id] == nil {
-            guard let live = try settled(snapshot.find(sample.id)) else { continue }
-            try apply(live.lane, inserts: [], removals: [live.row.point])
-            gone[sample.id] = live
-        }
-        return gone
-    }
-
-    /// Raises the version of a deletion, because a peer reports that it deleted a greater version that is unknown here.
-    /// That version is then deleted wherever it still exists. Returns `true` if the deletion was below it.
-    @discardableResult
-    public mutating func raise(_ deletion: DeletedSample, to version: Int64) throws -> Bool {
-        guard deletion.version < version else { return false }
-        witness(deletion.modified)
-        return try merge(deletion.raised(to: version, at: tick(over: deletion.modified)))
-    }
-
-    /// Gives the deletions of samples a new place in the feed. A peer that shows an older version of a sample deleted
-    /// here was restored to an earlier state, and other peers that had received the deletion may have forgotten it.
-    ///
-    /// - Parameter token: limits this to deletions before the token, because later ones are reported anyway.
-    package mutating func tellDeletionsAgain(of samples: [Sample], before token: ChangeToken) throws {
-        var told: Set<SampleID> = []
-        for sample in samples {
-            let sync = try syncIdentity(of: sample)
-            for known in [try snapshot.tombstone(sample.id), try sync.flatMap { try snapshot.tombstone($0) }] {
-                guard var tombstone = known, told.insert(tombstone.id).inserted,
-                    // The sync identifier may be dead while the sample lives under another one.
-                    try snapshot.find(tombstone.id) == nil
-                else { continue }
-                if (tombstone.commit, tombstone.ordinal) > (token.commit, token.ordinal) { continue }
-                try whole { transaction in
-                    (tombstone.commit, tombstone.ordinal) = (transaction.commit, transaction.state.takeOrdinal())
-                    try transaction.bury(tombstone)
-                    transaction.state.deletions.append(
-                        ChangeRecord.Deletion(
-                            commit: tombstone.commit, ordinal: tombstone.ordinal, id: tombstone.id, type: tombstone.type
-                        ))
-                }
-            }
-        }
-    }
-
-    private func syncIdentity(of sample: Sample) throws -> SyncIdentity? {
-        guard let text = sample.syncIdentifier, let type = try snapshot.number(of: sample.type),
-            let source = try snapshot.number(of: sample.source.identity)
-        else { return nil }
-        return SyncIdentity(type: type, source: source, identifier: text)
-    }
-
-    /// Removes a sample without a tombstone, as when its provider is disconnected: nothing is sent to peers, which keep
-    /// it, and a later pull may bring it again. Returns `false` if there is no such sample.
-    @discardableResult
-    public mutating func purge(id: SampleID) throws -> Bool {
-        guard let found = try snapshot.find(id) else { return false }
-        return try whole { transaction in
-            guard let live = try transaction.settled(found) else { return false }
-            let source = try transaction.snapshot.revision(live.row.revision).sourceNumber
-            try transaction.notePurged(live.lane.type, source)
-            try transaction.apply(live.lane, inserts: [], removals: [live.row.point])
-            try transaction.reindex(from: (live.row, live.lane), to: nil)
-            transaction.state.deletions.append(
-                ChangeRecord.Deletion(
-                    commit: transaction.commit, ordinal: transaction.state.takeOrdinal(), id: id, type: live.lane.type))
-            return true
-        }
-    }
-}
-
 /// Rows to be deleted together. Until then, lookups still find them.
-private struct LeavingRows {
+struct LeavingRows {
     private var rows: [LeavingRow] = []
     private var ids: Set<SampleID> = []
     private var identifiers: Set<String> = []
@@ -215,16 +28,138 @@ private struct LeavingRows {
     }
 }
 
+/// A page of the deletions that a store remembers.
+public struct DeletionPage: Sendable, Hashable {
+    /// The deletions. A page that is not the last may have none.
+    public let deletions: [DeletedSample]
+    /// The next page begins after this id; `nil` at the end.
+    public let next: SampleID?
+}
+
+/// Deletions reported by peers, and the removal of samples that peers brought.
+enum PeerDeletions {
+    /// Merges one deletion. If it wins over a live row, appends the row to `leaving`, to be deleted together with
+    /// others.
+    static func merge(_ deletion: DeletedSample, _ leaving: inout LeavingRows, in txn: inout WriteTransaction) throws
+        -> Bool
+    {
+        // A deletion without a version left no tombstone, so there is nothing to merge.
+        guard deletion.version != 0 else { return false }
+        txn.witness(deletion.modified)
+        guard let found = try liveRow(of: deletion, in: &txn) else { return try buryUnknown(deletion, in: &txn) }
+        let last = try Overlays.lastChange(of: found, in: txn)
+        guard (deletion.version, deletion.modified) >= (last.version, last.clock) else { return false }
+        leaving.append(LeavingRow(found, version: deletion.version, clock: deletion.modified))
+        return true
+    }
+
+    /// Returns the live row that a deletion refers to: by its id, otherwise by its sync identity.
+    private static func liveRow(of deletion: DeletedSample, in txn: inout WriteTransaction) throws -> FoundRow? {
+        if let found = try Saving.settled(SampleLookup.find(deletion.id, in: txn.snapshot), in: &txn) { return found }
+        guard let text = deletion.syncIdentifier, let type = try NameTable.number(of: deletion.type, in: txn.snapshot),
+            let source = try NameTable.number(of: deletion.source, in: txn.snapshot)
+        else { return nil }
+        for candidate in try SampleLookup.find(syncIdentifier: text, in: txn.snapshot) where candidate.lane.type == type
+        {
+            guard try NameTable.revision(candidate.row.revision, in: txn.snapshot).sourceNumber == source else {
+                continue
+            }
+            if let found = try Saving.settled(candidate, in: &txn) { return found }
+        }
+        return nil
+    }
+
+    /// Writes a tombstone for a sample that is not stored here, because an older version may still arrive from
+    /// elsewhere.
+    private static func buryUnknown(_ deletion: DeletedSample, in txn: inout WriteTransaction) throws -> Bool {
+        let type = try NameTable.number(of: deletion.type, in: &txn)
+        let source = try NameTable.number(of: deletion.source, in: &txn)
+        let sync = deletion.syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
+        for known in [
+            try TombstoneTable.tombstone(deletion.id, in: txn.snapshot),
+            try sync.flatMap { try TombstoneTable.tombstone($0, in: txn.snapshot) },
+        ] {
+            if let known, (known.version, known.clock) >= (deletion.version, deletion.modified) { return false }
+        }
+        let ordinal = txn.state.takeOrdinal()
+        try TombstoneTable.bury(
+            Tombstone(
+                deletion, type: type, source: source, commit: txn.commit, ordinal: ordinal,
+                time: txn.environment.now().nanoseconds), in: &txn)
+        txn.state.deletions.append(
+            ChangeRecord.Deletion(commit: txn.commit, ordinal: ordinal, id: deletion.id, type: type))
+        return true
+    }
+
+    /// Removes the rows of samples from their chunks, and returns them by id.
+    static func takeRows(of samples: [Sample], in txn: inout WriteTransaction) throws -> [SampleID: FoundRow] {
+        var points: [Lane: [Point]] = [:]
+        for sample in samples {
+            guard let type = try NameTable.number(of: sample.type, in: txn.snapshot) else { continue }
+            let point = Point(start: sample.start.nanoseconds, end: sample.end.nanoseconds, id: sample.id)
+            let lane = Lane(type: type, duration: DurationClass(start: point.start, end: point.end))
+            points[lane, default: []].append(point)
+        }
+        var gone: [SampleID: FoundRow] = [:]
+        for lane in points.keys.sorted() {
+            for row in try LaneWriter.apply(lane, inserts: [], removals: points[lane]!.sorted(), in: &txn) {
+                gone[row.id] = FoundRow(lane: lane, row: row, isHidden: false)
+            }
+        }
+        // Look up the samples that changed since they were read.
+        for sample in samples where gone[sample.id] == nil {
+            guard let live = try Saving.settled(SampleLookup.find(sample.id, in: txn.snapshot), in: &txn) else {
+                continue
+            }
+            try LaneWriter.apply(live.lane, inserts: [], removals: [live.row.point], in: &txn)
+            gone[sample.id] = live
+        }
+        return gone
+    }
+
+    static func syncIdentity(of sample: Sample, in txn: borrowing WriteTransaction) throws -> SyncIdentity? {
+        guard let text = sample.syncIdentifier, let type = try NameTable.number(of: sample.type, in: txn.snapshot),
+            let source = try NameTable.number(of: sample.source.identity, in: txn.snapshot)
+        else { return nil }
+        return SyncIdentity(type: type, source: source, identifier: text)
+    }
+
+    /// The maximum number of tombstones that a page examines, however few of them match, so that a read stays short.
+    private static let tombstonesAtOnce = 65_536
+
+    static func deletions(at token: ChangeToken?, after id: SampleID?, limit: Int, in snapshot: Snapshot) throws
+        -> DeletionPage
+    {
+        var deletions: [DeletedSample] = []
+        var (last, left) = (id, PeerDeletions.tombstonesAtOnce)
+        var cursor = try snapshot.view.cursor(snapshot.tables[.tombstones])
+        var found = try cursor.seek(Tombstone.key(id ?? .zero))
+        while found {
+            let key = cursor.key.copied()
+            // Keys by sync identity follow the keys by id.
+            guard key.first == 1 else { break }
+            let tombstone = try Tombstone(cursor.value, key: key)
+            found = try cursor.next()
+            if tombstone.id == id { continue }
+            if left == 0 || deletions.count == limit { return DeletionPage(deletions: deletions, next: last) }
+            (last, left) = (tombstone.id, left - 1)
+            if let token, (tombstone.commit, tombstone.ordinal) != (token.commit, token.ordinal) { continue }
+            deletions.append(try ChangeFeed.deletedSample(tombstone, in: snapshot))
+        }
+        return DeletionPage(deletions: deletions, next: nil)
+    }
+}
+
 extension SampleReading where Self: ~Copyable {
     /// Returns `true` if a live sample was last changed after a token.
     public func isChanged(id: SampleID, since token: ChangeToken) throws -> Bool {
-        guard let row = try snapshot.find(id)?.row else { return false }
+        guard let row = try SampleLookup.find(id, in: snapshot)?.row else { return false }
         return (row.commit, row.ordinal) > (token.commit, token.ordinal)
     }
 
     /// Returns `true` if a sample lives and was last changed at or before a commit.
     package func isHeld(_ id: SampleID, since commit: UInt64) throws -> Bool {
-        try snapshot.find(id).map { $0.row.commit <= commit } ?? false
+        try SampleLookup.find(id, in: snapshot).map { $0.row.commit <= commit } ?? false
     }
 
     /// Returns a page of the deletions that the store remembers, in the order of their ids: those of one mass
@@ -239,13 +174,13 @@ extension SampleReading where Self: ~Copyable {
         at token: ChangeToken? = nil, after id: SampleID? = nil, limit: Int = 1_000
     ) throws -> DeletionPage {
         try snapshot.require(limit, 1, "limit")
-        return try snapshot.deletions(at: token, after: id, limit: limit)
+        return try PeerDeletions.deletions(at: token, after: id, limit: limit, in: snapshot)
     }
 
     /// Returns `true` if the mass operation at a place in the feed is unfinished: not every sample that it deletes has
     /// its tombstone yet.
     public func isUnfinished(removalAt token: ChangeToken) -> Bool {
-        snapshot.context.intents.contains { ($0.commit, $0.ordinal) == (token.commit, token.ordinal) }
+        snapshot.context.state.intents.contains { ($0.commit, $0.ordinal) == (token.commit, token.ordinal) }
     }
 
     /// Returns the deletion of a sync identifier of a type and source; `nil` if there is none.
@@ -253,43 +188,12 @@ extension SampleReading where Self: ~Copyable {
         syncIdentifier: String, type: SampleType, source: SourceIdentity
     ) throws -> DeletedSample? {
         let snapshot = snapshot
-        guard let type = try snapshot.number(of: type), let source = try snapshot.number(of: source) else {
+        guard let type = try NameTable.number(of: type, in: snapshot),
+            let source = try NameTable.number(of: source, in: snapshot)
+        else {
             return nil
         }
         let sync = SyncIdentity(type: type, source: source, identifier: syncIdentifier)
-        return try snapshot.tombstone(sync).map { try snapshot.deletedSample($0) }
-    }
-}
-
-/// A page of the deletions that a store remembers.
-public struct DeletionPage: Sendable, Hashable {
-    /// The deletions. A page that is not the last may have none.
-    public let deletions: [DeletedSample]
-    /// The next page begins after this id; `nil` at the end.
-    public let next: SampleID?
-}
-
-extension Snapshot {
-    /// The maximum number of tombstones that a page examines, however few of them match, so that a read stays short.
-    private static let tombstonesAtOnce = 65_536
-
-    fileprivate func deletions(at token: ChangeToken?, after id: SampleID?, limit: Int) throws -> DeletionPage {
-        var deletions: [DeletedSample] = []
-        var (last, left) = (id, Snapshot.tombstonesAtOnce)
-        var cursor = try view.cursor(tables[.tombstones])
-        var found = try cursor.seek(Tombstone.key(id ?? .zero))
-        while found {
-            let key = cursor.key.copied()
-            // Keys by sync identity follow the keys by id.
-            guard key.first == 1 else { break }
-            let tombstone = try Tombstone(cursor.value, key: key)
-            found = try cursor.next()
-            if tombstone.id == id { continue }
-            if left == 0 || deletions.count == limit { return DeletionPage(deletions: deletions, next: last) }
-            (last, left) = (tombstone.id, left - 1)
-            if let token, (tombstone.commit, tombstone.ordinal) != (token.commit, token.ordinal) { continue }
-            deletions.append(try deletedSample(tombstone))
-        }
-        return DeletionPage(deletions: deletions, next: nil)
+        return try TombstoneTable.tombstone(sync, in: snapshot).map { try ChangeFeed.deletedSample($0, in: snapshot) }
     }
 }

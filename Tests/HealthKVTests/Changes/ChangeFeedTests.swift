@@ -283,12 +283,13 @@ import TestSupport
             try store.importBatch(batch)
             try store.read { txn in
                 let record = try #require(try txn.snapshot.changeRecord(txn.currentToken.commit))
-                let regions = try txn.snapshot.feedIndex(of: record).regions
+                let regions = try FeedPositions.feedIndex(of: record, in: txn.snapshot).regions
                 #expect(regions.count > 100)
                 var looked = 0
                 var after = FeedPlace(commit: record.commit, ordinal: 0)
                 for _ in 0..<count / 40 {
-                    let (found, keys, _) = try txn.snapshot.candidates(of: record, after: after, limit: 40, nil)
+                    let (found, keys, _) = try FeedPositions.candidates(
+                        of: record, after: after, limit: 40, nil, in: txn.snapshot)
                     looked += keys.count
                     after = found.map(\.place).sorted()[39]
                 }

@@ -247,7 +247,7 @@ struct FeedCondensingTests {
             var utc = Calendar(identifier: .gregorian)
             utc.timeZone = .gmt
             let query = StatisticsQuery(.stepCount, by: .day, from: .day(10), to: .day(11), calendar: utc)
-            #expect(try store.read { try $0.snapshot.touches(query, since: token) })
+            #expect(try store.read { try StatisticsUpdates.touches(query, since: token, in: $0.snapshot) })
         }
     }
 }

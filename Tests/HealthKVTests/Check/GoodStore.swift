@@ -68,7 +68,8 @@ enum GoodStore {
 
     /// The first chunk of steps, with its rows.
     static func firstChunk(_ snapshot: borrowing Snapshot) throws -> LoadedChunk {
-        try snapshot.load(Lane(type: snapshot.number(of: .stepCount)!, duration: .hour), .least)
+        try ChunkTable.load(
+            Lane(type: NameTable.number(of: .stepCount, in: snapshot)!, duration: .hour), .least, in: snapshot)
     }
 
     /// The first key and value of a table.

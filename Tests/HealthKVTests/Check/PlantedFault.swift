@@ -47,7 +47,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             try txn.remove(.details, try GoodStore.firstChunk(txn.snapshot).bounds.key.bytes)
         },
         PlantedFault(.detailsMismatch, "details have no chunk") { txn in
-            let lane = Lane(type: try txn.snapshot.number(of: .bodyMass)!, duration: .long)
+            let lane = Lane(type: try NameTable.number(of: .bodyMass, in: txn.snapshot)!, duration: .long)
             let key = ChunkKey(lane: lane, lower: .least)
             let empty = txn.environment.encoder.encodeEmpty(key: key, upper: .greatest, commit: txn.commit)
             try txn.put(.details, key.bytes, empty.details)
@@ -56,21 +56,21 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             try turnMark(&txn, of: GoodStore.lonely)
         },
         PlantedFault(.shadowWrong, "both samples of one time show") { txn in
-            let pair = [GoodStore.pair.0, GoodStore.pair.1].compactMap { try? txn.snapshot.find($0) }
+            let pair = [GoodStore.pair.0, GoodStore.pair.1].compactMap { try? SampleLookup.find($0, in: txn.snapshot) }
             try turnMark(&txn, of: pair.first { $0.row.isShadowed }!.row.id)
         },
         PlantedFault(.shadowWrong, "a type that shadows nothing has a shadowed sample") { txn in
             try turnMark(&txn, of: GoodStore.firstChunk(txn.snapshot).rows[0].id)
         },
         PlantedFault(.countsWrong, "a count is off by one") { txn in
-            let type = try txn.snapshot.number(of: .stepCount)!
-            var counts = try txn.snapshot.counts(of: type)
+            let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
+            var counts = try SummaryTable.counts(of: type, in: txn.snapshot)
             counts.sources[counts.sources.keys.sorted()[0]]!.samples += 1
-            txn.context.counts[type] = counts
+            txn.context.state.counts[type] = counts
             txn.state.isChanged = true
         },
         PlantedFault(.summaryWrong, "the summary of many samples is gone") { txn in
-            let type = try txn.snapshot.number(of: .stepCount)!
+            let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
             let block = SummaryPeriod.block(of: try GoodStore.firstChunk(txn.snapshot).rows[0].start)
             #expect(try txn.remove(.summaries, SummaryPeriod.key(type, block)))
         },
@@ -84,36 +84,37 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             row.end += 40 * SummaryPeriod.block
             row.commit = txn.commit
             row.ordinal = txn.state.takeOrdinal()
-            try txn.apply(first.bounds.key.lane, inserts: [row])
-            try txn.reindex(from: nil, to: (row, first.bounds.key.lane))
+            try LaneWriter.apply(first.bounds.key.lane, inserts: [row], in: &txn)
+            try IdentityIndex.reindex(from: nil, to: (row, first.bounds.key.lane), in: &txn)
         },
         PlantedFault(.identityMissing, "the index loses an entry of a run") { txn in
             let first = try GoodStore.firstChunk(txn.snapshot)
-            try txn.addRecent(txn.entries(of: first.rows[0], first.bounds.key.lane)[0], -1)
+            try IdentityIndex.addRecent(
+                IdentityIndex.entries(of: first.rows[0], first.bounds.key.lane, in: txn)[0], -1, in: &txn)
         },
         PlantedFault(.identityMissing, "the index loses a recent entry") { txn in
-            let found = try txn.snapshot.find(GoodStore.lonely)!
-            try txn.addRecent(txn.entries(of: found.row, found.lane)[0], -1)
+            let found = try SampleLookup.find(GoodStore.lonely, in: txn.snapshot)!
+            try IdentityIndex.addRecent(IdentityIndex.entries(of: found.row, found.lane, in: txn)[0], -1, in: &txn)
         },
         PlantedFault(.identityUnreadable, "the header counts one recent entry too many") { txn in
             txn.state.header.recentEntries += 1
             txn.state.isChanged = true
         },
         PlantedFault(.identityUnreadable, "the partitions end before the last hash") { txn in
-            var partition = try txn.snapshot.partition(of: 0)!
+            var partition = try IdentityIndex.partition(of: 0, in: txn.snapshot)!
             partition.upper -= 1
             try txn.put(.identity, IdentityPartition.key(partition.lower), partition.value(commit: txn.commit))
         },
         PlantedFault(.identityUnreadable, "a run holds one entry less than its header says") { txn in
-            var partition = try txn.snapshot.partition(of: 0)!
+            var partition = try IdentityIndex.partition(of: 0, in: txn.snapshot)!
             partition.runs[0].entries += 1
             try txn.put(.identity, IdentityPartition.key(partition.lower), partition.value(commit: txn.commit))
         },
         PlantedFault(.tombstoneOfLiveSample, "a tombstone is made for a sample that stays") { txn in
-            let found = try txn.snapshot.find(GoodStore.lonely)!
-            try txn.bury(
+            let found = try SampleLookup.find(GoodStore.lonely, in: txn.snapshot)!
+            try TombstoneTable.bury(
                 found.row, found.lane, clock: txn.tick(), commit: txn.commit, ordinal: txn.state.takeOrdinal(),
-                time: txn.environment.now().nanoseconds)
+                time: txn.environment.now().nanoseconds, in: &txn)
         },
     ]
 
@@ -147,14 +148,16 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 try lmdb.commit()
             }),
         PlantedFault(.changeMissing, "a commit has no record in the feed") { txn in
-            let found = try txn.snapshot.find(GoodStore.lonely)!
+            let found = try SampleLookup.find(GoodStore.lonely, in: txn.snapshot)!
             #expect(try txn.remove(.changes, ChangeRecord.key(found.row.commit)))
         },
         PlantedFault(.queueWrong, "an operation has lost its place") { txn in
-            try txn.forget(PeerKey.place("p", GoodStore.lonely, txn.state.header.hashKey), as: PendingPlace.self)
+            try SyncTable.forget(
+                PeerKey.place("p", GoodStore.lonely, txn.state.header.hashKey), as: PendingPlace.self, in: &txn)
         },
         PlantedFault(.linksDiffer, "a link is gone from one side") { txn in
-            try txn.forget(LinkKey.recent(peer(txn, "p"), .bySample, GoodStore.lonely), as: RecentLink.self)
+            try SyncTable.forget(
+                LinkKey.recent(peer(txn, "p"), .bySample, GoodStore.lonely), as: RecentLink.self, in: &txn)
         },
         PlantedFault(.linksDiffer, "a chunk of links is gone") { txn in
             try txn.remove(.links, try blocks(txn, .chunk)[0])
@@ -168,7 +171,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         },
         PlantedFault(.linksDiffer, "a packed link names no sample") { txn in
             let key = try blocks(txn, .chunk)[0]
-            var links = try txn.snapshot.packedChunk(peer(txn, "r"), 0, from: 0)!.links
+            var links = try LinkTable.packedChunk(peer(txn, "r"), 0, from: 0, in: txn.snapshot)!.links
             // A hint has fewer bits of the hash.
             links[1].hash ^= 1
             var encoder = LinkChunkEncoder(pageSize: 65_536)
@@ -176,7 +179,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         },
         PlantedFault(.recordUnreadable, "a chunk of links stands behind one of greater hashes") { txn in
             let peer = peer(txn, "r")
-            let links = try txn.snapshot.packedChunk(peer, 0, from: 0)!.links
+            let links = try LinkTable.packedChunk(peer, 0, from: 0, in: txn.snapshot)!.links
             var encoder = LinkChunkEncoder(pageSize: 4_096)
             let chunk = encoder.chunk(links[1...], commit: txn.commit) { LinkKey.block(peer, .chunk, 0, $0) }
             try txn.put(.links, chunk.key, chunk.value)
@@ -189,7 +192,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         },
         PlantedFault(.recordsOutdated, "an anchor is of an earlier commit than the sum in the header knows") { txn in
             let key = try anchorKey(txn.snapshot)
-            let anchor = try txn.snapshot.record(key, as: Anchor.self)!
+            let anchor = try SyncTable.record(key, as: Anchor.self, in: txn.snapshot)!
             let older = StoredSync(anchor, key: SyncKey(key), commit: 0).recordBytes
             try txn.lmdb.put(txn.context.tables[.anchors], key, older)
             txn.state.isChanged = true
@@ -215,21 +218,21 @@ extension PlantedFault {
         body(&chunk)
         let (encoder, bounds) = (txn.environment.encoder, chunk.bounds)
         let plan = encoder.plan(chunk.rows[...])
-        try txn.put(
+        try ChunkTable.put(
             bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit),
-            encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, commit: txn.commit))
+            encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, commit: txn.commit), in: &txn)
     }
 
     private static func turnMark(_ txn: inout HealthKV.WriteTransaction, of id: SampleID) throws {
-        let found = try txn.snapshot.find(id)!
+        let found = try SampleLookup.find(id, in: txn.snapshot)!
         var row = found.row
         row.flags.formSymmetricDifference(.shadowed)
-        try txn.replaceMarks(found.lane, [row])
+        try ShadowMarks.replaceMarks(found.lane, [row], in: &txn)
     }
 
     /// The keys of the two copies of a source's name.
     private static func scale(_ snapshot: borrowing Snapshot) throws -> (key: [UInt8], reverse: [UInt8]) {
-        let number = try snapshot.number(of: GoodStore.scale.identity)!
+        let number = try NameTable.number(of: GoodStore.scale.identity, in: snapshot)!
         let bytes = NameCoding.key(of: GoodStore.scale.identity)
         return (NameTable.key(.source, number), NameTable.reverseKey(.source, bytes, snapshot.header.hashKey))
     }
@@ -242,10 +245,10 @@ extension PlantedFault {
     private static func blocks(
         _ txn: borrowing HealthKV.WriteTransaction, _ kind: LinkKey.Kind
     ) throws -> [[UInt8]] {
-        try txn.snapshot.linkKeys(peer(txn, "r"), kind)
+        try LinkTable.linkKeys(peer(txn, "r"), kind, in: txn.snapshot)
     }
 
     private static func anchorKey(_ snapshot: borrowing Snapshot) throws -> [UInt8] {
-        PeerKey.anchor("p", try snapshot.number(of: .stepCount)!, "", snapshot.header.hashKey)
+        PeerKey.anchor("p", try NameTable.number(of: .stepCount, in: snapshot)!, "", snapshot.header.hashKey)
     }
 }

@@ -56,9 +56,9 @@ import Testing
         expectError(.damaged) { while try store.maintain() {} }
         try store.read { txn in
             let snapshot = txn.snapshot
-            let weight = try #require(try snapshot.number(of: .bodyMass))
-            #expect(try snapshot.summarizedBlocks(weight).count == 1)
-            #expect(try snapshot.firstStaleRange()?.type == snapshot.number(of: .stepCount))
+            let weight = try #require(try NameTable.number(of: .bodyMass, in: snapshot))
+            #expect(try SummaryTable.summarizedBlocks(weight, in: snapshot).count == 1)
+            #expect(try StaleTable.firstRange(in: snapshot)?.type == NameTable.number(of: .stepCount, in: snapshot))
             #expect(try txn.statistics(of: .stepCount, from: .day(50), to: .day(51)).sum == 400)
         }
         var batch = SampleBatch()
@@ -74,11 +74,13 @@ import Testing
             try store.save(Sample(.stepCount, 1, .count, at: .day(0)))
             expectError(.unfinished) {
                 try store.write { txn in
-                    let lane = Lane(type: try #require(try txn.snapshot.number(of: .stepCount)), duration: .hour)
+                    let lane = Lane(
+                        type: try #require(try NameTable.number(of: .stepCount, in: txn.snapshot)), duration: .hour)
                     do {
                         try txn.whole { txn in
-                            var edit = LaneEdit(inserts: try txn.snapshot.load(lane, .least).rows, removals: [])
-                            try txn.account(lane, edit.merge([], before: .greatest))
+                            var edit = LaneEdit(
+                                inserts: try ChunkTable.load(lane, .least, in: txn.snapshot).rows, removals: [])
+                            try LaneWriter.account(lane, edit.merge([], before: .greatest), in: &txn)
                             throw Refusal()
                         }
                     } catch is Refusal {}

@@ -26,8 +26,8 @@ import Testing
     @Test("A read that passes damage over ends where a chunk is missing in the middle")
     func missingChunk() throws {
         try withForged({ txn in
-            let keys = try txn.snapshot.chunkKeys(
-                Lane(type: txn.snapshot.number(of: .stepCount)!, duration: .hour))
+            let keys = try ChunkTable.chunkKeys(
+                Lane(type: NameTable.number(of: .stepCount, in: txn.snapshot)!, duration: .hour), in: txn.snapshot)
             for table in [TableCode.chunks, .details] { try txn.remove(table, keys[1].bytes) }
         }) { store in
             var count = 0
@@ -58,7 +58,7 @@ import Testing
         try withForged({ txn in
             var counts = TypeCounts()
             counts.sources[1] = TypeCounts.Count(samples: number, shadowed: 0)
-            let type = try txn.snapshot.number(of: .stepCount)!
+            let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
             try txn.put(.summaries, TypeCounts.key(type), counts.value(type, commit: txn.commit))
         }) { store in
             expectError(.damaged) { try store.read { try $0.count() } }
@@ -69,7 +69,7 @@ import Testing
     @Test("Hours that no instant has are not summed up", arguments: [Int64.min / 2, 1 << 40])
     func staleHours(_ hour: Int64) throws {
         try withForged({ txn in
-            let type = try txn.snapshot.number(of: .stepCount)!
+            let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
             let value = StaleRange.value(type, hour...hour + 1_000_000, commit: txn.commit)
             try txn.put(.upkeep, StaleRange.key(type, hour), value)
         }) { store in expectError(.damaged) { while try store.maintain() {} } }
@@ -78,7 +78,7 @@ import Testing
     @Test("A summary of a block that no instant has is damage", arguments: [Int64(Int32.min), Int64(Int32.max)])
     func summaryBlock(_ block: Int64) throws {
         try withForged({ txn in
-            let type = try txn.snapshot.number(of: .stepCount)!
+            let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
             let key = SummaryPeriod.key(type, block)
             try txn.put(.summaries, key, RecordWriter().value(table: .summaries, key: key, commit: txn.commit))
         }) { store in
@@ -91,11 +91,11 @@ import Testing
     func runs() throws {
         for (number, entries) in [(UInt32.max, UInt64(1)), (1, .max)] {
             try expectDamage({ txn in
-                var partition = try txn.snapshot.partition(of: 0)!
+                var partition = try IdentityIndex.partition(of: 0, in: txn.snapshot)!
                 partition.runs = [IdentityPartition.Run(number: number, entries: entries)]
                 let key = IdentityPartition.key(partition.lower)
                 try txn.put(.identity, key, partition.value(commit: txn.commit))
-            }) { _ = try $0.snapshot.allPartitions() }
+            }) { _ = try IdentityIndex.allPartitions(in: $0.snapshot) }
         }
     }
 
@@ -127,8 +127,9 @@ import Testing
     func operationUnderAnotherKey() throws {
         try expectDamage({ txn in
             let operation = try #require(try txn.pending(peer: "p", sample: GoodStore.lonely))
-            let section = try txn.snapshot.directory(of: "p").sections[0].number
-            try txn.put(operation, PeerKey.pending("p", section, operation.sequence + 9, txn.state.header.hashKey))
+            let section = try QueueTable.directory(of: "p", in: txn.snapshot).sections[0].number
+            try SyncTable.put(
+                operation, PeerKey.pending("p", section, operation.sequence + 9, txn.state.header.hashKey), in: &txn)
         }) { _ = try $0.pending(for: "p") }
     }
 
@@ -152,7 +153,7 @@ import Testing
         try expectDamage({ txn in
             try txn.appendAudit(event: "lost", sample: GoodStore.lonely)
             let entry = try #require(try txn.audit().first)
-            try txn.put(entry, PeerKey.audit(entry.commit, entry.ordinal + 1))
+            try SyncTable.put(entry, PeerKey.audit(entry.commit, entry.ordinal + 1), in: &txn)
         }) { _ = try $0.audit() }
     }
 

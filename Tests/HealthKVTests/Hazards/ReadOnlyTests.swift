@@ -109,8 +109,7 @@ import TestSupport
         func count() throws -> Int {
             let header = try file.header()
             let context = ReadContext(
-                tables: file.tables, path: "", header: header, names: NameBook(), intents: [], verified: nil,
-                feedIndex: nil)
+                tables: file.tables, path: "", header: header, names: NameBook(), verified: nil, feedIndex: nil)
             let read = ReadTransaction(try file.environment.beginRead(), context: context)
             return try read.samples(of: .stepCount).count
         }

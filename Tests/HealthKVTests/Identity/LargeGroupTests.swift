@@ -23,7 +23,7 @@ import Testing
     private func expectDivided(_ store: SampleStore) throws {
         try store.read { transaction in
             var next: UInt64 = 0
-            for partition in try transaction.snapshot.allPartitions() {
+            for partition in try IdentityIndex.allPartitions(in: transaction.snapshot) {
                 #expect(partition.lower == next && partition.upper > next)
                 #expect(!partition.isDivisible || partition.entries <= Self.limit)
                 next = partition.upper
@@ -61,7 +61,9 @@ import Testing
             saved += samples.map(\.id)
         }
         try store.read { [saved] transaction in
-            let alone = try transaction.snapshot.allPartitions().filter { !$0.isDivisible && $0.entries > Self.limit }
+            let alone = try IdentityIndex.allPartitions(in: transaction.snapshot).filter {
+                !$0.isDivisible && $0.entries > Self.limit
+            }
             #expect(alone.count == 3, "each group has outgrown a partition")
             #expect(try transaction.samples(group: "day").count == 480)
             #expect(try transaction.samples(group: "night").count == 120)

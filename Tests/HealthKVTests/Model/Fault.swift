@@ -41,11 +41,11 @@ extension ModelRun {
         guard let sample = anyLive() else { return false }
         var isPlanted = false
         try store.core.transact { txn in
-            guard let found = try txn.snapshot.find(sample.id) else { return }
+            guard let found = try SampleLookup.find(sample.id, in: txn.snapshot) else { return }
             switch fault {
             case .missingIdentity:
-                guard let entry = txn.entries(of: found.row, found.lane).first else { return }
-                try txn.addRecent(entry, -1)
+                guard let entry = IdentityIndex.entries(of: found.row, found.lane, in: txn).first else { return }
+                try IdentityIndex.addRecent(entry, -1, in: &txn)
             case .missingTombstone:
                 guard let id = model.gravesByID.keys.sorted().first else { return }
                 guard try txn.remove(.tombstones, Tombstone.key(id)) else { return }
@@ -58,15 +58,15 @@ extension ModelRun {
                 var row = found.row
                 row.id = SampleID(using: &random)
                 row.flags.remove(.derivedID)
-                try txn.apply(found.lane, inserts: [row])
+                try LaneWriter.apply(found.lane, inserts: [row], in: &txn)
             case .turnedShadow:
                 var row = found.row
                 row.flags.formSymmetricDifference(.shadowed)
-                try txn.replaceMarks(found.lane, [row])
+                try ShadowMarks.replaceMarks(found.lane, [row], in: &txn)
             case .wrongCount:
-                var counts = try txn.snapshot.counts(of: found.lane.type)
+                var counts = try SummaryTable.counts(of: found.lane.type, in: txn.snapshot)
                 counts.sources[counts.sources.keys.sorted()[0]]!.samples += 1
-                txn.context.counts[found.lane.type] = counts
+                txn.context.state.counts[found.lane.type] = counts
                 txn.state.isChanged = true
             case .missingChangeRecord:
                 guard try txn.remove(.changes, ChangeRecord.key(found.row.commit)) else { return }
@@ -80,10 +80,10 @@ extension ModelRun {
     private func rewrite(
         _ txn: inout WriteTransaction, _ found: FoundRow, _ change: (inout [StoredRow], Int) -> Void
     ) throws {
-        let chunk = try txn.snapshot.load(found.lane, found.row.point)
+        let chunk = try ChunkTable.load(found.lane, found.row.point, in: txn.snapshot)
         var rows = chunk.rows + chunk.purged
         rows.sort { $0.point < $1.point }
         change(&rows, rows.firstIndex { $0.id == found.row.id }!)
-        try txn.write(chunk.bounds, rows, exists: true)
+        try ChunkTable.write(chunk.bounds, rows, exists: true, in: &txn)
     }
 }

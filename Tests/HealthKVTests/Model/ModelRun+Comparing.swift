@@ -113,11 +113,11 @@ extension ModelRun {
             range: range, rule: query.rule, order: query.order, source: query.source,
             includeShadowed: query.includeShadowed)
         var found: [Sample] = []
-        var page = try snapshot.page(of: query.type, sampleQuery, size: size, behind: nil)
+        var page = try SamplePages.page(of: query.type, sampleQuery, size: size, behind: nil, in: snapshot)
         while let last = page.1 {
             try expect(page.0.count <= size, "a page of \(page.0.count)")
             found += page.0
-            page = try snapshot.page(of: query.type, sampleQuery, size: size, behind: last)
+            page = try SamplePages.page(of: query.type, sampleQuery, size: size, behind: last, in: snapshot)
         }
         try compare(found, model.samples(query), "pages of \(size): \(query)")
     }

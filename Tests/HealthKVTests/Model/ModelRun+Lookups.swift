@@ -44,7 +44,7 @@ extension ModelRun {
     func compareTombstones<Reading: SampleReading & ~Copyable>(_ txn: borrowing Reading) throws {
         for (id, grave) in model.gravesByID {
             guard let deleted = try txn.deletedSample(id: id) else {
-                let found = try txn.snapshot.find(id)
+                let found = try SampleLookup.find(id, in: txn.snapshot)
                 try expect(found?.isHidden ?? false, "no tombstone of \(id)")
                 continue
             }

@@ -101,7 +101,7 @@ final class ModelRun: @unchecked Sendable {
         case 0..<72: try commitGroup()
         case 72..<86:
             for _ in 0..<random.number(1..<4) {
-                let more = try store.core.maintainStep()
+                let more = try Upkeep.maintainStep(in: store.core)
                 note("maintain, more: \(more)")
             }
         case 86..<90: try advanceReplicas()
@@ -173,7 +173,7 @@ final class ModelRun: @unchecked Sendable {
     // MARK: The store as a whole
 
     func finishUpkeep() throws {
-        while try store.core.maintainStep() {}
+        while try Upkeep.maintainStep(in: store.core) {}
         note("upkeep finished")
     }
 

@@ -11,9 +11,9 @@ import Testing
             try store.write { try $0.save(samples) }
             let type = try #require(SampleType.stepCount.catalogNumber)
             try store.write { txn in
-                var counts = try txn.snapshot.counts(of: type)
+                var counts = try SummaryTable.counts(of: type, in: txn.snapshot)
                 counts.sources[counts.sources.keys.first!]!.samples = 2
-                txn.context.counts[type] = counts
+                txn.context.state.counts[type] = counts
                 txn.state.isChanged = true
             }
             expectError(.damaged) { try store.read { try $0.series(.stepCount) } }

@@ -48,13 +48,16 @@ import TestSupport
         try withStore { store in
             try store.core.transact { txn in
                 // As a release did that did not know the type.
-                let number = try txn.addName(.type, NameCoding.encode(type: .heartRate))
+                let number = try NameTable.addName(.type, NameCoding.encode(type: .heartRate), in: &txn)
                 #expect(number >= 1 << 16)
             }
             try store.save(Sample(.heartRate, 60, .countPerMinute, at: .day(1)))
             try store.save(Sample(.respiratoryRate, 14, .countPerMinute, at: .day(1)))
             let numbers = try store.read { txn in
-                (try txn.snapshot.number(of: .heartRate), try txn.snapshot.number(of: .respiratoryRate))
+                (
+                    try NameTable.number(of: .heartRate, in: txn.snapshot),
+                    try NameTable.number(of: .respiratoryRate, in: txn.snapshot)
+                )
             }
             #expect(numbers.0! >= 1 << 16 && numbers.1 == SampleType.respiratoryRate.catalogNumber)
             #expect(try store.read { try $0.samples(of: .heartRate) }.map(\.quantity.value) == [60])

@@ -48,14 +48,16 @@ struct NotFiniteStoreTests {
         if summed { while try store.maintain() {} }
         _ = try store.core.onWriter { [core = store.core] in
             try core.transact { txn in
-                var chunk = try txn.snapshot.load(
-                    Lane(type: txn.snapshot.number(of: type)!, duration: .hour), .least)
+                var chunk = try ChunkTable.load(
+                    Lane(type: NameTable.number(of: type, in: txn.snapshot)!, duration: .hour), .least, in: txn.snapshot
+                )
                 let (encoder, bounds) = (txn.environment.encoder, chunk.bounds)
                 for row in [1, chunk.rows.count / 2] { chunk.rows[row].value = odd }
                 let plan = encoder.plan(chunk.rows[...])
-                try txn.put(
+                try ChunkTable.put(
                     bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit),
-                    encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, commit: txn.commit))
+                    encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, commit: txn.commit),
+                    in: &txn)
             }
         }
         return store
@@ -87,9 +89,9 @@ struct NotFiniteStoreTests {
         let store = try poisoned(.stepCount, .nan, summed: true)
         _ = try store.core.onWriter { [core = store.core] in
             try core.transact { txn in
-                let type = try txn.snapshot.number(of: .stepCount)!
+                let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
                 let block = SummaryPeriod.block(of: Instant.day(0).nanoseconds)
-                var content = try #require(try txn.snapshot.summary(type, block, .cumulative))
+                var content = try #require(try SummaryTable.summary(type, block, .cumulative, in: txn.snapshot))
                 for index in content.hours.indices where content.hours[index].count > 0 {
                     content.hours[index].sum = .nan
                 }

@@ -17,7 +17,8 @@ import Testing
         try store.write { txn in for number in 0..<40 { try txn.save(steps(1, number * 600)) } }
         while try store.maintain() {}
         let blocks = try store.read { txn in
-            try txn.snapshot.summarizedBlocks(txn.snapshot.number(of: .stepCount)!).count
+            try SummaryTable.summarizedBlocks(NameTable.number(of: .stepCount, in: txn.snapshot)!, in: txn.snapshot)
+                .count
         }
         #expect(blocks > 0, "a summary stands there")
         return store

@@ -224,19 +224,23 @@ import Testing
         let start = Instant.day(10)
         try store.save(Sample(.stepCount, 100, .count, from: start, to: start + 100 * day))
         try store.save(Sample(.stepCount, 1, .count, from: start + day, to: start + 2 * day))
-        let all = try store.read { try $0.snapshot.extent(of: $0.snapshot.number(of: .stepCount)!) }
+        let all = try store.read {
+            try ChunkExtent.extent(of: NameTable.number(of: .stepCount, in: $0.snapshot)!, in: $0.snapshot)
+        }
         // The end is not part of it.
         #expect(all == start.nanoseconds...(start + 100 * day).nanoseconds - 1)
         try store.core.onWriter { [core = store.core] in
             _ = try core.transact { txn in
-                let type = try txn.snapshot.number(of: .stepCount)!
+                let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
                 for duration in DurationClass.allCases {
                     let lane = Lane(type: type, duration: duration)
-                    for key in try txn.snapshot.chunkKeys(lane) { try txn.remove(.details, key.bytes) }
+                    for key in try ChunkTable.chunkKeys(lane, in: txn.snapshot) { try txn.remove(.details, key.bytes) }
                 }
             }
         }
-        let again = try store.read { try $0.snapshot.extent(of: $0.snapshot.number(of: .stepCount)!) }
+        let again = try store.read {
+            try ChunkExtent.extent(of: NameTable.number(of: .stepCount, in: $0.snapshot)!, in: $0.snapshot)
+        }
         #expect(again == all)
         try store.close()
     }

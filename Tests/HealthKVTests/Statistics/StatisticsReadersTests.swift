@@ -28,7 +28,8 @@ import Testing
         }
         while try store.maintain() {}
         let blocks = try store.read { txn in
-            try txn.snapshot.summarizedBlocks(txn.snapshot.number(of: .stepCount)!).count
+            try SummaryTable.summarizedBlocks(NameTable.number(of: .stepCount, in: txn.snapshot)!, in: txn.snapshot)
+                .count
         }
         #expect(blocks > 0, "a summary stands there")
     }

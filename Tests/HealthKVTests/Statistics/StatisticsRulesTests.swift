@@ -89,7 +89,9 @@ import Testing
             for isFresh in [false, true] {
                 if isFresh { while try store.maintain() {} }
                 let blocks = try store.read { txn in
-                    try txn.snapshot.summarizedBlocks(txn.snapshot.number(of: .stepCount)!).count
+                    try SummaryTable.summarizedBlocks(
+                        NameTable.number(of: .stepCount, in: txn.snapshot)!, in: txn.snapshot
+                    ).count
                 }
                 #expect((blocks > 0) == isFresh)
                 #expect(try sum() == 50 + 120)

@@ -74,7 +74,7 @@ final class StatisticsRun {
         try takeStep()
         let after = try follow(query)
         guard before.order == after.order, !isSame(before.answer, after.answer) else { return }
-        guard try store.read({ try $0.snapshot.touches(query, since: before.token) }) else {
+        guard try store.read({ try StatisticsUpdates.touches(query, since: before.token, in: $0.snapshot) }) else {
             throw StatisticsMismatch(description: "an answer changed and nobody is told: \(query)")
         }
     }
@@ -83,7 +83,7 @@ final class StatisticsRun {
         _ query: StatisticsQuery
     ) throws -> (answer: StatisticsCollection, order: [RankedSource], token: ChangeToken) {
         try store.read { txn in
-            (try txn.statistics(query), try txn.rankedSources(of: query.type), txn.snapshot.currentToken)
+            (try txn.statistics(query), try txn.rankedSources(of: query.type), ChangeLog.currentToken(in: txn.snapshot))
         }
     }
 
@@ -286,10 +286,11 @@ extension StatisticsRun {
     func damageSummary() throws -> Bool {
         var isPlanted = false
         try store.core.transact { txn in
-            for type in try txn.snapshot.summarizedTypes() {
-                guard let aggregation = try txn.snapshot.summarizedAggregation(of: type), !isPlanted else { continue }
-                for block in try txn.snapshot.summarizedBlocks(type) where !isPlanted {
-                    var content = try txn.snapshot.summary(type, block, aggregation)!
+            for type in try SummaryTable.summarizedTypes(in: txn.snapshot) {
+                guard let aggregation = try HourSums.summarizedAggregation(of: type, in: txn.snapshot), !isPlanted
+                else { continue }
+                for block in try SummaryTable.summarizedBlocks(type, in: txn.snapshot) where !isPlanted {
+                    var content = try SummaryTable.summary(type, block, aggregation, in: txn.snapshot)!
                     guard let hour = content.hours.firstIndex(where: { $0.count > 0 }) else { continue }
                     content.hours[hour].count += 1
                     let key = SummaryPeriod.key(type, block)

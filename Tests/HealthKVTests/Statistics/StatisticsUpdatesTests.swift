@@ -71,9 +71,9 @@ import Testing
             let query = StatisticsQuery(
                 .stepCount, by: .day, from: .day(0), to: .day(3), calendar: Calendar(identifier: .gregorian))
             func touches(_ change: () throws -> Void) throws -> Bool {
-                let token = try store.read { $0.snapshot.currentToken }
+                let token = try store.read { ChangeLog.currentToken(in: $0.snapshot) }
                 try change()
-                return try store.read { try $0.snapshot.touches(query, since: token) }
+                return try store.read { try StatisticsUpdates.touches(query, since: token, in: $0.snapshot) }
             }
             func delete(_ id: SampleID) throws { _ = try store.write { try $0.delete(id: id) } }
             #expect(try !touches { _ = try save(101) })

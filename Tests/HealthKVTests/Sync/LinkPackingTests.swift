@@ -101,7 +101,8 @@ import Testing
             try LinkTests.pack(store)
             let late = PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 6)
             try store.write { txn in
-                for key in try txn.snapshot.linkKeys(PeerKey.peer("p", txn.state.header.hashKey), .chunk) {
+                for key in try LinkTable.linkKeys(PeerKey.peer("p", txn.state.header.hashKey), .chunk, in: txn.snapshot)
+                {
                     try txn.put(.links, key, [1, 2, 3])
                 }
                 try txn.delete(id: links[0].sample)
@@ -112,7 +113,9 @@ import Testing
             #expect(throws: StoreError.self) { try store.read { try $0.link(peer: "p", sample: links[2].sample) } }
             // Nor does what cannot be read of their directory.
             try store.write { txn in
-                for key in try txn.snapshot.linkKeys(PeerKey.peer("p", txn.state.header.hashKey), .directory) {
+                for key in try LinkTable.linkKeys(
+                    PeerKey.peer("p", txn.state.header.hashKey), .directory, in: txn.snapshot)
+                {
                     try txn.put(.links, key, [1, 2, 3])
                 }
                 try txn.delete(id: links[3].sample)

@@ -221,8 +221,8 @@ import Testing
             try store.write { txn in
                 try txn.setLink(late)
                 let peer = PeerKey.peer("p", txn.state.header.hashKey)
-                try txn.forget(LinkKey.recent(peer, .byPeerID, late.peerID), as: RecentLink.self)
-                for key in try txn.snapshot.linkKeys(peer, .hints) { try txn.remove(.links, key) }
+                try SyncTable.forget(LinkKey.recent(peer, .byPeerID, late.peerID), as: RecentLink.self, in: &txn)
+                for key in try LinkTable.linkKeys(peer, .hints, in: txn.snapshot) { try txn.remove(.links, key) }
             }
             #expect(try store.check().findings.map(\.kind) == [.linksDiffer, .linksDiffer])
             #expect(try store.read { try $0.link(peer: "p", peerID: links[0].peerID) } == nil)

@@ -240,15 +240,16 @@ struct QueueDirectoryTests {
             try store.close()
         }
         try spoiled { txn in
-            try txn.forget(PeerKey.directory("p", txn.state.header.hashKey), as: QueueDirectory.self)
+            try SyncTable.forget(PeerKey.directory("p", txn.state.header.hashKey), as: QueueDirectory.self, in: &txn)
         }
         try spoiled { txn in
-            try txn.forget(PeerKey.place("p", samples[2], txn.state.header.hashKey), as: PendingPlace.self)
+            try SyncTable.forget(
+                PeerKey.place("p", samples[2], txn.state.header.hashKey), as: PendingPlace.self, in: &txn)
         }
         try spoiled { txn in
-            var directory = try txn.snapshot.directory(of: "p")
+            var directory = try QueueTable.directory(of: "p", in: txn.snapshot)
             directory.remove(from: 1)
-            try txn.put(directory, PeerKey.directory("p", txn.state.header.hashKey))
+            try SyncTable.put(directory, PeerKey.directory("p", txn.state.header.hashKey), in: &txn)
         }
     }
 }

@@ -245,23 +245,23 @@ import Testing
         #expect(
             try findings { txn in
                 let key = PeerKey.place("a", sample, txn.state.header.hashKey)
-                try txn.forget(key, as: PendingPlace.self)
+                try SyncTable.forget(key, as: PendingPlace.self, in: &txn)
             } == [.queueWrong])
         #expect(
             try findings { txn in
                 let operation = try txn.pending(for: "b")[0]
                 let key = PeerKey.pending("b", 1, operation.sequence, txn.state.header.hashKey)
-                try txn.forget(key, as: PendingOperation.self)
+                try SyncTable.forget(key, as: PendingOperation.self, in: &txn)
                 // The place leads nowhere, and the count is wrong.
             } == [.queueWrong, .queueWrong])
         #expect(
             try findings { txn in
                 let key = LinkKey.recent(PeerKey.peer("a", txn.state.header.hashKey), .bySample, sample)
-                try txn.forget(key, as: RecentLink.self)
+                try SyncTable.forget(key, as: RecentLink.self, in: &txn)
             } == [.linksDiffer])
         #expect(
             try findings { txn in
-                let number = try txn.snapshot.number(of: .stepCount)!
+                let number = try NameTable.number(of: .stepCount, in: txn.snapshot)!
                 let key = PeerKey.anchor("a", number, "", txn.state.header.hashKey)
                 var record = RecordWriter()
                 record.append(7 as UInt8)

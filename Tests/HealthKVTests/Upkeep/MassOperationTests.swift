@@ -71,7 +71,7 @@ import TestSupport
             #expect(try store.counts() == store.countedSamples())
             try store.expectClean()
             let core = store.core
-            guard try core.onWriter({ try core.maintainStep() }) else { break }
+            guard try core.onWriter({ try Upkeep.maintainStep(in: core) }) else { break }
             steps += 1
         }
         #expect(steps > 2)

@@ -57,9 +57,9 @@ import Testing
                     let part = Array(order[from..<from + 100])
                     try store.write { txn in for sample in part { try txn.save(sample) } }
                     last = try store.read { txn in
-                        let lane = Lane(type: try txn.snapshot.number(of: .stepCount)!, duration: .hour)
+                        let lane = Lane(type: try NameTable.number(of: .stepCount, in: txn.snapshot)!, duration: .hour)
                         var rows: [Int] = []
-                        try txn.snapshot.forEachChunk(lane, from: .least, to: .greatest) { chunk in
+                        try ChunkTable.forEachChunk(lane, from: .least, to: .greatest, in: txn.snapshot) { chunk in
                             rows.append(chunk.rows)
                             return true
                         }
@@ -116,11 +116,12 @@ import Testing
 
     private func lastRows(_ store: SampleStore) throws -> Int {
         try store.read { txn in
-            let type = try #require(try txn.snapshot.number(of: .stepCount))
+            let type = try #require(try NameTable.number(of: .stepCount, in: txn.snapshot))
             var rows = 0
             for duration in DurationClass.allCases {
                 let lane = Lane(type: type, duration: duration)
-                try txn.snapshot.forEachChunk(lane, from: .least, to: .greatest, descending: true) { chunk in
+                try ChunkTable.forEachChunk(lane, from: .least, to: .greatest, descending: true, in: txn.snapshot) {
+                    chunk in
                     rows = max(rows, chunk.rows)
                     return false
                 }

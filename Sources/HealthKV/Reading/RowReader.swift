@@ -1,0 +1,198 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Reads the rows of one lane that match a query, in order, a part of a chunk at a time.
+struct LaneReader {
+    let lane: Lane
+    private let query: SampleQuery
+    private let sources: Set<UInt32>?
+    private var buffer: [StoredRow] = []
+    private var position = 0
+    /// The point at which the next chunk begins (ascending) or ends (descending); `nil` at the end.
+    private var next: Point?
+    private let limit: Point
+    /// The range of starts that matching rows can have.
+    private let starts: ClosedRange<Int64>
+    /// The remaining rows of the chunk that was read last.
+    private var rest: (key: ChunkKey, rows: Range<Int>)?
+    /// The number of rows to decode at once. It starts small, because many callers want one sample, and grows with each
+    /// step.
+    private var step = 16
+    /// Receives the damaged ranges, which are then skipped; if `nil`, damage is an error.
+    private let log: DamageLog?
+
+    /// - Parameter sources: the numbers of the sources to return; `nil` for all.
+    init(_ lane: Lane, _ query: SampleQuery, sources: Set<UInt32>?, _ log: DamageLog?) {
+        self.lane = lane
+        self.log = log
+        self.query = query
+        self.sources = sources
+        let bounds = query.starts(of: lane.duration)
+        next = query.order == .ascending ? bounds.from : bounds.to
+        limit = query.order == .ascending ? bounds.to : bounds.from
+        starts = bounds.from.start...max(bounds.from.start, bounds.to.start)
+        if bounds.from >= bounds.to || query.range.isEmpty { next = nil }
+    }
+
+    /// Returns the point of the next row; `nil` if there is none.
+    mutating func peek(_ snapshot: borrowing Snapshot) throws -> Point? {
+        while position >= buffer.count {
+            guard rest != nil || next != nil else { return nil }
+            try fill(snapshot)
+        }
+        return buffer[position].point
+    }
+
+    /// Takes the next row, and all following decoded rows that precede the next row of any other lane.
+    mutating func takeRun(before rival: Point?) -> ArraySlice<StoredRow> {
+        let first = position
+        position = buffer.count
+        if let rival, !comes(buffer[position - 1].point, before: rival) {
+            position = first + 1
+            while comes(buffer[position].point, before: rival) { position += 1 }
+        }
+        return buffer[first..<position]
+    }
+
+    private func comes(_ point: Point, before other: Point) -> Bool { (point < other) == (query.order == .ascending) }
+
+    private mutating func fill(_ snapshot: borrowing Snapshot) throws {
+        buffer = []
+        position = 0
+        if let (key, rows) = rest {
+            rest = nil
+            try ChunkTable.withChunk(key, in: snapshot) { chunk in try pick(rows, of: chunk, snapshot) }
+            return
+        }
+        let from = next!
+        let ascending = query.order == .ascending
+        next = nil
+        var follow: Point?
+        let bounds = (from: ascending ? from : limit, to: ascending ? limit : from)
+        if let log {
+            try ReadableChunks.forEachReadableChunk(
+                lane, from: bounds.from, to: bounds.to, descending: !ascending, log, in: snapshot
+            ) {
+                try take($0, &follow, snapshot)
+            }
+        } else {
+            try ChunkTable.forEachChunk(lane, from: bounds.from, to: bounds.to, descending: !ascending, in: snapshot) {
+                try take($0, &follow, snapshot)
+            }
+        }
+        if let follow, !buffer.isEmpty, ascending ? follow < limit : follow > limit { next = follow }
+    }
+
+    /// Reads matching rows of a chunk into the buffer. Returns `false` if there were any.
+    private mutating func take(
+        _ chunk: HotChunk, _ follow: inout Point?, _ snapshot: borrowing Snapshot
+    ) throws -> Bool {
+        follow = query.order == .ascending ? chunk.upper : chunk.key.lower
+        guard try RowReader.mayHold(chunk, sources, in: snapshot) else { return true }
+        // A range read looks back as far as the longest sample of the class can reach. Most samples found there also
+        // end before the range.
+        let rows = try chunk.find(startingIn: starts, endingFrom: query.range.from.nanoseconds)
+        try pick(rows, of: chunk, snapshot)
+        return buffer.isEmpty
+    }
+
+    /// Fills the buffer with the next matching rows among some rows of a chunk, and remembers the remaining rows.
+    private mutating func pick(_ rows: Range<Int>, of chunk: HotChunk, _ snapshot: borrowing Snapshot) throws {
+        var left = rows
+        while buffer.isEmpty, !left.isEmpty {
+            let part = query.order == .ascending ? left.prefix(step) : left.suffix(step)
+            left = query.order == .ascending ? part.upperBound..<left.upperBound : left.lowerBound..<part.lowerBound
+            step = min(4 * step, ChunkEncoder.rowLimit)
+            let rows = try ChunkTable.visibleRows(chunk, part, in: snapshot)
+            if sources == nil, rows.indices.allSatisfy({ query.picks(rows[$0]) }) {
+                buffer = rows
+                continue
+            }
+            for row in rows where query.picks(row) {
+                if let sources, !sources.contains(try NameTable.revision(row.revision, in: snapshot).sourceNumber) {
+                    continue
+                }
+                buffer.append(row)
+            }
+        }
+        if query.order == .descending { buffer.reverse() }
+        if !left.isEmpty { rest = (chunk.key, left) }
+    }
+}
+
+/// Reads the rows of a type in the total order.
+enum RowReader {
+    /// Returns `false` if a chunk is empty, or if its only revision belongs to a source that is not wanted.
+    static func mayHold(_ chunk: HotChunk, _ sources: Set<UInt32>?, in snapshot: Snapshot) throws -> Bool {
+        guard let sources, chunk.rows > 0, let common = try chunk.commonRevision() else { return chunk.rows > 0 }
+        try chunk.verify()
+        return sources.contains(try NameTable.revision(common, in: snapshot).sourceNumber)
+    }
+
+    /// Calls `body` with each matching row of a type in the total order, until it returns `false`.
+    static func forEachRow(
+        of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil, in snapshot: Snapshot,
+        _ body: (StoredRow) throws -> Bool
+    ) throws {
+        try forEachRun(of: type, query, skippingDamage: log, in: snapshot) { rows in
+            for row in rows { guard try body(row) else { return false } }
+            return true
+        }
+    }
+
+    /// Calls `body` with the matching rows of a type in the total order, several at a time, until it returns `false`.
+    static func forEachRun(
+        of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil,
+        in snapshot: Snapshot, _ body: (ArraySlice<StoredRow>) throws -> Bool
+    ) throws {
+        guard !query.range.isEmpty else { return }
+        let sources = try query.sourceNumbers ?? query.source.map { try NameTable.numbers(meantBy: $0, in: snapshot) }
+        if sources?.isEmpty == true { return }
+        var readers = DurationClass.allCases.map {
+            LaneReader(Lane(type: type, duration: $0), query, sources: sources, log)
+        }
+        while true {
+            // Find the lane with the next row, and the next row among all other lanes.
+            var best: (index: Int, point: Point)?
+            var rival: Point?
+            for index in readers.indices {
+                guard let point = try readers[index].peek(snapshot) else { continue }
+                guard let found = best else {
+                    best = (index, point)
+                    continue
+                }
+                let isBehind = (found.point < point) == (query.order == .ascending)
+                let loser = isBehind ? point : found.point
+                if !isBehind { best = (index, point) }
+                if let known = rival, (known < loser) == (query.order == .ascending) { continue }
+                rival = loser
+            }
+            guard let best else { return }
+            guard try body(readers[best.index].takeRun(before: rival)) else { return }
+        }
+    }
+
+    /// Counts matching rows, using only the headers of chunks that match as a whole.
+    static func count(of type: UInt32, _ query: SampleQuery, in snapshot: Snapshot) throws -> Int {
+        guard !query.range.isEmpty else { return 0 }
+        var count = 0
+        for duration in DurationClass.allCases {
+            let lane = Lane(type: type, duration: duration)
+            let starts = query.starts(of: duration)
+            let inner = (from: Point.at(query.range.from.nanoseconds), to: starts.to)
+            try ChunkTable.forEachChunk(lane, from: starts.from, to: starts.to, in: snapshot) { chunk in
+                // If a sample starts inside the range and need not end inside it, it matches in any case.
+                if query.rule != .strictEnd, inner.from <= chunk.key.lower, chunk.upper <= inner.to,
+                    !ChunkTable.mayHide(lane, chunk.key.lower.start...chunk.upper.start, in: snapshot)
+                {
+                    count += chunk.rows - chunk.shadowed
+                } else {
+                    for row in try ChunkTable.visibleRows(chunk, in: snapshot) where query.picks(row) { count += 1 }
+                }
+                return true
+            }
+        }
+        return count
+    }
+}

@@ -1,0 +1,114 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Releases the file while the process may be stopped, and opens it again.
+enum Suspension {
+    static func suspend(within timeout: Duration, in core: StoreCore) throws {
+        let deadline = ContinuousClock.now + timeout
+        // Accepted writes are finished first.
+        if !core.options.readOnly, try !core.finishesQueued(by: deadline) {
+            throw notSuspended("Writes have", in: core)
+        }
+        let file = try beginSuspension(by: deadline, in: core)
+        let hasEnded = core.writer.withLock { $0 }?.stop(atMost: ContinuousClock.now.duration(to: deadline)) ?? true
+        guard hasEnded else { throw giveUpSuspension("Writes have", in: core) }
+        core.writer.withLock { $0 = nil }
+        core.watcher.stop()
+        while !file.environment.close() {
+            guard ContinuousClock.now < deadline else { throw giveUpSuspension("Readers have", in: core) }
+            pause(milliseconds: 1)
+        }
+        file.written.write(file.data, core.path)
+        core.state.withLock { $0.phase = .suspended }
+    }
+
+    /// Refuses calls from now on. Waits for an exchange of the file that is under way, such as a compaction.
+    private static func beginSuspension(by deadline: ContinuousClock.Instant, in core: StoreCore) throws -> OpenFile {
+        while true {
+            let begun: OpenFile? = try core.following.withLockIfFree { _ in
+                let file = try core.usableFile()
+                let header = try presentHeader(file, in: core)
+                core.state.withLock { state in
+                    state.phase = .suspending
+                    state.suspendedAt = header
+                }
+                return file
+            }
+            if let begun { return begun }
+            guard ContinuousClock.now < deadline else { throw notSuspended("An exchange of the file has", in: core) }
+            pause(milliseconds: 1)
+        }
+    }
+
+    /// Returns the header, even while other processes let the file grow.
+    private static func presentHeader(_ file: OpenFile, in core: StoreCore) throws -> StoreHeader {
+        let transaction = try core.begin(file)
+        return try StoreHeader.read(transaction.view, file.tables)
+    }
+
+    private static func giveUpSuspension(_ whose: String, in core: StoreCore) -> StoreError {
+        core.state.withLock { $0.phase = .open }
+        // Callers that wait for commits watch the file again.
+        core.observers.notify()
+        return notSuspended(whose, in: core)
+    }
+
+    private static func notSuspended(_ whose: String, in core: StoreCore) -> StoreError {
+        StoreError(.busy, path: core.path, "\(whose) not ended in time, so the store is not suspended")
+    }
+
+    static func resume(in core: StoreCore) throws {
+        try core.notices.holding { try resumeLocked(in: core) }
+        core.observers.notify()
+    }
+
+    private static func resumeLocked(in core: StoreCore) throws {
+        try core.following.withLock { _ in
+            switch core.state.withLock({ $0.phase }) {
+            case .open: return
+            case .suspending: throw StoreError(.busy, path: core.path, "suspend() still waits for readers")
+            case .suspended: break
+            }
+            do {
+                let (old, before) = core.state.withLock { ($0.file, $0.suspendedAt) }
+                let new = try core.registry.moving(core) {
+                    try Following.openSuccessor(of: old, from: before, in: core)
+                }
+                core.state.withLock { state in
+                    state.file = new
+                    state.phase = .open
+                }
+            } catch {
+                throw StoreError.wrap(error, path: core.path)
+            }
+        }
+    }
+}
+
+extension SampleStore {
+    /// Releases every lock and closes the file. Systems demand this of a process that they may stop for a long time
+    /// while others run: iOS ends an app that is suspended while it holds a lock in a shared container.
+    ///
+    /// Waits for queued writes and for readers, even while a write waits for another process. Throws
+    /// ``StoreError/Code/busy`` if they do not end in time; then the store is not suspended. Until ``resume()``, every
+    /// call throws ``StoreError/Code/suspended``. Other handles of the same folder in this process are suspended, too.
+    ///
+    /// ```swift
+    /// try store.suspend()      // when the scene enters the background
+    /// try store.resume()       // when it comes back
+    /// ```
+    public func suspend(within timeout: Duration = .seconds(4)) throws {
+        try checkOpen()
+        guard !core.isInsideTransaction else {
+            throw StoreError(.nested, path: path, "suspend() was called inside read or write")
+        }
+        try Suspension.suspend(within: timeout, in: core)
+    }
+
+    /// Reopens the file after ``suspend(within:)``.
+    public func resume() throws {
+        try checkOpen()
+        try Suspension.resume(in: core)
+    }
+}

@@ -1,0 +1,117 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// The tombstones of deleted samples, by id and by sync identity.
+enum TombstoneTable {
+    static func tombstone(_ id: SampleID, in snapshot: Snapshot) throws -> Tombstone? {
+        try tombstone(at: Tombstone.key(id), in: snapshot)
+    }
+
+    static func tombstone(_ sync: SyncIdentity, in snapshot: Snapshot) throws -> Tombstone? {
+        if let found = try tombstone(at: Tombstone.key(sync: sync, snapshot.header.hashKey), in: snapshot),
+            found.sync == sync
+        {
+            return found
+        }
+        guard let id = SampleID(canonical: sync.identifier), let found = try tombstone(id, in: snapshot) else {
+            return nil
+        }
+        return found.sync == sync ? found : nil
+    }
+
+    private static func tombstone(at key: [UInt8], in snapshot: Snapshot) throws -> Tombstone? {
+        guard let span = try snapshot.view.get(snapshot.tables[.tombstones], key) else { return nil }
+        return try Tombstone(span, key: key)
+    }
+
+    // A deletion is recorded under two keys with independent lifetimes: the id, and the sync identity. The default
+    // sync identifier is the text of the id, and needs no record of its own while the id has a tombstone.
+
+    /// Writes the tombstone of a row under its id, and under its sync identity if it has one.
+    static func bury(
+        _ row: StoredRow, _ lane: Lane, clock: ChangeClock, commit: UInt64, ordinal: UInt32, time: Int64,
+        in txn: inout WriteTransaction
+    ) throws {
+        let source = try NameTable.revision(row.revision, in: txn.snapshot).sourceNumber
+        try bury(
+            Tombstone(
+                of: row, type: lane.type, source: source, clock: clock, commit: commit, ordinal: ordinal, time: time),
+            in: &txn)
+    }
+
+    static func bury(_ buried: Tombstone, in txn: inout WriteTransaction) throws {
+        var tombstone = buried
+        if let sync = tombstone.sync, let other = try TombstoneTable.tombstone(sync, in: txn.snapshot),
+            other.id != tombstone.id
+        {
+            // Of two deletions of one sync identity, the greater one keeps it.
+            if (tombstone.version, tombstone.clock) < (other.version, other.clock) {
+                tombstone.syncIdentifier = nil
+            } else {
+                try release(sync, from: other, in: &txn)
+            }
+        }
+        try put(tombstone, Tombstone.key(tombstone.id), in: &txn)
+        if let sync = tombstone.sync, sync.identifier != tombstone.id.description {
+            try put(tombstone, Tombstone.key(sync: sync, txn.state.header.hashKey), in: &txn)
+        }
+    }
+
+    /// Removes the tombstones that veto a sample which lives again: those under its id and under its sync identity, no
+    /// others.
+    static func revive(_ id: SampleID, _ sync: SyncIdentity?, _ tombstones: [Tombstone], in txn: inout WriteTransaction)
+        throws
+    {
+        for tombstone in tombstones {
+            if let sync, tombstone.sync == sync { try release(sync, from: tombstone, in: &txn) }
+            guard tombstone.id == id, try remove(tombstone, Tombstone.key(id), in: &txn) else { continue }
+            try ContentTable.forgetContent(of: id, in: &txn)
+            if let own = tombstone.sync, own != sync, own.identifier == id.description {
+                try put(tombstone, Tombstone.key(sync: own, txn.state.header.hashKey), in: &txn)
+            }
+        }
+    }
+
+    /// Restricts a tombstone to its id.
+    private static func release(_ sync: SyncIdentity, from tombstone: Tombstone, in txn: inout WriteTransaction) throws
+    {
+        try remove(tombstone, Tombstone.key(sync: sync, txn.state.header.hashKey), in: &txn)
+        guard var own = try TombstoneTable.tombstone(tombstone.id, in: txn.snapshot), own.sync == sync else { return }
+        own.syncIdentifier = nil
+        try put(own, Tombstone.key(own.id), in: &txn)
+    }
+
+    private static func put(_ tombstone: Tombstone, _ key: [UInt8], in txn: inout WriteTransaction) throws {
+        let isNew = try !txn.snapshot.view.contains(txn.context.tables[.tombstones], key)
+        try txn.put(.tombstones, key, tombstone.value(key: key, commit: txn.commit))
+        if isNew { try IdentityIndex.addRecent(tombstone.entry(key: key, txn.state.header.hashKey), 1, in: &txn) }
+    }
+
+    /// Removes one row of the table together with its entry in the index.
+    @discardableResult
+    static func remove(_ tombstone: Tombstone, _ key: [UInt8], in txn: inout WriteTransaction) throws -> Bool {
+        guard try txn.remove(.tombstones, key) else { return false }
+        try IdentityIndex.addRecent(tombstone.entry(key: key, txn.state.header.hashKey), -1, in: &txn)
+        return true
+    }
+
+    /// Returns the matching ones of the `count` tombstones from a key on, and the key after them.
+    static func tombstones(
+        from position: [UInt8], count: Int, in snapshot: Snapshot, _ matches: (Tombstone) -> Bool
+    ) throws -> ([([UInt8], Tombstone)], [UInt8]?) {
+        var tombstones: [([UInt8], Tombstone)] = []
+        var left = count
+        var cursor = try snapshot.view.cursor(snapshot.tables[.tombstones])
+        var found = try cursor.seek(position)
+        while found {
+            let key = cursor.key.copied()
+            if left == 0 { return (tombstones, key) }
+            left -= 1
+            let tombstone = try Tombstone(cursor.value, key: key)
+            if matches(tombstone) { tombstones.append((key, tombstone)) }
+            found = try cursor.next()
+        }
+        return (tombstones, nil)
+    }
+}

@@ -1,0 +1,127 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// The daily totals that peers gave, by peer, type and day.
+enum TotalsTable {
+    static func prefix(_ peer: String, _ type: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 24)
+        writer.bytes = PeerKey.peer(peer, hashKey)
+        writer.appendBigEndian(type)
+        return writer.bytes
+    }
+
+    static func key(_ peer: String, _ type: UInt32, _ day: Int, _ hashKey: KeyedHash) -> [UInt8] {
+        var writer = ByteWriter(reserving: 24)
+        writer.bytes = prefix(peer, type, hashKey)
+        writer.appendBigEndian(UInt32(bitPattern: Int32(truncatingIfNeeded: day)) ^ 1 << 31)
+        return writer.bytes
+    }
+
+    /// Removes all totals of a peer.
+    static func removeTotals(peer: String, in txn: inout WriteTransaction) throws {
+        let hashKey = txn.state.header.hashKey
+        for total in try SyncTable.records(prefix: PeerKey.peer(peer, hashKey), as: DailyTotal.self, in: txn.snapshot) {
+            guard let number = try NameTable.number(of: total.type, in: txn.snapshot),
+                let day = CivilTime.day(total.day)
+            else { continue }
+            try txn.remove(.totals, TotalsTable.key(peer, number, day, hashKey))
+        }
+    }
+}
+
+extension DailyTotal: SyncRecord {
+    static var table: TableCode { .totals }
+
+    func encode(into record: inout RecordWriter) {
+        record.append(peer)
+        record.append(type.identifier)
+        record.append(day)
+        record.append(zone)
+        record.append(value == nil ? 0 : 1 as UInt8)
+        record.append((value ?? 0).bitPattern)
+        record.append(unit.symbol)
+        record.append(isComplete ? 1 : 0 as UInt8)
+        record.append(time.nanoseconds)
+    }
+
+    init(from record: inout RecordReader) throws {
+        peer = try record.readText()
+        type = SampleType(try record.readText())
+        day = try record.readText()
+        zone = try record.readText()
+        let hasValue = try record.read(UInt8.self) != 0
+        let bits = try record.read(UInt64.self)
+        value = hasValue ? Double(bitPattern: bits) : nil
+        unit = try HealthUnit(symbol: try record.readText())
+        isComplete = try record.read(UInt8.self) != 0
+        time = Instant(nanoseconds: try record.read(Int64.self))
+    }
+}
+
+extension DailyTotal {
+    /// Throws if a store would not keep the total: a day on which there can be no sample, an unknown zone, a type or
+    /// unit that a sample of it could not have.
+    public func validate() throws(ModelError) {
+        _ = try LocalDay.number(day, field: "day")
+        for (text, field) in [(peer, "peer"), (zone, "zone")] where text.isEmpty || text.utf8.count > Sample.textLimit {
+            throw .malformedText(field: field)
+        }
+        guard TimeZone(identifier: zone) != nil else { throw .unknownTimeZone }
+        // The type and time are valid if a sample with them would be valid.
+        try Sample(type, 0, type.canonicalUnit ?? unit, at: time).validate()
+        if let canonical = type.canonicalUnit, !canonical.isCompatible(with: unit) {
+            throw .incompatibleUnits(from: unit.symbol, to: canonical.symbol)
+        }
+        if let value, !value.isFinite { throw .notFinite(field: "total") }
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Returns the totals that a peer gave, by day.
+    public func totals(of type: SampleType, peer: String) throws -> [DailyTotal] {
+        let snapshot = snapshot
+        guard let number = try NameTable.number(of: type, in: snapshot) else { return [] }
+        return try SyncTable.records(
+            prefix: TotalsTable.prefix(peer, number, snapshot.header.hashKey), as: DailyTotal.self, in: snapshot)
+    }
+
+    /// Returns a peer's totals beside the sums of the store's samples, to show differences.
+    ///
+    /// ```swift
+    /// for day in try store.read({ try $0.compareTotals(of: .stepCount, peer: "HealthKit") }) {
+    ///     print(day.total.day, day.total.value ?? 0, day.own ?? 0, day.difference ?? 0)
+    /// }
+    /// ```
+    public func compareTotals(of type: SampleType, peer: String) throws -> [DailyTotalComparison] {
+        var comparisons: [DailyTotalComparison] = []
+        try compareTotals(of: type, peer: peer) { comparisons.append($0) }
+        return comparisons
+    }
+
+    /// Compares one day after another, for days that begin in a range. A day whose range the store cannot determine is
+    /// always included.
+    public func compareTotals(
+        of type: SampleType, peer: String, from: Instant = .distantPast, to: Instant = .distantFuture,
+        _ body: (DailyTotalComparison) throws -> Void
+    ) throws {
+        for total in try totals(of: type, peer: peer) {
+            guard let zone = TimeZone(identifier: total.zone), let day = CivilTime.day(total.day),
+                let bounds = LocalDay(day, in: zone).bounds
+            else {
+                try body(DailyTotalComparison(total: total, range: nil, count: 0, own: nil))
+                continue
+            }
+            guard bounds.from >= from, bounds.from < to else { continue }
+            let own = try statistics(of: type, from: bounds.from, to: bounds.to, unit: total.unit)
+            let sum = own.hasData ? own.sum ?? own.average : nil
+            let range = TimeRange(from: bounds.from, to: bounds.to)
+            try body(DailyTotalComparison(total: total, range: range, count: own.count, own: sum))
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// The records that each commit writes at its end.
+enum CommitRecords {
+    /// Writes the records of the commit as a whole: the change record, counts, stale marks and, last, the header.
+    static func put(in txn: inout WriteTransaction) throws {
+        for type in txn.state.reranked.sorted() { try ShadowMarks.rebuildShadows(of: type, in: &txn) }
+        if txn.state.hasChanges {
+            var record = ChangeRecord(commit: txn.commit, time: txn.environment.now().nanoseconds, mark: txn.state.mark)
+            txn.state.header.mark = txn.state.mark
+            record.spans = txn.state.spans.sorted
+            record.deletions = txn.state.deletions
+            record.removals = txn.state.removals
+            try txn.put(.changes, ChangeRecord.key(txn.commit), record.value())
+        }
+        try QueueTable.putDirectories(in: &txn)
+        if let priorities = txn.state.priorities {
+            try txn.put(.meta, PriorityRecord.key, priorities.value(commit: txn.commit))
+        }
+        for (type, counts) in txn.state.counts {
+            if counts == TypeCounts() {
+                try txn.remove(.summaries, TypeCounts.key(type))
+            } else {
+                try txn.put(.summaries, TypeCounts.key(type), counts.value(type, commit: txn.commit))
+            }
+        }
+        for type in txn.state.stale.types {
+            for range in txn.state.stale.condensedRanges(of: type) { try StaleTable.mark(type, range, in: &txn) }
+        }
+        if txn.state.recountsRecords { txn.state.header.recordSum = try RecordSum.count(in: txn.snapshot) }
+        txn.state.header.transaction = UInt64(txn.lmdb.id)
+        try txn.put(.meta, StoreHeader.key, txn.state.header.value)
+    }
+}

@@ -1,0 +1,81 @@
+import ColumnFormat
+import HealthModel
+
+/// A live row to delete, and the version and clock for its tombstone.
+struct LeavingRow {
+    var found: FoundRow
+    /// The version of the tombstone; `nil` for the version of the row.
+    var version: Int64?
+    /// The clock of a deletion made by another store; `nil` for a deletion made here.
+    var clock: ChangeClock?
+
+    init(_ found: FoundRow, version: Int64? = nil, clock: ChangeClock? = nil) {
+        (self.found, self.version, self.clock) = (found, version, clock)
+    }
+}
+
+/// The rules by which rows leave: tombstones, queued deletions and index changes.
+enum Deleting {
+    static func deleteLive(_ found: [FoundRow], in txn: inout WriteTransaction) throws -> Int {
+        try txn.whole { transaction in
+            var leaving: [LeavingRow] = []
+            for found in found {
+                guard let live = try Saving.settled(found, in: &transaction) else { continue }
+                try ContentTable.keepContent(of: live, in: &transaction)
+                let isImported = live.row.flags.contains(.imported)
+                leaving.append(LeavingRow(live, version: isImported ? live.row.versionOfDeletion : nil))
+            }
+            try deleteRows(leaving, in: &transaction)
+            return leaving.count
+        }
+    }
+
+    /// Deletes live rows in the given order; each row must occur once. Each chunk is written once, however many of its
+    /// rows are deleted: writing a chunk costs more than the rest of a deletion.
+    static func deleteRows(_ leaving: [LeavingRow], in txn: inout WriteTransaction) throws {
+        if leaving.count == 1 {
+            try LaneWriter.apply(leaving[0].found.lane, inserts: [], removals: [leaving[0].found.row.point], in: &txn)
+            return try bury(leaving[0], in: &txn)
+        }
+        let points = Dictionary(grouping: leaving, by: \.found.lane).mapValues { $0.map(\.found.row.point).sorted() }
+        for lane in points.keys.sorted() { try LaneWriter.apply(lane, inserts: [], removals: points[lane]!, in: &txn) }
+        try IdentityIndex.indexingTogether(in: &txn) { transaction in
+            for item in leaving { try bury(item, in: &transaction) }
+        }
+    }
+
+    /// Writes the tombstone, index, queue and feed changes of a deletion after the row has left its chunk.
+    static func bury(_ leaving: LeavingRow, in txn: inout WriteTransaction) throws {
+        let (row, lane) = (leaving.found.row, leaving.found.lane)
+        let clock = try leaving.clock ?? txn.tick(over: Overlays.latestClock(of: leaving.found, in: txn))
+        var buried = row
+        buried.version = try leaving.version ?? Overlays.lastChange(of: leaving.found, in: txn).version
+        let (ordinal, now) = (txn.state.takeOrdinal(), txn.environment.now().nanoseconds)
+        try TombstoneTable.bury(buried, lane, clock: clock, commit: txn.commit, ordinal: ordinal, time: now, in: &txn)
+        try IdentityIndex.reindex(from: (row, lane), to: nil, in: &txn)
+        try PeerQueues.queue(buried, lane.type, .delete, in: &txn)
+        txn.state.deletions.append(
+            ChangeRecord.Deletion(commit: txn.commit, ordinal: ordinal, id: row.id, type: lane.type))
+    }
+}
+
+extension ChangeClock {
+    /// Returns a deletion's clock that is later than the clock of the deleted version, even if another device stamped
+    /// that version with a wrong clock. A version that came back from a health database has a clock one nanosecond
+    /// older than the version that was written; the deletion covers that one, too.
+    func covering(_ deleted: ChangeClock) -> ChangeClock {
+        let (nanoseconds, overflows) = deleted.time.nanoseconds.addingReportingOverflow(2)
+        if overflows || time.nanoseconds >= nanoseconds { return self }
+        return ChangeClock(time: Instant(nanoseconds: nanoseconds), replica: replica)
+    }
+}
+
+extension StoredRow {
+    /// The time and replica at which the version was made.
+    var clock: ChangeClock { ChangeClock(time: Instant(nanoseconds: clockTime), replica: clockReplica) }
+
+    /// The version of the tombstone that a deletion made here leaves. An imported sample gets the greatest version, so
+    /// that it stays away for good: otherwise its next version, or a pull after the tombstone is pruned, would bring it
+    /// back.
+    var versionOfDeletion: Int64 { flags.contains(.imported) ? Sample.versionLimit : version }
+}

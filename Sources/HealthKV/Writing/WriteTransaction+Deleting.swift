@@ -1,0 +1,241 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+extension WriteTransaction {
+    /// Records that samples of a type and source left without being deleted, as another copy of the store reports.
+    public mutating func notePurged(_ type: SampleType, of source: SourceIdentity) throws {
+        try PurgedSamples.note(
+            NameTable.number(of: type, in: &self), NameTable.number(of: source, in: &self), in: &self)
+    }
+
+    /// Undoes a deletion that was made here. The sample lives again as it was, with a version above the deleted one, so
+    /// that all peers take it back. Returns the sample; `nil` if it is not deleted, if its content is not kept, or if
+    /// another sample now has its sync identifier.
+    ///
+    /// The content is kept for thirty days, for samples that were deleted one by one or by group, up to a thousand in
+    /// one transaction, and not beyond ``SampleStore/compactInPlace()``. An imported sample that was deleted or hidden
+    /// here is shown again as it was imported.
+    ///
+    /// ```swift
+    /// let id = SampleID()
+    /// try store.write { try $0.delete(id: id) }
+    /// // The person has changed his mind.
+    /// let back = try store.write { try $0.undelete(id: id) }
+    /// ```
+    @discardableResult
+    public mutating func undelete(id: SampleID) throws -> Sample? {
+        guard let tombstone = try TombstoneTable.tombstone(id, in: snapshot),
+            var sample = try ContentTable.content(id, in: snapshot)
+        else {
+            return nil
+        }
+        // Another sample was saved under the same sync identifier since the deletion.
+        if let text = sample.syncIdentifier,
+            try self.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
+        {
+            return nil
+        }
+        return try whole { transaction in
+            if sample.origin == .imported {
+                guard try transaction.unhide(id: id) else { return nil }
+                _ = try Saving.store(sample, rule: .merge, in: &transaction)
+            } else {
+                sample.version = Sample.version(after: tombstone.version)
+                guard try Saving.store(sample, rule: .local, in: &transaction) != .vetoed else { return nil }
+            }
+            return try transaction.sample(id: id)
+        }
+    }
+
+    /// Deletes the samples whose metadata has a key with one of these values, and returns their number.
+    @discardableResult
+    public mutating func deleteSamples(
+        metadataKey key: String, values: [MetadataValue], types: Set<SampleType>? = nil
+    ) throws -> Int {
+        try Deleting.deleteLive(
+            SampleLookup.find(metadataKey: key, types: types, in: snapshot) { values.contains($0) }, in: &self)
+    }
+
+    /// Merges a deletion as another store recorded it, with the given version and clock. It wins over a sample that is
+    /// not greater: compares the version, then the clock, and at a tie the deletion wins over the content (SEMANTICS
+    /// C1). Returns `true` if anything changed.
+    @discardableResult
+    public mutating func merge(_ deletion: DeletedSample) throws -> Bool { try merge([deletion])[0] }
+
+    /// Merges deletions as ``merge(_:)-(DeletedSample)`` does one by one, but writes each chunk once. Returns for each
+    /// deletion whether it changed anything.
+    package mutating func merge(_ deletions: [DeletedSample]) throws -> [Bool] {
+        for deletion in deletions where deletion.version != 0 && !(1...Sample.versionLimit).contains(deletion.version) {
+            throw ModelError.numberOutOfRange(field: "version")
+        }
+        return try whole { transaction in
+            var leaving = LeavingRows()
+            var changes: [Bool] = []
+            for deletion in deletions {
+                if leaving.mayBeMeant(by: deletion) { try Deleting.deleteRows(leaving.take(), in: &transaction) }
+                changes.append(try PeerDeletions.merge(deletion, &leaving, in: &transaction))
+            }
+            try Deleting.deleteRows(leaving.take(), in: &transaction)
+            return changes
+        }
+    }
+
+    /// Deletes a sample because a peer deleted it. The tombstone takes the greater of both versions. Returns `false` if
+    /// there is no such sample.
+    @discardableResult
+    public mutating func delete(id: SampleID, version: Int64) throws -> Bool {
+        guard version <= Sample.versionLimit else { throw ModelError.numberOutOfRange(field: "version") }
+        guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
+        return try whole { transaction in
+            guard let live = try Saving.settled(found, in: &transaction) else { return false }
+            let last = try Overlays.lastChange(of: live, in: transaction).version
+            try Deleting.deleteRows([LeavingRow(live, version: max(version, last))], in: &transaction)
+            return true
+        }
+    }
+
+    /// Deletes distinct samples because a peer deleted them, as ``delete(id:version:)`` does one by one. Takes the rows
+    /// from the points at which the samples were read, and writes each chunk once.
+    package mutating func delete(_ deletions: [(sample: Sample, version: Int64)]) throws {
+        for deletion in deletions where deletion.version > Sample.versionLimit {
+            throw ModelError.numberOutOfRange(field: "version")
+        }
+        try whole { transaction in
+            var gone = try PeerDeletions.takeRows(of: deletions.map(\.sample), in: &transaction)
+            try IdentityIndex.indexingTogether(in: &transaction) { transaction in
+                for (sample, version) in deletions {
+                    guard let found = gone.removeValue(forKey: sample.id) else { continue }
+                    try Deleting.bury(
+                        LeavingRow(
+                            found, version: max(version, Overlays.lastChange(of: found, in: transaction).version)),
+                        in: &transaction)
+                }
+            }
+        }
+    }
+
+    /// Raises the version of a deletion, because a peer reports that it deleted a greater version that is unknown here.
+    /// That version is then deleted wherever it still exists. Returns `true` if the deletion was below it.
+    @discardableResult
+    public mutating func raise(_ deletion: DeletedSample, to version: Int64) throws -> Bool {
+        guard deletion.version < version else { return false }
+        witness(deletion.modified)
+        return try merge(deletion.raised(to: version, at: tick(over: deletion.modified)))
+    }
+
+    /// Gives the deletions of samples a new place in the feed. A peer that shows an older version of a sample deleted
+    /// here was restored to an earlier state, and other peers that had received the deletion may have forgotten it.
+    ///
+    /// - Parameter token: limits this to deletions before the token, because later ones are reported anyway.
+    package mutating func tellDeletionsAgain(of samples: [Sample], before token: ChangeToken) throws {
+        var told: Set<SampleID> = []
+        for sample in samples {
+            let sync = try PeerDeletions.syncIdentity(of: sample, in: self)
+            for known in [
+                try TombstoneTable.tombstone(sample.id, in: snapshot),
+                try sync.flatMap { try TombstoneTable.tombstone($0, in: snapshot) },
+            ] {
+                guard var tombstone = known, told.insert(tombstone.id).inserted,
+                    // The sync identifier may be dead while the sample lives under another one.
+                    try SampleLookup.find(tombstone.id, in: snapshot) == nil
+                else { continue }
+                if (tombstone.commit, tombstone.ordinal) > (token.commit, token.ordinal) { continue }
+                try whole { transaction in
+                    (tombstone.commit, tombstone.ordinal) = (transaction.commit, transaction.state.takeOrdinal())
+                    try TombstoneTable.bury(tombstone, in: &transaction)
+                    transaction.state.deletions.append(
+                        ChangeRecord.Deletion(
+                            commit: tombstone.commit, ordinal: tombstone.ordinal, id: tombstone.id, type: tombstone.type
+                        ))
+                }
+            }
+        }
+    }
+
+    /// Removes a sample without a tombstone, as when its provider is disconnected: nothing is sent to peers, which keep
+    /// it, and a later pull may bring it again. Returns `false` if there is no such sample.
+    @discardableResult
+    public mutating func purge(id: SampleID) throws -> Bool {
+        guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
+        return try whole { transaction in
+            guard let live = try Saving.settled(found, in: &transaction) else { return false }
+            let source = try NameTable.revision(live.row.revision, in: transaction.snapshot).sourceNumber
+            try PurgedSamples.note(live.lane.type, source, in: &transaction)
+            try LaneWriter.apply(live.lane, inserts: [], removals: [live.row.point], in: &transaction)
+            try IdentityIndex.reindex(from: (live.row, live.lane), to: nil, in: &transaction)
+            transaction.state.deletions.append(
+                ChangeRecord.Deletion(
+                    commit: transaction.commit, ordinal: transaction.state.takeOrdinal(), id: id, type: live.lane.type))
+            return true
+        }
+    }
+
+    /// Deletes the sample with an id. Returns `false` if there is none, which is not an error.
+    ///
+    /// An imported sample is hidden, as by ``hide(id:)``: no later pull brings it back, whatever its version (SEMANTICS
+    /// C7), until ``unhide(id:)`` allows it. ``undelete(id:)`` undoes either deletion.
+    @discardableResult
+    public mutating func delete(id: SampleID) throws -> Bool {
+        guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
+        return try Deleting.deleteLive([found], in: &self) > 0
+    }
+
+    /// Deletes the sample with a sync identifier of a type and source. Returns `false` if there is none.
+    @discardableResult
+    public mutating func delete(
+        syncIdentifier: String, type: SampleType, source: SourceIdentity
+    ) throws -> Bool {
+        guard let type = try NameTable.number(of: type, in: snapshot),
+            let source = try NameTable.number(of: source, in: snapshot)
+        else {
+            return false
+        }
+        let found = try SampleLookup.find(syncIdentifier: syncIdentifier, in: snapshot)
+            .filter { candidate in
+                try candidate.lane.type == type
+                    && NameTable.revision(candidate.row.revision, in: snapshot).sourceNumber == source
+            }
+        return try Deleting.deleteLive(found, in: &self) > 0
+    }
+
+    /// Deletes all samples of a group, such as a meal with all its nutrients, and returns their number.
+    ///
+    /// - Parameters:
+    ///   - group: the text that identifies the group.
+    ///   - source: if given, samples of other sources in a group with the same text stay; otherwise they are deleted,
+    ///     too.
+    @discardableResult
+    public mutating func deleteGroup(_ group: String, source: SourceIdentity? = nil) throws -> Int {
+        try Deleting.deleteLive(SampleLookup.find(group: group, of: source.map { [$0] }, in: snapshot), in: &self)
+    }
+
+    /// Deletes all samples of a source and returns their number. Imported samples stay hidden, as with ``delete(id:)``.
+    ///
+    /// The deletion commits at once, however many samples there are: readers leave them out from then on, and bounded
+    /// steps remove them. The change feed reports one removal for each source. An identity without a bundle means the
+    /// source without a bundle; if the store has no such source, it means all sources of that name.
+    @discardableResult
+    public mutating func deleteSource(_ source: SourceIdentity) throws -> Int {
+        try MassOperations.remove(source, leavingTombstones: true, in: &self)
+    }
+
+    /// Removes all samples of a source without tombstones, as when its provider is disconnected: peers are not told and
+    /// keep the samples, and a later pull may bring them back. An identity without a bundle has the same meaning as in
+    /// ``deleteSource(_:)``.
+    @discardableResult
+    public mutating func purgeSource(_ source: SourceIdentity) throws -> Int {
+        try MassOperations.remove(source, leavingTombstones: false, in: &self)
+    }
+
+    /// Deletes the samples of a type that start in `from..<to` and returns their number. Imported samples stay hidden,
+    /// as with ``delete(id:)``.
+    @discardableResult
+    public mutating func deleteRange(
+        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
+    ) throws -> Int {
+        guard from < to, let number = try NameTable.number(of: type, in: snapshot) else { return 0 }
+        let scope = Intent.Scope.range(type: number, from: from.nanoseconds, to: to.nanoseconds)
+        return try whole { try MassOperations.remove(scope, leavingTombstones: true, in: &$0) }
+    }
+}
