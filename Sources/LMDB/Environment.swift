@@ -102,7 +102,8 @@ public final class Environment: @unchecked Sendable {
         _ = unsafe mdb_env_set_maxdbs(raw, options.maxTables)
         _ = unsafe mdb_env_set_maxreaders(raw, options.maxReaders)
         guard options.takesTurns else { return unsafe openFiles(raw, folder, options) }
-        if let opened = FolderLock.held(folder, patience: options.patience, { unsafe openFiles(raw, folder, options) }) {
+        if let opened = FolderLock.held(folder, patience: options.patience, { unsafe openFiles(raw, folder, options) })
+        {
             return opened
         }
         unsafe mdb_env_close(raw)
@@ -136,7 +137,8 @@ public final class Environment: @unchecked Sendable {
             unsafe mdb_txn_abort(reader.raw)
         }
         // Closing cannot fail: without the lock, which another program holds, it closes all the same.
-        let isClosed = options.takesTurns
+        let isClosed =
+            options.takesTurns
             && FolderLock.held(path, patience: options.patience, { unsafe mdb_env_close(raw) }) != nil
         if !isClosed { unsafe mdb_env_close(raw) }
         gate?.close()

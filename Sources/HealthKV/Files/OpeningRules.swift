@@ -29,7 +29,12 @@ struct OpeningRules {
                 continue
             }
             guard status.kind == .file else {
-                throw StoreError(.notAStore, path: file, "This is no file, so the folder holds no store")
+                if file == data {
+                    throw StoreError(.notAStore, path: file, "This is no file, so the folder holds no store")
+                }
+                throw StoreError(
+                    .unsafeFolder, path: file,
+                    "This is no regular file, and a store keeps its locks here: remove it while the store is closed")
             }
             try checkOwner(file, status)
             if status.isOpenToOthers {

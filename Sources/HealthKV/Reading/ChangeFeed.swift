@@ -174,7 +174,7 @@ extension SampleReading where Self: ~Copyable {
         let numbers = try types.map { types in
             var numbers: Set<UInt32> = []
             for type in types {
-                if let number = try NameTable.number(of: type, in: snapshot) { numbers.insert(number) }
+                if let number = try NameTable.askedNumber(of: type, in: snapshot) { numbers.insert(number) }
             }
             return numbers
         }

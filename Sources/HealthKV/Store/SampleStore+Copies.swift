@@ -37,8 +37,9 @@ extension SampleStore {
         place.removeLeftovers()
         // The copy gets its name only when it is complete: a process that finds the folder finds a store.
         let partial = place.newPartial()
-        guard FileSystem.makeFolder(partial), let lock = FolderClaim(partial) else {
-            throw StoreError(.storage, path: partial, "The folder cannot be made")
+        if let failure = FileSystem.makingFolderFails(partial) { throw StoreError.unmade(partial, failure) }
+        guard let lock = FolderClaim(partial) else {
+            throw StoreError(.storage, path: partial, "The folder for the copy cannot be locked")
         }
         defer { lock.release() }
         StoreAttributes(options: core.options, notices: core.notices).apply(toCopy: partial)

@@ -17,6 +17,7 @@ extension SampleStore {
     /// marks.
     public func setShadowing(of type: SampleType, _ isOn: Bool) throws {
         try write { transaction in
+            try type.validate()
             let number = try NameTable.number(of: type, in: &transaction)
             transaction.state.header.shadowing[number] = isOn
             transaction.state.isChanged = true

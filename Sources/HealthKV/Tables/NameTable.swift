@@ -203,7 +203,8 @@ enum NameTable {
     /// would silently have no samples.
     static func askedNumber(of type: SampleType, in snapshot: Snapshot) throws -> UInt32? {
         if let number = try NameTable.number(of: type, in: snapshot) { return number }
-        try type.validate()
+        // Also inside of a write, where an error of the model is otherwise about what was to be stored.
+        do { try type.validate() } catch { throw StoreError.wrapRead(error, path: snapshot.context.path) }
         return nil
     }
 

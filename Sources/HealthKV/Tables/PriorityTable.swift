@@ -65,7 +65,7 @@ extension SampleReading where Self: ~Copyable {
     /// Returns the order of sources that was set for a type; `nil` if the default applies.
     public func priority(of type: SampleType) throws -> [RankedSource]? {
         let snapshot = snapshot
-        guard let number = try NameTable.number(of: type, in: snapshot) else { return nil }
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return nil }
         return try PriorityTable.priorities(in: snapshot).orders[number]
     }
 
@@ -82,7 +82,7 @@ extension SampleReading where Self: ~Copyable {
     /// Returns the sources that have samples of a type, the best first: the order in which statistics merge them.
     public func rankedSources(of type: SampleType) throws -> [RankedSource] {
         let snapshot = snapshot
-        guard let number = try NameTable.number(of: type, in: snapshot) else { return [] }
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return [] }
         let ranking = try SourceRanking.ranking(of: number, in: snapshot)
         return try ranking.classes.map {
             RankedSource(try NameTable.source($0.source, in: snapshot), isUserEntered: $0.isUserEntered)

@@ -4,6 +4,8 @@ import LMDB
 
 enum SyncNote {
     private static let longest = 205
+    /// The beginning of the keys of all notes.
+    static let prefix = Array("sync:".utf8)
 
     /// Returns the key of a note. The length of a key is limited: a longer name is cut and ends in a hash of the whole
     /// name, so that no two names share a note.
@@ -29,6 +31,21 @@ extension SampleReading where Self: ~Copyable {
         guard let span = try snapshot.view.get(snapshot.tables[.meta], key) else { return nil }
         var record = try RecordReader(span, table: .meta, key: key)
         return try record.readBytes()
+    }
+
+    /// Calls `body` with the name and the bytes of each note. Leaves out notes whose name is too long for a key.
+    package func forEachSyncNote(_ body: (String, [UInt8]) throws -> Void) throws {
+        let snapshot = snapshot
+        var cursor = try snapshot.view.cursor(snapshot.tables[.meta])
+        var isFound = try cursor.seek(SyncNote.prefix)
+        while isFound, cursor.key.hasPrefix(SyncNote.prefix, count: SyncNote.prefix.count) {
+            let key = cursor.key.array
+            if !key.contains(0) {
+                var record = try RecordReader(cursor.value, table: .meta, key: key)
+                try body(String(decoding: key.dropFirst(SyncNote.prefix.count), as: UTF8.self), record.readBytes())
+            }
+            isFound = try cursor.next()
+        }
     }
 
     /// The epoch of the store; it increases when a copy is restored.

@@ -234,7 +234,7 @@ extension WriteTransaction {
     public mutating func deleteRange(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
     ) throws -> Int {
-        guard from < to, let number = try NameTable.number(of: type, in: snapshot) else { return 0 }
+        guard from < to, let number = try NameTable.askedNumber(of: type, in: snapshot) else { return 0 }
         let scope = Intent.Scope.range(type: number, from: from.nanoseconds, to: to.nanoseconds)
         return try whole { try MassOperations.remove(scope, leavingTombstones: true, in: &$0) }
     }

@@ -22,6 +22,7 @@ extension WriteTransaction {
             }
         }
         try whole { transaction in
+            try type.validate()
             let number = try NameTable.number(of: type, in: &transaction)
             var record = try PriorityTable.priorities(in: transaction.snapshot)
             guard record.orders[number] != order else { return }

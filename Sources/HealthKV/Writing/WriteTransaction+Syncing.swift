@@ -233,8 +233,10 @@ extension WriteTransaction {
     /// Turns the store into another replica in a new epoch, because it was found to be a copy, or an older state of a
     /// store that has continued since. Change tokens from before are refused, and peers are asked for everything again
     /// (SEMANTICS C28).
-    package mutating func beginEpoch() throws {
-        for anchor in try anchors() { try removeAnchor(peer: anchor.peer, type: anchor.type, scope: anchor.scope) }
+    package mutating func beginEpoch(keepingAnchors: Bool = false) throws {
+        for anchor in keepingAnchors ? [] : try anchors() {
+            try removeAnchor(peer: anchor.peer, type: anchor.type, scope: anchor.scope)
+        }
         state.header.beginEpoch(at: environment.now(), drawing: environment.limits.draw)
         state.isChanged = true
     }

@@ -47,8 +47,9 @@ struct PipeTests {
         try makeStore(path)
         FileSystem.remove(path + "/" + name)
         #expect(unsafe mkfifo(path + "/" + name, 0o600) == 0)
-        expectError(.notAStore) { try SampleStore.open(at: path) }
-        if name == "data.mdb" { expectError(.notAStore) { try SampleStore.check(at: path) } }
+        let code = name == "data.mdb" ? StoreError.Code.notAStore : .unsafeFolder
+        expectError(code) { try SampleStore.open(at: path) }
+        expectError(code) { try SampleStore.check(at: path) }
     }
 
     @Test("Small files, data files and lists of mounts are read from regular files only")

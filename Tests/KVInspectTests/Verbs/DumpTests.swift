@@ -78,6 +78,8 @@ struct DumpTests {
                         isComplete: true, time: now))
             }
             try transaction.appendAudit(event: "displaced", sample: id, displaced: [255])
+            try transaction.setSyncNote("peer:watch", Array("{\"isEnabled\":true}".utf8))
+            try transaction.setSyncNote("lease:watch", [1])
             _ = try transaction.deleteRange(
                 of: .stepCount, from: .distantPast, to: Instant(nanoseconds: 738_840_000 * 1_000_000_000))
         }
@@ -87,7 +89,7 @@ struct DumpTests {
         #expect(all.output.hasPrefix(plain))
         let states = try all.lines().compactMap { $0["state"] as? [String: Any] }
         let kinds = Set(states.compactMap { $0["kind"] as? String })
-        #expect(kinds.isSuperset(of: ["peer", "purged", "anchor", "pending", "link", "audit"]))
+        #expect(kinds.isSuperset(of: ["peer", "purged", "anchor", "pending", "link", "audit", "note"]))
         #expect(kinds.contains("deleted") || kinds.contains("removedRange"))
         #expect(states.first { $0["kind"] as? String == "anchor" }?["token"] as? String == "01ab")
         try bench.load("T", all.output)
@@ -105,6 +107,12 @@ struct DumpTests {
             }
         }
         #expect(try taken(loaded) == taken(all))
+        // What an engine knew of its peers it knew as the dumped store, and who synced there does not sync here.
+        #expect(states.count { $0["kind"] as? String == "note" } == 1)
+        let (from, to) = (try SampleStore.open(at: bench.path("S")), try SampleStore.open(at: bench.path("T")))
+        #expect(try from.read { $0.epoch } != to.read { $0.epoch })
+        try from.close()
+        try to.close()
         // Loading again adds only conflicts, which have no identity.
         try bench.load(
             "T", all.output.split(separator: "\n").filter { !$0.contains(#""audit""#) }.joined(separator: "\n"))

@@ -10,6 +10,7 @@ enum StateEntry: Sendable {
     case link(PeerLink)
     case total(DailyTotal)
     case audit(event: String, sample: SampleID, displaced: [UInt8], time: Instant?)
+    case note(name: String, bytes: [UInt8])
 
     /// Deletions before the peers that would have to be told of them, and peers before what is theirs.
     var rank: Int {
@@ -32,7 +33,7 @@ extension JSONScanner {
             switch try string() {
             case "link": return .link(try link())
             case "total": return .total(try total())
-            case "deleted", "peer", "purged", "anchor", "pending", "audit":
+            case "deleted", "peer", "purged", "anchor", "pending", "audit", "note":
                 rewind(to: start)
                 return try decoded(StateRecord.self).entry()
             default: break

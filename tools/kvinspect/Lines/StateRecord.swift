@@ -4,7 +4,7 @@ import HealthKV
 struct StateRecord: Decodable {
     private let kind: String
     private let peer, id, type, scope, token, outcome, source, bundle, syncIdentifier, group, queue: String?
-    private let operation, status, reason, accessType, event, displaced: String?
+    private let operation, status, reason, accessType, event, displaced, name, bytes: String?
     private let sample: SampleID?
     private let registered, lastSeen, time, nextTry, modified: Instant?
     private let queueTypes: [String]?
@@ -21,6 +21,8 @@ struct StateRecord: Decodable {
                 SourceIdentity(bundle: bundle ?? "", name: try required(source, "source")))
         case "anchor": .anchor(try anchor())
         case "pending": .pending(try pending())
+        case "note":
+            .note(name: try self.name(name, "name"), bytes: try StateRecord.bytes(required(bytes, "bytes")))
         default:
             .audit(
                 event: try required(event, "event"), sample: try required(sample, "sample"),

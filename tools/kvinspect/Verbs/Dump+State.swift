@@ -31,7 +31,18 @@ struct StateLines {
             let displaced = JSONValue.Field("displaced", SyncFields.hex(entry.displaced))
             try listing.append(line("audit", sync.fields(of: entry) + [displaced]))
         }
+        try transaction.forEachSyncNote { name, bytes in
+            guard StateLines.isOfCopies(name) else { return }
+            try listing.append(
+                line("note", [.init("name", .string(name)), .init("bytes", SyncFields.hex(bytes))]))
+        }
         try printRemovals(transaction, to: &listing)
+    }
+
+    /// Whether a copy of the store takes a note over: not who syncs at the moment, and not what is kept of the readers
+    /// of this store's feed, which name places in it.
+    static func isOfCopies(_ note: String) -> Bool {
+        !["lease:", "memory:", "reader:"].contains { note.hasPrefix($0) }
     }
 
     /// All deletions that the store remembers.

@@ -70,10 +70,16 @@ final class BatchWriter: Sendable {
             if try transaction.pending(peer: operation.peer, sample: operation.sample) == nil {
                 try transaction.enqueue(operation)
             }
-        case .link(let link): try transaction.setLink(link)
+        case .link(let link):
+            if try transaction.link(peer: link.peer, sample: link.sample) == nil { try transaction.setLink(link) }
         case .total(let total): try transaction.setTotal(total)
         case .audit(let event, let sample, let displaced, let time):
             try transaction.appendAudit(event: event, sample: sample, displaced: displaced, time: time)
+        case .note(let name, let bytes):
+            guard StateLines.isOfCopies(name), try transaction.syncNote(name) == nil else { return }
+            try transaction.setSyncNote(name, bytes)
+            // What an engine remembered of its peers, it remembered as another copy of the store.
+            try transaction.beginEpoch(keepingAnchors: true)
         }
     }
 
