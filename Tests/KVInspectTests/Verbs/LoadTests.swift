@@ -159,6 +159,26 @@ struct LoadTests {
         try bench.expectClean("S")
     }
 
+    @Test("A value that is not finite in the unit of its type is a bad line, alone and among lines of its shape")
+    func notFinite() throws {
+        func line(_ value: String, _ day: Int) -> String {
+            #"{"type":"distanceWalkingRunning","start":"2024-05-\#(10 + day)","value":\#(value),"unit":"km"}"#
+        }
+        let lines = (0..<9).map { line($0 == 4 || $0 == 7 ? "1e308" : "1.5", $0) }.joined(separator: "\n")
+        let refused = try bench.run("load", "A", input: lines)
+        #expect(refused.code == 1 && refused.errors.contains("ine 5"), "\(refused.errors)")
+        let run = try bench.run("load", "S", "--skip-bad", "--format", "json", input: lines)
+        let report = try run.json()
+        #expect(run.code == 5 && report["inserted"] as? Int == 7 && report["bad"] as? Int == 2)
+        #expect(run.errors.contains("Line 5 was left out: ") && run.errors.contains("Line 8 was left out: "))
+        #expect(!run.errors.contains("1e308"))
+    }
+
+    @Test("Lines are counted from one") func lineZero() throws {
+        let run = try bench.run("load", "S", "--from-line", "0", input: step)
+        #expect(run.code == 64 && run.errors.contains("counted from 1"), "\(run.errors)")
+    }
+
     private func total(
         day: String = "2024-05-31", zone: String = "UTC", unit: String = "count", type: String = "stepCount"
     ) -> String {

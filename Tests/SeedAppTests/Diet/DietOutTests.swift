@@ -47,6 +47,20 @@ import Testing
         }
     }
 
+    @Test("A meal without a name is a logged meal in Health, and has no name here")
+    func unnamed() async throws {
+        try await withApp(.dietApp) { bench in
+            var meal = try soup(bench)
+            meal.name = nil
+            try log(meal, bench)
+            try await bench.refresh()
+            #expect(bench.inHealth(.dietaryProtein).first?.metadataKeys.contains("HKFoodType") == true)
+            let stored = try bench.samples(.dietaryProtein)
+            #expect(stored.map { $0.metadata["HKFoodType"] } == [.string("Logged meal")])
+            #expect(Meal(stored)?.name == nil)
+        }
+    }
+
     @Test("A nutrient that the meal lacks is not written")
     func optional() async throws {
         try await withApp(.dietApp) { bench in

@@ -117,6 +117,27 @@ import Testing
         }
     }
 
+    @Test("Days of totals follow the zone of the system while the app runs, unless the app sets one")
+    func zoneOfTheSystem() async {
+        // A process of its own, whose zone may change.
+        await #expect(processExitsWith: .success) {
+            func travel(_ zone: String) {
+                unsafe setenv("TZ", zone, 1)
+                tzset()
+                NSTimeZone.resetSystemTimeZone()
+            }
+            travel("Asia/Tokyo")
+            var options = SyncOptions()
+            let before = options.zone
+            travel("America/New_York")
+            let after = options.zone
+            options.zone = "Europe/Berlin"
+            travel("Asia/Tokyo")
+            let all = [before, after, options.zone]
+            guard all == ["Asia/Tokyo", "America/New_York", "Europe/Berlin"] else { fatalError("\(all)") }
+        }
+    }
+
     @Test("Days without data are marked zeros, and no data at all is no error")
     func noData() async throws {
         try await withApp(.walkingApp) { bench in
