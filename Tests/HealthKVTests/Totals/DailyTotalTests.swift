@@ -79,4 +79,31 @@ import Testing
             #expect(left.isEmpty)
         }
     }
+
+    @Test("A sample that the peer does not hold adds nothing where a better source covers its time")
+    func covered() throws {
+        try withStore { store in
+            let watch = Source(bundle: "watch", name: "Watch")
+            let own = Sample(.stepCount, 900, .count, from: .day(1, 3_600), to: .day(1, 7_200))
+            try store.save(own)
+            try store.save(
+                Sample(
+                    .stepCount, 1_000, .count, from: .day(1, 3_600), to: .day(1, 7_200), source: watch,
+                    origin: .imported))
+            try store.save(Sample(.stepCount, 30, .count, from: .day(0, 86_370), to: .day(1, 30)))
+            let reading = total(1_100, 0, isComplete: true)
+            try store.write { txn in
+                _ = try txn.setTotal(reading)
+                try txn.setPriority([RankedSource(watch.identity)], of: .stepCount)
+            }
+            #expect(try authoritative(store).sum == 1_115)
+        }
+    }
+
+    private func authoritative(_ store: SampleStore) throws -> Statistics {
+        try store.read { txn in
+            try txn.statistics(
+                of: .stepCount, from: .day(1), to: .day(2), options: CumulativeOptions(sources: .authoritative))
+        }
+    }
 }
