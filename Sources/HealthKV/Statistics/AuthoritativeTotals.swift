@@ -21,10 +21,13 @@ extension SampleReading where Self: ~Copyable {
                 let day = LocalDay(number, in: zone).bounds, day.from >= plan.from, day.to <= plan.to
             else { return }
             let bucket = borders.partitioningIndex { $0 > day.from.nanoseconds } - 1
-            guard bucket >= 0, bucket < plan.borders.count, day.to.nanoseconds <= borders[bucket + 1],
+            let converted = try total.unit.convert(value, to: unit)
+            // An older release stored totals that are not finite (SEMANTICS C32).
+            guard total.isFinite, converted.isFinite,
+                bucket >= 0, bucket < plan.borders.count, day.to.nanoseconds <= borders[bucket + 1],
                 days.insert(TimeRange(from: day.from, to: day.to)).inserted
             else { return }
-            let told = try total.unit.convert(value, to: unit) + unknown(to: total.peer, of: total.type, day, unit)
+            let told = try converted + unknown(to: total.peer, of: total.type, day, unit)
             if borders[bucket] == day.from.nanoseconds, borders[bucket + 1] == day.to.nanoseconds {
                 answer.cells[bucket].sum = told
             } else {
