@@ -135,7 +135,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
     }
 
     /// Refuses a quantity that is not finite as entered, or not finite in the unit in which its type is summed.
-    static func validate(
+    package static func validate(
         finite quantity: Quantity?, _ canonical: HealthUnit?, _ field: @autoclosure () -> String
     ) throws(ModelError) {
         guard let quantity else { return }

@@ -273,9 +273,12 @@ struct BadAnswerTests {
         try trial.bench.finish()
     }
 
-    @Test("Totals that were not asked for, or are none, are ignored", arguments: ["day", "twice", "nan", "unit"])
+    @Test(
+        "Totals that were not asked for, or are none, are ignored",
+        arguments: ["day", "twice", "nan", "far", "unit"])
     func totals(kind: String) async throws {
-        let trial = try BadAnswerTrial(.walkingApp)
+        let distances = SyncPlan(types: [.distanceWalkingRunning: TypePlan(.pull, keepsDailyTotals: true)])
+        let trial = try BadAnswerTrial(kind == "far" ? distances : .walkingApp)
         trial.peer.set {
             $0.totals = { readings in
                 var readings = readings
@@ -283,6 +286,7 @@ struct BadAnswerTests {
                 case "day": readings[0].day = "1999-12-31"
                 case "twice": readings.append(readings[0])
                 case "nan": readings[0].quantity = Quantity(.nan, .count)
+                case "far": readings[0].quantity = Quantity(1e308, .kilometer)
                 default: readings[0].quantity = Quantity(1, .kilogram)
                 }
                 return readings

@@ -92,6 +92,49 @@ struct SyncedViewTests {
         try bench.finish()
     }
 
+    @Test("C15: a peer's total includes the samples that the peer holds, so only the others of the same day are added")
+    func heldAndNotHeld() async throws {
+        let plan = SyncPlan(types: [.dietaryWater: TypePlan(.both, keepsDailyTotals: true)])
+        let bench = try Bench(plan)
+        let day = try #require(try? Instant(secondsSinceReference: 799_977_600 - 2 * 86_400))
+        let hours = 3_600 * Instant.nanosecondsPerSecond
+        @Sendable func drink(_ milliliters: Double, _ hour: Int64) -> Sample {
+            Sample(.dietaryWater, milliliters, .milliliter, at: day + hour * hours)
+        }
+        let water = Quantity(500, .milliliter)
+        bench.health.set(total: water, of: .dietaryWater, "2026-05-07")
+        try bench.write { _ = try $0.save(drink(500, 8)) }
+        try await bench.engine.enable(bench.peer)
+        // What was sent comes back with the next sync, and with it the day's total.
+        for _ in 0..<2 { try await bench.sync() }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
+        func sums() throws -> [Double?] {
+            let options = CumulativeOptions(sources: .authoritative)
+            return try bench.store.read { txn in
+                let days = try txn.statistics(
+                    StatisticsQuery(
+                        .dietaryWater, by: .day, from: day, to: day + 24 * hours, calendar: calendar, unit: .milliliter,
+                        options: options))
+                #expect(days.map(\.totalsOf) == [["health"]])
+                return days.map(\.sum)
+            }
+        }
+        #expect(try sums() == [500])
+        try bench.write { _ = try $0.save(drink(50, 10)) }
+        #expect(try sums() == [550])
+        let peer = bench.peer
+        try bench.write { txn in
+            for (hour, version) in [(12, PeerLink.refused), (13, PeerLink.presumedGone), (14, PeerLink.unnamed)] {
+                let sample = drink(20, Int64(hour))
+                _ = try txn.save(sample)
+                try txn.setLink(PeerLink(peer: peer, sample: sample.id, peerID: SampleID(), version: version))
+            }
+        }
+        #expect(try sums() == [590])
+        try bench.finish()
+    }
+
     @Test("C17: pulled energy that crosses midnight is divided by time; a strict start leaves it to its day")
     func midnight()
         async throws

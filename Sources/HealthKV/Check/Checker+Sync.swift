@@ -58,7 +58,13 @@ extension Checker {
         checkLinks(snapshot)
         forEachValue(snapshot, .anchors) { _, value, key in _ = try Checker.record(value, key, as: Anchor.self) }
         forEachValue(snapshot, .peers) { _, value, key in _ = try Checker.record(value, key, as: RegisteredPeer.self) }
-        forEachValue(snapshot, .totals) { _, value, key in _ = try Checker.record(value, key, as: DailyTotal.self) }
+        forEachValue(snapshot, .totals) { checker, value, key in
+            let total = try Checker.record(value, key, as: DailyTotal.self)
+            if !total.isFinite {
+                checker.add(
+                    .valueNotFinite, .totals, "\(checker.place): a total is not finite", Checker.reference(key))
+            }
+        }
         forEachValue(snapshot, .audit) { _, value, key in _ = try Checker.record(value, key, as: AuditEntry.self) }
     }
 

@@ -6,8 +6,8 @@ public struct Finding: Sendable, Hashable {
     public enum Kind: String, Sendable, CaseIterable {
         /// A newer release wrote a value, which is intact: update the software that reads it. This is not damage.
         case newerFormat
-        /// A value or another number of a sample is not finite, as older releases stored it. Statistics leave such
-        /// values out. Edit or delete the sample.
+        /// A value or another number of a sample, or a peer's daily total, is not finite, as older releases stored it.
+        /// Statistics leave such values out. Edit or delete the sample; remove the total.
         case valueNotFinite
         /// The header cannot be read, or belongs to another transaction.
         case header

@@ -77,6 +77,9 @@ public struct PeerLink: Sendable, Hashable {
         self.version = version
         self.isProvisional = isProvisional
     }
+
+    /// Whether the peer held the sample when the link was made. A negative version says why it did not.
+    package var isHeldThere: Bool { version >= 0 }
 }
 
 /// An operation that waits for a peer.

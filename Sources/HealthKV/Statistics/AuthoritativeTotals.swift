@@ -21,10 +21,13 @@ extension SampleReading where Self: ~Copyable {
                 let day = LocalDay(number, in: zone).bounds, day.from >= plan.from, day.to <= plan.to
             else { return }
             let bucket = borders.partitioningIndex { $0 > day.from.nanoseconds } - 1
-            guard bucket >= 0, bucket < plan.borders.count, day.to.nanoseconds <= borders[bucket + 1],
+            let converted = try total.unit.convert(value, to: unit)
+            // An older release stored totals that are not finite (SEMANTICS C32).
+            guard total.isFinite, converted.isFinite,
+                bucket >= 0, bucket < plan.borders.count, day.to.nanoseconds <= borders[bucket + 1],
                 days.insert(TimeRange(from: day.from, to: day.to)).inserted
             else { return }
-            let told = try total.unit.convert(value, to: unit) + unknown(to: total.peer, of: total.type, day, unit)
+            let told = try converted + unknown(to: total.peer, of: total.type, day, unit)
             if borders[bucket] == day.from.nanoseconds, borders[bucket + 1] == day.to.nanoseconds {
                 answer.cells[bucket].sum = told
             } else {
@@ -38,30 +41,41 @@ extension SampleReading where Self: ~Copyable {
         return served
     }
 
-    /// Returns the sum of the samples of a day that were written here and that a peer does not hold, so that its total
-    /// cannot include them.
+    /// Returns what the samples of a day that were written here and that a peer does not hold add to the merged sum of
+    /// the others: its total cannot include them.
     private func unknown(
         to peer: String, of type: SampleType, _ day: (from: Instant, to: Instant), _ unit: HealthUnit
     ) throws -> Double {
         let snapshot = snapshot
         guard let number = try NameTable.number(of: type, in: snapshot) else { return 0 }
-        let sources = try SourceRanking.ranking(of: number, order: nil, selected: nil, in: snapshot).sources.map {
-            try NameTable.source($0, in: snapshot)
-        }
-        var others: [SourceIdentity] = []
-        for source in sources {
-            var isUnknown = false
-            try forEachSample(of: type, from: day.from, to: day.to, source: source) { sample in
-                isUnknown = try sample.origin == .authored && link(peer: peer, sample: sample.id) == nil
-                return sample.origin == .authored && !isUnknown
+        let ranking = try SourceRanking.ranking(of: number, in: snapshot)
+        var rows: [(row: StatisticsRow, isUnknown: Bool)] = []
+        var isAnyUnknown = false
+        let query = SampleQuery(range: TimeRange(from: day.from, to: day.to))
+        try RowReader.forEachRow(of: number, query, in: snapshot) { row in
+            let value = try NameTable.unit(row.unit, in: snapshot).convert(row.value, to: unit)
+            let source = try NameTable.revision(row.revision, in: snapshot).sourceNumber
+            let isUserEntered = row.flags.contains(.userEntered)
+            guard value.isFinite, let rank = ranking.rank(source: source, isUserEntered: isUserEntered) else {
+                return true
             }
-            if !isUnknown { others.append(source) }
+            let isUnknown = try !row.flags.contains(.imported) && link(peer: peer, sample: row.id)?.isHeldThere != true
+            let end = row.end == .max ? row.start : row.end
+            rows.append((StatisticsRow(start: row.start, end: end, value: value, rank: rank, source: 0), isUnknown))
+            isAnyUnknown = isAnyUnknown || isUnknown
+            return true
         }
-        if others.count == sources.count { return 0 }
-        let all = try statistics(of: type, from: day.from, to: day.to, unit: unit).sum ?? 0
-        let known =
-            others.isEmpty ? 0 : try statistics(of: type, from: day.from, to: day.to, sources: others, unit: unit).sum
-        return all - (known ?? 0)
+        guard isAnyUnknown else { return 0 }
+        var stretches = StatisticsStretches()
+        stretches.append(day.from.nanoseconds, day.to.nanoseconds, cell: 0)
+        func sum(knownOnly: Bool) -> Double {
+            var sweep = StatisticsSweep(
+                stretches, cells: [StatisticsCell()], ranks: ranking.classes.count, contest: .merged)
+            for (row, isUnknown) in rows where !(knownOnly && isUnknown) { sweep.add(row) }
+            sweep.finish()
+            return sweep.cells[0].sum
+        }
+        return sum(knownOnly: false) - sum(knownOnly: true)
     }
 }
 

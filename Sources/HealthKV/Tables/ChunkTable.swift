@@ -459,20 +459,27 @@ enum ChunkTable {
             merged.added.count < ChunkTable.endRows, merged.rows.count > ChunkTable.endRows
         else { return false }
         let border = merged.rows[old].point
-        var head = ChunkBounds(key: bounds.key, upper: border)
-        var rows = merged.rows[..<old]
-        if old <= ChunkTable.endRows, let other = try chunkBefore(head, in: txn.snapshot), other.purged.isEmpty {
+        try writeBefore(ChunkBounds(key: bounds.key, upper: border), merged.rows[..<old], in: &txn)
+        let tail = ChunkBounds(key: ChunkKey(lane: bounds.key.lane, lower: border), upper: .greatest)
+        try pack(tail, merged.rows[old...], ChunkPacker(txn.environment.encoder, .wholeThenRest), in: &txn)
+        return true
+    }
+
+    /// Writes the rows before a tail or a gap, joined with the chunk before them if they are few and fit.
+    private static func writeBefore(
+        _ bounds: ChunkBounds, _ rows: ArraySlice<StoredRow>, in txn: inout WriteTransaction
+    ) throws {
+        var (bounds, rows) = (bounds, rows)
+        if rows.count <= ChunkTable.endRows, let other = try chunkBefore(bounds, in: txn.snapshot), other.purged.isEmpty
+        {
             let joined = other.rows + rows
             if fits(joined[...], txn.environment.encoder.plan(joined.prefix(ChunkEncoder.rowLimit)), in: txn) {
-                try removeChunk(head.key, in: &txn)
-                head.key = other.bounds.key
+                try removeChunk(bounds.key, in: &txn)
+                bounds.key = other.bounds.key
                 rows = joined[...]
             }
         }
-        let tail = ChunkBounds(key: ChunkKey(lane: head.key.lane, lower: border), upper: .greatest)
-        try pack(head, rows, ChunkPacker(txn.environment.encoder, .wholeThenRest), in: &txn)
-        try pack(tail, merged.rows[old...], ChunkPacker(txn.environment.encoder, .wholeThenRest), in: &txn)
-        return true
+        try pack(bounds, rows, ChunkPacker(txn.environment.encoder, .wholeThenRest), in: &txn)
     }
 
     /// Joins the chunk before a tail with the tail if many rows were appended, so that chunks are full.
@@ -490,37 +497,62 @@ enum ChunkTable {
     }
 
     // A history that is typed in from paper, or read backwards, arrives newest first. So the first chunk of a lane is
-    // kept small in the same way if rows arrive before all others.
+    // kept small in the same way if rows arrive before all others. If there are older rows, a chunk begins right behind
+    // them, so that the rows that arrive are again the first of their chunk. Other chunks begin at a row, and hardly
+    // ever get rows before it.
 
-    /// Writes the first chunk of a lane if a few rows were inserted before all others. Returns `false` if the chunk
-    /// should be written like any other.
+    /// Writes a chunk if a few rows were inserted before all its others. Returns `false` if the chunk should be written
+    /// like any other.
     static func beginHead(_ bounds: ChunkBounds, _ merged: LaneEdit.Merged, in txn: inout WriteTransaction) throws
         -> Bool
     {
-        guard bounds.key.lower == .least, let new = merged.rowsPrepended, new < ChunkTable.endRows else {
-            return false
-        }
+        guard let new = merged.rowsPrepended, new < ChunkTable.endRows else { return false }
         guard merged.rows.count > ChunkTable.endRows else {
             // Unlike other small chunks, a head is not joined with the chunk after it.
             try pack(bounds, merged.rows[...], ChunkPacker(txn.environment.encoder, .wholeThenRest), in: &txn)
             return true
         }
-        let border = merged.rows[new].point
-        var rest = ChunkBounds(key: ChunkKey(lane: bounds.key.lane, lower: border), upper: bounds.upper)
-        var rows = merged.rows[new...]
-        if rows.count <= ChunkTable.endRows, let other = try chunkBehind(bounds, in: txn.snapshot), other.purged.isEmpty
+        try writeHead(of: bounds, from: bounds.key.lower, merged.rows[...], new, in: &txn)
+        return true
+    }
+
+    /// Divides a chunk behind the rows before a gap if rows arrive there newest first. Returns `false` if the chunk
+    /// should be written like any other.
+    static func beginGap(_ bounds: ChunkBounds, _ merged: LaneEdit.Merged, in txn: inout WriteTransaction) throws
+        -> Bool
+    {
+        guard merged.added.count < ChunkTable.endRows, merged.rows.count > ChunkTable.endRows,
+            let old = merged.rowsBeforeGap
+        else { return false }
+        // Not at the first inserted row, because the next rows come before it.
+        let border = Point.at(merged.rows[old - 1].start &+ 1)
+        guard border > merged.rows[old - 1].point, border <= merged.rows[old].point else { return false }
+        try writeHead(of: bounds, from: border, merged.rows[old...], merged.added.count, in: &txn)
+        try writeBefore(ChunkBounds(key: bounds.key, upper: border), merged.rows[..<old], in: &txn)
+        return true
+    }
+
+    /// Writes the first rows of the end of a chunk, from a point on, as a chunk of their own, and the rows behind them
+    /// as another, joined with the chunk behind if they are few and fit.
+    private static func writeHead(
+        of chunk: ChunkBounds, from lower: Point, _ rows: ArraySlice<StoredRow>, _ count: Int,
+        in txn: inout WriteTransaction
+    ) throws {
+        var rest = rows.dropFirst(count)
+        let (lane, border) = (chunk.key.lane, rest.first!.point)
+        var bounds = ChunkBounds(key: ChunkKey(lane: lane, lower: border), upper: chunk.upper)
+        if rest.count <= ChunkTable.endRows, let other = try chunkBehind(chunk, in: txn.snapshot), other.purged.isEmpty
         {
-            let joined = rows + other.rows
-            if fits(joined[...], txn.environment.encoder.plan(joined.prefix(ChunkEncoder.rowLimit)), in: txn) {
+            let joined = rest + other.rows
+            if fits(joined, txn.environment.encoder.plan(joined.prefix(ChunkEncoder.rowLimit)), in: txn) {
                 try removeChunk(other.bounds.key, in: &txn)
-                rest.upper = other.bounds.upper
-                rows = joined
+                bounds.upper = other.bounds.upper
+                rest = joined
             }
         }
-        let head = ChunkBounds(key: bounds.key, upper: border)
-        try pack(rest, rows, ChunkPacker(txn.environment.encoder, .wholeThenRest), in: &txn)
-        try pack(head, merged.rows[..<new], ChunkPacker(txn.environment.encoder, .wholeThenRest), in: &txn)
-        return true
+        let head = ChunkBounds(key: ChunkKey(lane: lane, lower: lower), upper: border)
+        try pack(bounds, rest, ChunkPacker(txn.environment.encoder, .wholeThenRest), in: &txn)
+        try pack(head, rows.prefix(count), ChunkPacker(txn.environment.encoder, .wholeThenRest), in: &txn)
     }
 
     private static func chunkBehind(_ bounds: ChunkBounds, in snapshot: Snapshot) throws -> LoadedChunk? {

@@ -37,6 +37,25 @@ struct LaneEdit {
             return added.count
         }
 
+        /// The number of rows before the inserted ones if rows arrive there newest first; otherwise `nil`. They do if
+        /// the rows behind the inserted ones were the last to arrive, each after the one behind it, and none was
+        /// removed.
+        var rowsBeforeGap: Int? {
+            guard removed.isEmpty, let first = added.first, let last = added.last else { return nil }
+            let from = rows.indices.firstIndex(notPreceding: { rows[$0].point < first.point })
+            let behind = from + added.count
+            let count = Merged.backwardRows
+            guard from > 0, behind + count <= rows.count, rows[behind - 1].point == last.point else { return nil }
+            func age(_ row: Int) -> (UInt64, UInt32) { (rows[row].commit, rows[row].ordinal) }
+            guard (behind..<behind + count - 1).allSatisfy({ age($0) > age($0 + 1) }) else { return nil }
+            let newest = age(behind)
+            let others = [0..<from, behind..<rows.count].joined()
+            return others.allSatisfy { age($0) <= newest } ? from : nil
+        }
+        /// The number of rows that must have come newest first: few enough to see it soon, many enough that rows in any
+        /// order hardly ever look so.
+        private static let backwardRows = 4
+
         /// Returns the times at the ends of the chunk's span at which rows were inserted, removed or purged.
         /// Neighbouring chunks may hold rows with these times, too.
         func contested(with purged: [StoredRow], atEndsOf bounds: ChunkBounds) -> [(start: Int64, end: Int64)] {

@@ -80,7 +80,8 @@ enum LaneWriter {
             let isPlain = chunk.exists && chunk.purged.isEmpty
             if try
                 !(isPlain
-                && (ChunkTable.beginTail(bounds, merged, in: &txn) || ChunkTable.beginHead(bounds, merged, in: &txn)))
+                && (ChunkTable.beginTail(bounds, merged, in: &txn) || ChunkTable.beginHead(bounds, merged, in: &txn)
+                    || ChunkTable.beginGap(bounds, merged, in: &txn)))
             {
                 if chunk.exists { try ChunkTable.endTail(&chunk.bounds, &merged, in: &txn) }
                 try ChunkTable.write(chunk.bounds, merged.rows, exists: chunk.exists, growth: merged.growth, in: &txn)

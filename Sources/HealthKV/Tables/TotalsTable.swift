@@ -78,7 +78,14 @@ extension DailyTotal {
         if let canonical = type.canonicalUnit, !canonical.isCompatible(with: unit) {
             throw .incompatibleUnits(from: unit.symbol, to: canonical.symbol)
         }
-        if let value, !value.isFinite { throw .notFinite(field: "total") }
+        try validateFinite()
+    }
+
+    /// Whether the value is finite, in the canonical unit of the type as well. Older releases stored others.
+    var isFinite: Bool { (try? validateFinite()) != nil }
+
+    private func validateFinite() throws(ModelError) {
+        try Sample.validate(finite: value.map { Quantity($0, unit) }, type.canonicalUnit, "total")
     }
 }
 
@@ -105,12 +112,12 @@ extension SampleReading where Self: ~Copyable {
     }
 
     /// Compares one day after another, for days that begin in a range. A day whose range the store cannot determine is
-    /// always included.
+    /// always included, and one whose total is not finite never.
     public func compareTotals(
         of type: SampleType, peer: String, from: Instant = .distantPast, to: Instant = .distantFuture,
         _ body: (DailyTotalComparison) throws -> Void
     ) throws {
-        for total in try totals(of: type, peer: peer) {
+        for total in try totals(of: type, peer: peer) where total.isFinite {
             guard let zone = TimeZone(identifier: total.zone), let day = CivilTime.day(total.day),
                 let bounds = LocalDay(day, in: zone).bounds
             else {

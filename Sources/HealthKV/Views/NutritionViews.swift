@@ -117,7 +117,9 @@ extension NutritionMeal {
         var amounts: [SampleType: Double] = [:]
         for sample in samples {
             let unit = sample.type.canonicalUnit ?? sample.quantity.unit
-            amounts[sample.type, default: 0] += try sample.value(in: unit)
+            let value = try sample.value(in: unit)
+            // An older release stored values that are not finite (SEMANTICS C32).
+            if value.isFinite { amounts[sample.type, default: 0] += value }
         }
         self.amounts = amounts
     }

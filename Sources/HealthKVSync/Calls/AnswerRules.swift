@@ -82,7 +82,9 @@ extension DailyTotalRequest {
             guard let quantity = reading.quantity else { continue }
             try require(quantity.value.isFinite, "a total is not finite")
             guard let unit = type.canonicalUnit else { continue }
-            try require((try? quantity.value(in: unit)) != nil, "a total has a unit of another dimension")
+            let value = try? quantity.value(in: unit)
+            try require(value != nil, "a total has a unit of another dimension")
+            try require(value?.isFinite == true, "a total is not finite in the unit of its type")
         }
     }
 }

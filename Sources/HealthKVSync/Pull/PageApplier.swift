@@ -275,8 +275,6 @@ extension PeerLink {
 
     /// Whether another peer brought the sample: this peer need not hold it, and has no say over it.
     package var isFromElsewhere: Bool { version == PeerLink.fromElsewhere }
-    /// Whether the peer held the sample when the link was made.
-    var isHeldThere: Bool { version >= PeerLink.unnamed }
     /// The version that the peer showed last; `nil` if it is not known.
     var shown: Int64? { version > 0 ? version : nil }
 }

@@ -84,6 +84,24 @@ struct NotFiniteStoreTests {
         }
     }
 
+    @Test("Meals and days of nutrition leave them out", arguments: [Double.nan, .infinity])
+    func nutrition(odd: Double) throws {
+        let store = try poisoned(.dietaryProtein, odd, summed: false)
+        let group = Sample(.dietaryProtein, 3, .gram, at: .day(0, 5))
+        try store.write { _ = try $0.save(group: "meal", [group]) }
+        try store.read { txn in
+            let meals = try txn.meals(from: .day(-1), to: .day(4))
+            #expect(meals.count == 301)
+            let amounts = meals.flatMap(\.amounts.values)
+            #expect(amounts.allSatisfy { $0.isFinite })
+            #expect(meals.count(where: \.amounts.isEmpty) == 2)
+            let days = try txn.nutrition(from: .day(-1), to: .day(4))
+            let sums = days.flatMap(\.amounts.values)
+            #expect(!sums.isEmpty && sums.allSatisfy { $0.isFinite })
+        }
+        try store.close()
+    }
+
     @Test("Hours that an older release summed up with them are read from samples")
     func oldSummaries() throws {
         let store = try poisoned(.stepCount, .nan, summed: true)

@@ -74,6 +74,39 @@ import Testing
         #expect(counts[1].count <= counts[0].count + 1, "\(counts)")
     }
 
+    @Test(
+        "Samples that are saved newest first rewrite a small chunk each time, whatever older samples there are",
+        arguments: [1, 3, 40, 300])
+    func backwardsBehindOlder(older: Int) throws {
+        let samples = Self.samples[..<1_000]
+        let first = (0..<older).map {
+            Sample(.stepCount, 5, .count, from: .day(-5_000 + $0, 0), to: .day(-5_000 + $0, 60))
+        }
+        var counts: [Int] = []
+        for order in [Array(samples), samples.reversed()] {
+            try withStore { store throws in
+                for sample in first { try store.save(sample) }
+                for from in stride(from: 0, to: order.count, by: 20) {
+                    let part = Array(order[from..<from + 20])
+                    try store.write { txn in
+                        for sample in part {
+                            try txn.save(sample)
+                            let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
+                            let point = Point(
+                                start: sample.start.nanoseconds, end: sample.end.nanoseconds, id: sample.id)
+                            let chunk = try ChunkTable.load(Lane(type: type, duration: .hour), point, in: txn.snapshot)
+                            #expect(chunk.rows.count <= 65)
+                        }
+                    }
+                }
+                #expect(try store.read { try $0.samples(of: .stepCount).map(\.id) } == (first + samples).map(\.id))
+                #expect(try store.check().isClean)
+                counts.append(try store.info().tables.first { $0.name == "chunks" }?.entries ?? 0)
+            }
+        }
+        #expect(counts[1] <= counts[0] + 2, "\(counts)")
+    }
+
     @Test("What is saved one by one behind an import rewrites a small chunk each time, and leaves full ones behind")
     func oneByOne() throws {
         let inOrder = try chunks(after: pages(0..<12_000))
