@@ -61,8 +61,10 @@ struct PeerState: Codable, Sendable, Equatable {
     /// Returns `true` if a type is sent to the peer.
     func sends(_ type: SampleType) -> Bool { sentTypes?.contains(type) ?? false }
 
-    /// Notes that samples of a page were left out, if any were.
-    mutating func noteInvalid(_ report: PullReport, of feed: SampleType, at now: Instant) {
+    /// Notes what the samples of a page tell of the peer: that something can be read after all (SEMANTICS C36), and
+    /// that some were left out.
+    mutating func noteArrivals(_ report: PullReport, of feed: SampleType, at now: Instant) {
+        if self[feed].readAccess == .readable { notices.removeAll { $0.code == .nothingReadable } }
         guard report.invalid > 0 else { return }
         note(.invalidSamples, "samples of \(feed) break the rules of the store and were left out", at: now)
     }
