@@ -48,20 +48,22 @@ extension SyncEngine {
             let work = Task { [self] in
                 do {
                     let report = try await session(name).inTurn { session in
-                        try await session.enrollment.enable(horizon)
-                        let total = try session.preview.leftOfPreview(horizon)
-                        let completed = Mutex(0)
-                        session.memory.progress = { step in
-                            var step = step
-                            step.completed = completed.withLock { count in
-                                count += step.imported
-                                return count
+                        try await session.core.logging("importHistory") {
+                            try await session.enrollment.enable(horizon)
+                            let total = try session.preview.leftOfPreview(horizon)
+                            let completed = Mutex(0)
+                            session.memory.progress = { step in
+                                var step = step
+                                step.completed = completed.withLock { count in
+                                    count += step.imported
+                                    return count
+                                }
+                                step.total = total.map { max($0, step.completed) }
+                                continuation.yield(step)
                             }
-                            step.total = total.map { max($0, step.completed) }
-                            continuation.yield(step)
+                            defer { session.memory.progress = nil }
+                            return try await session.pass(PassRequest(isUrgent: true))
                         }
-                        defer { session.memory.progress = nil }
-                        return try await session.pass(PassRequest(isUrgent: true))
                     }
                     // Entries that wait for write access do not stop an import.
                     let waiting = try session(name).access.accessIssue()
