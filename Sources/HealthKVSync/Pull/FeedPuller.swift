@@ -158,6 +158,7 @@ struct FeedPuller: SessionJob {
         if isStill, known.phase == .drained, page.token == nil || page.token == anchor?.token {
             if let token = anchor?.token, known.unacknowledged != nil { try await acknowledge(token, type) }
             memory.looks[type] = asked
+            memory.progress?(SyncProgress(type: type, imported: 0, isDrained: true))
             return (PullReport(), true)
         }
         let (now, look) = (now, memory.looks[type])
