@@ -77,4 +77,29 @@ struct DaySumTests {
         #expect(try values() == [20, 500])
         try bench.finish()
     }
+
+    @Test("C15: a total that is read again after travel has the new zone, although its value is the same")
+    func travel() async throws {
+        let bench = try Bench(SyncPlan(types: [.stepCount: TypePlan(.pull, keepsDailyTotals: true)])) {
+            $0.zone = "UTC"
+        }
+        let day = try #require(LocalDays.names(from: bench.clock.now, to: bench.clock.now, zone: "UTC", limit: 1).first)
+        bench.health.set(total: Quantity(500, .count), of: .stepCount, day)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        func zone() throws -> String? {
+            try bench.store.read { try $0.totals(of: .stepCount, peer: "health") }.first { $0.day == day }?.zone
+        }
+        #expect(try zone() == "UTC")
+        let plan = SyncPlan(types: [.stepCount: TypePlan(.pull, keepsDailyTotals: true)])
+        let there = Bench.makeEngine(
+            bench.store, [SyncPeer(MemoryHealthPeer(bench.health), plan: plan)], bench.clock
+        ) { $0.zone = "Europe/London" }
+        _ = try await there.sync()
+        #expect(try zone() == "Europe/London")
+        let commit = try bench.store.info().commit
+        _ = try await there.sync()
+        #expect(try bench.store.info().commit <= commit + Bench.commitsOfLease)
+        try bench.finish()
+    }
 }

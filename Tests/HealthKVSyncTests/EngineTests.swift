@@ -323,4 +323,80 @@ struct EngineTests {
         for secret in ["72.5", "81.25", sample.id.description] { #expect(!text.contains(secret)) }
         try bench.finish()
     }
+
+    @Test("The app's log is warned of what was left out or refused for good, without a value")
+    func logOfRefusals() async throws {
+        let lines = Mutex<[SyncLogEntry]>([])
+        let bench = try Bench { $0.log = { line in lines.withLock { $0.append(line) } } }
+        try await bench.engine.enable(bench.peer)
+        bench.health.set(refusal: { _ in .refused(reason: "it is no weight") })
+        _ = try bench.save(72.5)
+        try await bench.sync()
+        var told = lines.withLock { $0 }
+        #expect(told.contains { $0.level == .warning && $0.metadata["quarantined"] == "1" })
+        lines.withLock { $0 = [] }
+        bench.health.save(bench.scale(81.25, hour: 1, sync: "x", version: -5))
+        try await bench.sync()
+        told = lines.withLock { $0 }
+        #expect(told.contains { $0.level == .warning && $0.metadata["invalid"] == "1" })
+        let text = told.map(\.description).joined(separator: "\n")
+        for secret in ["72.5", "81.25"] { #expect(!text.contains(secret)) }
+        try bench.finish()
+    }
+
+    @Test("The app's log is told why a request for access, an import or a comparison failed")
+    func logOfFailures() async throws {
+        let lines = Mutex<[SyncLogEntry]>([])
+        let bench = try Bench()
+        let plan = SyncPlan(types: [.bodyMass: TypePlan(.both)])
+        let peer = BrokenPeer(MemoryHealthPeer(bench.health))
+        let engine = Bench.makeEngine(bench.store, [SyncPeer(peer, plan: plan)], bench.clock) {
+            $0.log = { line in lines.withLock { $0.append(line) } }
+        }
+        func told(_ operation: String) -> [SyncLogEntry] {
+            lines.withLock { lines in
+                defer { lines = [] }
+                return lines.filter { $0.metadata["operation"] == operation }
+            }
+        }
+        try await engine.enable("health")
+        await #expect(throws: SyncIssue.self) { try await engine.authorize("health") }
+        #expect(told("authorize").map(\.level) == [.warning])
+        await #expect(throws: SyncIssue.self) { try await engine.reconcile("health") }
+        #expect(told("reconcile").map { $0.metadata["issue"] } == ["delayed"])
+        let (here, backup) = (bench.store, try Bench.makeStore(bench.clock))
+        let records = Bench.makeEngine(
+            here, [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)], bench.clock
+        ) { $0.log = { line in lines.withLock { $0.append(line) } } }
+        await #expect(throws: SyncIssue.self) {
+            for try await _ in records.importHistory("backup", .fromNowOn) {}
+        }
+        let entries = told("importHistory")
+        #expect(entries.map(\.level) == [.error] && entries.first?.metadata["peer"] == "backup")
+        try bench.finish()
+    }
+}
+
+/// A database whose question for access and whose enumerations fail.
+private struct BrokenPeer: DatabasePeer {
+    private let inner: MemoryHealthPeer
+
+    init(_ inner: MemoryHealthPeer) { self.inner = inner }
+
+    var name: String { inner.name }
+    var traits: DatabaseTraits { inner.traits }
+    func availability() async -> PeerAvailability { await inner.availability() }
+    func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {
+        throw PeerError(.transient, "it is busy")
+    }
+    func authorization(of type: SampleType) async -> TypeAuthorization { await inner.authorization(of: type) }
+    func pull(_ request: PullRequest) async throws(PeerError) -> PullPage { try await inner.pull(request) }
+    func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
+        throw PeerError(.transient, "it is busy")
+    }
+    func push(_ operations: [PushOperation]) async -> [PushOutcome] { await inner.push(operations) }
+    func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
+    func dailyTotals(_ request: DailyTotalRequest) async throws(PeerError) -> [DayReading] {
+        try await inner.dailyTotals(request)
+    }
 }

@@ -122,6 +122,33 @@ struct PlanTests {
         try bench.finish()
     }
 
+    @Test("C9: a plan that imports a part of the types that it does not name is refused, also if it changes later")
+    func horizonOfOthers() async throws {
+        let bench = try Bench()
+        func engine(_ plan: SyncPlan, _ peer: some DatabasePeer) -> SyncEngine {
+            Bench.makeEngine(bench.store, [SyncPeer(peer, plan: plan)], bench.clock)
+        }
+        let part = SyncPlan(types: [.bodyMass: TypePlan(.both)], others: TypePlan(.pull, horizon: .days(7)))
+        let refused = await #expect(throws: SyncIssue.self) {
+            try await engine(part, MemoryHealthPeer(bench.health)).enable(bench.peer)
+        }
+        #expect(refused?.code == .invalid)
+        try await bench.engine.enable(bench.peer)
+        let later = try await engine(part, MemoryHealthPeer(bench.health)).sync()[bench.peer]
+        #expect(later?.issue?.code == .invalid)
+        let backup = try Bench.makeStore(bench.clock)
+        func records(_ plan: SyncPlan) -> SyncEngine {
+            Bench.makeEngine(
+                bench.store, [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: plan)], bench.clock)
+        }
+        try await records(.everything).enable("backup")
+        let changed = SyncPlan(types: [:], others: TypePlan(.both, horizon: .ask))
+        #expect(try await records(changed).sync()["backup"]?.issue?.code == .invalid)
+        bench.clock.advance(seconds: 7_200)
+        #expect(try await records(.everything).sync()["backup"]?.issue == nil)
+        try bench.finish()
+    }
+
     @Test("C9, C11: another store is imported whole and nothing of it is purged; who asks for that is told so")
     func historyOfRecords() async throws {
         let clock = ManualClock()

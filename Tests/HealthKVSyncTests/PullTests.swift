@@ -254,6 +254,43 @@ struct PullTests {
         try bench.finish()
     }
 
+    @Test("D: The progress of an import has a total without a preview, for some days and after a restart, and is whole")
+    func wholeProgress() async throws {
+        let bench = try Bench(SyncPlan(types: [.bodyMass: TypePlan(.both), .stepCount: TypePlan(.pull)])) {
+            $0.pageSize = 50
+        }
+        let now = bench.clock.now
+        for day in 0..<120 {
+            var sample = bench.scale(60, hour: 0)
+            (sample.start, sample.end) = (now - .days(day), now - .days(day))
+            bench.health.save(sample)
+        }
+        func steps(_ bench: Bench, _ horizon: TypePlan.Horizon, first: Int = .max) async throws -> [SyncProgress] {
+            var steps: [SyncProgress] = []
+            for try await step in bench.engine.importHistory(bench.peer, horizon) {
+                steps.append(step)
+                if steps.count == first { break }
+            }
+            return steps
+        }
+        let days = try await steps(bench, .days(29))
+        #expect(days.first?.total == 30)
+        #expect(days.last.map { $0.completed == 30 && $0.total == 30 } == true)
+        let begun = try await steps(bench, .all, first: 1)
+        #expect(begun.first?.total == 90)
+        // An invalid sample is never imported, but the bar ends whole.
+        bench.health.save(bench.scale(61, hour: -2, sync: "x", version: -5))
+        let again = try bench.restarted(SyncPlan(types: [.bodyMass: TypePlan(.both), .stepCount: TypePlan(.pull)]))
+        let rest = try await steps(again, .all)
+        #expect(rest.allSatisfy { $0.total != nil })
+        #expect(rest.last.map { $0.completed == $0.total } == true)
+        #expect(try bench.weights.count == 120)
+        // An import that is done has nothing to count.
+        let done = try await steps(again, .all)
+        #expect(done.allSatisfy { $0.completed == $0.total })
+        try bench.finish()
+    }
+
     @Test("C8: thirty days of a read-only type are imported, and nothing of it is sent") func readOnly() async throws {
         let bench = try Bench(.walkingApp)
         for day in 0..<60 {

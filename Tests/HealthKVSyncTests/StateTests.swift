@@ -255,7 +255,7 @@ struct StateTests {
             state.doubt = .seenAgain(since: 3)
             state.visibility = .vanished(at: Self.later)
             let bytes = try EngineNotes.encode(state)
-            #expect(try EngineNotes.decode(bytes, as: TypeState.self) == state)
+            #expect(EngineNotes.decode(bytes, as: TypeState.self) == state)
         }
     }
 }

@@ -7,7 +7,7 @@ struct Enrollment: SessionJob {
     /// Registers the peer, so that changes are queued for it, and sets how far back it is imported.
     func enable(_ horizon: TypePlan.Horizon?) async throws {
         let (name, now, plan, peer) = (name, now, plan, peer)
-        try refuseHistoryOfRecords(horizon)
+        try refusePartialHistory(horizon)
         let epoch = try store.read { $0.epoch }
         try await holdLease()
         try settleShadowing()
@@ -30,6 +30,7 @@ struct Enrollment: SessionJob {
         let isFollowed = try store.read { txn in
             try plan.isSettled(try txn.state(of: name), try txn.peer(name)?.queue, peer, at: now)
         }
+        try refusePartialHistory(nil)
         guard !isFollowed else { return }
         try await update { txn, state in try plan.settle(peer, nil, at: now, &state, &txn) }
     }
@@ -37,8 +38,14 @@ struct Enrollment: SessionJob {
     /// Refuses a plan that imports only a part of a peer's records, or that purges them. Records that are shared whole
     /// have no part that only this peer brought, and no part may be left out: a comparison would take the missing
     /// samples for deleted, or import them.
-    private func refuseHistoryOfRecords(_ horizon: TypePlan.Horizon?) throws {
-        guard peer.keepsRecords else { return }
+    ///
+    /// A database has a feed for each type that the plan names, so nothing of others is imported, and a horizon of
+    /// theirs is a mistake.
+    private func refusePartialHistory(_ horizon: TypePlan.Horizon?) throws {
+        guard peer.keepsRecords else {
+            guard plan.others?.pulls ?? false, plan.others?.horizon != .all else { return }
+            throw issue(.invalid, "\(name) has no feed of types that the plan does not name")
+        }
         let pulling = (plan.types.values + [plan.others].compactMap(\.self)).filter(\.pulls)
         guard horizon ?? .all == .all, pulling.allSatisfy({ $0.horizon == .all }) else {
             throw issue(.invalid, "\(name) keeps records, which are imported whole")

@@ -21,12 +21,74 @@ struct ImportPreview: SessionJob {
         return count
     }
 
-    /// Returns how many samples an import has left to bring, by the counts of the last preview; `nil` if there was no
-    /// preview, and if not everything is imported.
-    func leftOfPreview(_ horizon: TypePlan.Horizon) throws -> Int? {
-        guard horizon == .all, !memory.previewed.isEmpty else { return nil }
+    /// Returns how many samples of each type an import has left to bring; `nil` if that is not known, and if the import
+    /// is skipped.
+    func leftToImport(_ horizon: TypePlan.Horizon) async throws -> [SampleType: Int]? {
         let known = try state()
-        return memory.previewed.reduce(0) { $0 + max(0, $1.value - known[$1.key].imported) }
+        if horizon == .all, !memory.previewed.isEmpty {
+            return memory.previewed.reduce(into: [:]) { $0[$1.key] = max(0, $1.value - known[$1.key].imported) }
+        }
+        guard !peer.keepsRecords else { return nil }
+        var left: [SampleType: Int] = [:]
+        for type in plan.pulled.sorted() where known[type].history.skipped == nil {
+            do {
+                left[type] = try await countMissing(type, from: known[type].history.horizon ?? .distantPast)
+            } catch let error as PeerError {
+                try Task.checkCancellation()
+                // Types that the user is asked for at a later stage show nothing yet. What else fails is the pass's to
+                // tell.
+                if !error.isRefusal { return nil }
+            }
+        }
+        return left.isEmpty ? nil : left
+    }
+
+    /// Returns how many foreign samples the peer shows that the store does not hold.
+    private func countMissing(_ type: SampleType, from start: Instant) async throws -> Int {
+        let name = name
+        var (count, cursor): (Int, [UInt8]?) = (0, nil)
+        var last: Set<SampleID> = []
+        repeat {
+            try Task.checkCancellation()
+            try await holdLease()
+            let window = TimeRange(from: start, to: .distantFuture)
+            let page = try await peer.enumerate(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
+            let new = page.samples.filter { !$0.isOwn && $0.sample.start >= start && !last.contains($0.peerID) }
+            count += try store.read { txn in
+                try new.count { addition in
+                    let id = try txn.link(peer: name, peerID: addition.peerID)?.sample ?? addition.sample.id
+                    return try txn.sample(id: id) == nil
+                }
+            }
+            last = Set(page.samples.map(\.peerID))
+            cursor = page.cursor
+        } while cursor != nil
+        return count
+    }
+}
+
+/// How far an import has come.
+struct ImportProgress: Sendable {
+    /// How many samples of each type are left, as far as was counted; `nil` if nothing was.
+    private var left: [SampleType: Int]?
+    private var completed = 0
+
+    init(left: [SampleType: Int]?) { self.left = left }
+
+    /// Returns a step with the progress of the whole import. Of a type whose feed was read to its end nothing is left,
+    /// whatever was counted: a sample may be invalid, or held under another name.
+    mutating func counting(_ step: SyncProgress) -> SyncProgress {
+        completed += step.imported
+        if step.isDrained {
+            if step.type == .every { left = left?.mapValues { _ in 0 } } else { left?[step.type] = 0 }
+        } else if let count = left?[step.type] {
+            left?[step.type] = max(0, count - step.imported)
+        }
+        var step = step
+        step.completed = completed
+        step.total = left.map { completed + $0.values.reduce(0, +) }
+        return step
     }
 }
 

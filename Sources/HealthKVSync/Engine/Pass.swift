@@ -41,9 +41,10 @@ struct Pass: SessionJob {
                 try await DoubtSettler(core: core).settleDoubt()
                 // The device was locked meanwhile: reading waits, saving continues (SEMANTICS C19).
                 if pulls.isLocked { try await access.noteAvailability(.locked) }
-                if request.isUrgent, pulls.isWhole {
-                    report.pulled += try await Probe(core: core).probe(feeds)
-                    try await RevocationLook(core: core).lookForRevocation(feeds)
+                // A feed that failed proves nothing, and hides nothing of the others.
+                if request.isUrgent, !pulls.isLocked, !pulls.drained.isEmpty {
+                    report.pulled += try await Probe(core: core).probe(pulls.drained)
+                    try await RevocationLook(core: core).lookForRevocation(pulls.drained)
                 }
             }
             report.pulled += try await Retirement(core: core).settleRetirement(after: pulls)

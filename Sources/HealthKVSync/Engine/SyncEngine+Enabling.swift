@@ -32,8 +32,8 @@ extension SyncEngine {
 
     /// Enables a peer and imports its history: all of it, that of some days, or none of the existing samples (SEMANTICS
     /// C9). The newest samples come first. Cancelling the task stops the import between two pages, and a later call
-    /// continues there. Each step reports the progress of the whole import if ``importPreview(_:progress:)`` was called
-    /// before.
+    /// continues there. Each step reports the progress of the whole import. What a database has to import is counted
+    /// first, unless ``importPreview(_:progress:)`` has just counted it.
     ///
     /// A peer that keeps records, such as another store, is read whole: for it, any horizon except `all` is
     /// ``SyncIssue/Code/invalid``.
@@ -48,20 +48,15 @@ extension SyncEngine {
             let work = Task { [self] in
                 do {
                     let report = try await session(name).inTurn { session in
-                        try await session.enrollment.enable(horizon)
-                        let total = try session.preview.leftOfPreview(horizon)
-                        let completed = Mutex(0)
-                        session.memory.progress = { step in
-                            var step = step
-                            step.completed = completed.withLock { count in
-                                count += step.imported
-                                return count
+                        try await session.core.logging("importHistory") {
+                            try await session.enrollment.enable(horizon)
+                            let progress = Mutex(ImportProgress(left: try await session.preview.leftToImport(horizon)))
+                            session.memory.progress = { step in
+                                continuation.yield(progress.withLock { $0.counting(step) })
                             }
-                            step.total = total.map { max($0, step.completed) }
-                            continuation.yield(step)
+                            defer { session.memory.progress = nil }
+                            return try await session.pass(PassRequest(isUrgent: true))
                         }
-                        defer { session.memory.progress = nil }
-                        return try await session.pass(PassRequest(isUrgent: true))
                     }
                     // Entries that wait for write access do not stop an import.
                     let waiting = try session(name).access.accessIssue()

@@ -9,21 +9,27 @@ extension SyncEngine {
     @discardableResult
     public func reconcile(_ name: String) async throws -> ReconcileReport {
         try await session(name).inTurn { session in
-            do {
-                guard try session.state().isEnabled else { return ReconcileReport() }
-                try await session.holdLease()
-                // A link that was made before the store was copied or restored does not prove that a sample is gone.
-                try await session.introduction.checkEpoch()
-                try await session.enrollment.followPlan()
-                if let records = session.peer.records {
-                    try await session.introduction.meet()
-                    try await session.recordComparison.reconcileRecords(records, session.heldTypes())
-                    return ReconcileReport()
-                }
-                return try await session.comparison.reconcileByEnumeration()
-            } catch let error as PeerError {
-                throw SyncIssue(error, plan: session.plan)
+            try await session.core.logging("reconcile") { try await session.reconcile() }
+        }
+    }
+}
+
+extension PeerSession {
+    fileprivate func reconcile() async throws -> ReconcileReport {
+        do {
+            guard try state().isEnabled else { return ReconcileReport() }
+            try await holdLease()
+            // A link that was made before the store was copied or restored does not prove that a sample is gone.
+            try await introduction.checkEpoch()
+            try await enrollment.followPlan()
+            if let records = peer.records {
+                try await introduction.meet()
+                try await recordComparison.reconcileRecords(records, heldTypes())
+                return ReconcileReport()
             }
+            return try await comparison.reconcileByEnumeration()
+        } catch let error as PeerError {
+            throw SyncIssue(error, plan: plan)
         }
     }
 }

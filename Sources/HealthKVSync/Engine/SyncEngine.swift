@@ -63,7 +63,9 @@ public final class SyncEngine: Sendable {
     /// Asks the user for access to the types of a stage.
     public func authorize(_ name: String, _ stage: AuthorizationStage = .all) async throws {
         let session = try session(name)
-        try await session.inTurn { try await $0.access.authorize(stage) }
+        try await session.inTurn { session in
+            try await session.core.logging("authorize") { try await session.access.authorize(stage) }
+        }
         await session.noteChange()
     }
 

@@ -29,19 +29,18 @@ struct FeedPuller: SessionJob {
     /// Pulls each feed to its end. A feed that cannot be read does not stop the others.
     func pullAll(_ feeds: [SampleType]) async throws -> PullOutcome {
         let name = name
-        var outcome = PullOutcome(isWhole: true)
+        var outcome = PullOutcome()
         memory.notTold = []
         memory.hasStartedOver = try store.read { try $0.anchors(of: name) }.isEmpty
         for type in feeds {
             do {
                 outcome.report += try await pull(type)
                 try await forgetFailure(type)
-                outcome.read.insert(type)
+                outcome.drained.append(type)
             } catch let error as PeerError {
                 // A cancelled query has not failed.
                 try Task.checkCancellation()
                 if peer.isInterrupted { throw error }
-                outcome.isWhole = false
                 switch error.code {
                 case .locked:
                     outcome.isLocked = true
@@ -49,7 +48,10 @@ struct FeedPuller: SessionJob {
                 case .unavailable, .restricted, .wentBackwards: throw error
                 default:
                     if peer.keepsRecords { throw error }
-                    if error.code == .notDetermined || error.code == .unauthorized { outcome.read.insert(type) }
+                    if error.isRefusal { outcome.refused.insert(type) }
+                    // A type that was never asked for has not failed, and one that is only sent need not be readable.
+                    let isFailure = !error.isRefusal || error.code == .unauthorized && plan.types[type]?.pulls != false
+                    outcome.hasFailed = outcome.hasFailed || isFailure
                     try await noteFailure(type, error)
                 }
             }
@@ -67,7 +69,7 @@ struct FeedPuller: SessionJob {
         let (now, options, plan) = (now, options, plan)
         let issue = SyncIssue(SyncIssue.Code(error.code), error.detail, plan: plan, in: .read)
         try await update { _, state in
-            let isRefused = error.code == .notDetermined || error.code == .unauthorized
+            let isRefused = error.isRefusal
             // If nothing may be read, there is nothing to adopt yet, and the type may be sent.
             if isRefused { state[type].pulls.refuse() }
             // A type that is only sent need not be readable.
@@ -156,6 +158,7 @@ struct FeedPuller: SessionJob {
         if isStill, known.phase == .drained, page.token == nil || page.token == anchor?.token {
             if let token = anchor?.token, known.unacknowledged != nil { try await acknowledge(token, type) }
             memory.looks[type] = asked
+            memory.progress?(SyncProgress(type: type, imported: 0, isDrained: true))
             return (PullReport(), true)
         }
         let (now, look) = (now, memory.looks[type])
@@ -175,7 +178,7 @@ struct FeedPuller: SessionJob {
             let report = try merge(page, &feed, &txn)
             if page.isDrained { feed.lastLook = asked }
             state[type] = feed
-            state.noteInvalid(report, of: type, at: now)
+            state.noteArrivals(report, of: type, at: now)
             // Data and anchor are in one transaction (SEMANTICS C14).
             if let token = page.token {
                 try txn.setAnchor(
@@ -363,7 +366,7 @@ struct FeedPuller: SessionJob {
                 applier.state = state[type]
                 try txn.receiving(from: name) { try applier.applySamples(samples, in: &$0) }
                 state[type] = applier.state
-                state.noteInvalid(applier.report, of: type, at: now)
+                state.noteArrivals(applier.report, of: type, at: now)
                 state[type].imported += applier.report.imported
                 state[type].phase.handle(.arrived(now))
                 if isLast { whenDone(&state[type]) }
@@ -410,6 +413,11 @@ extension SessionJob {
             ownSource: store.ownSource.identity, zone: options.zone, blockSize: options.deferredBlock,
             stored: { [peer] in peer.database?.stored($0) ?? $0 })
     }
+}
+
+extension PeerError {
+    /// Whether the user has not allowed reading.
+    var isRefusal: Bool { code == .notDetermined || code == .unauthorized }
 }
 
 /// The peer has a record that its feed was read beyond a place.

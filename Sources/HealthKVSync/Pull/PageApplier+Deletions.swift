@@ -210,7 +210,9 @@ extension PageApplier {
         guard mayWait else { return }
         for block in blocks.first..<blocks.next {
             let name = EngineNotes.deferred(peer, feed, block)
-            let waiting = try EngineNotes.decode(txn.syncNote(name), as: [DeferredDeletion].self) ?? []
+            // Blocks follow each other without a gap, however many a damaged state claims.
+            guard let note = try txn.syncNote(name) else { return }
+            let waiting = EngineNotes.decode(note, as: [DeferredDeletion].self) ?? []
             let left = waiting.filter { !shown.contains($0.peerID) }
             if left.count < waiting.count { try txn.setSyncNote(name, try EngineNotes.encode(left)) }
         }
@@ -220,13 +222,14 @@ extension PageApplier {
     mutating func applyBlock(in txn: inout WriteTransaction) throws {
         guard var blocks = state.waiting.blocks else { return }
         let name = EngineNotes.deferred(peer, feed, blocks.first)
-        let waiting = try EngineNotes.decode(txn.syncNote(name), as: [DeferredDeletion].self) ?? []
+        let note = try txn.syncNote(name)
+        let waiting = EngineNotes.decode(note, as: [DeferredDeletion].self) ?? []
         try txn.receiving(from: peer) { txn in
             try apply(waiting, in: &txn)
         }
         try txn.setSyncNote(name, nil)
         blocks.first += 1
-        state.waiting.blocks = blocks.first < blocks.next ? blocks : nil
+        state.waiting.blocks = note != nil && blocks.first < blocks.next ? blocks : nil
         state.noteArrival(isEnd: true, at: now)
     }
 }

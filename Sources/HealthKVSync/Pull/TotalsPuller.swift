@@ -47,6 +47,7 @@ extension SessionJob {
 extension DailyTotal {
     /// Returns `true` if another reading is the same: then it is not worth a commit.
     fileprivate func isSameReading(as other: DailyTotal) -> Bool {
-        day == other.day && value == other.value && unit == other.unit && isComplete == other.isComplete
+        day == other.day && zone == other.zone && value == other.value && unit == other.unit
+            && isComplete == other.isComplete
     }
 }

@@ -111,7 +111,7 @@ struct RecordComparison: SessionJob {
             var merger = RecordMerger(
                 peer: name, plan: plan, now: now, acknowledged: try txn.peer(name)?.acknowledged)
             try merger.apply(PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
-            state.noteInvalid(merger.report, of: .every, at: now)
+            state.noteArrivals(merger.report, of: .every, at: now)
         }
         return sums
     }

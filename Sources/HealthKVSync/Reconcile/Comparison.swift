@@ -125,7 +125,7 @@ struct Comparison: SessionJob {
             applier.state = state[type]
             try txn.receiving(from: name) { try applier.applySamples(page.samples, in: &$0) }
             state[type] = applier.state
-            state.noteInvalid(applier.report, of: type, at: applier.now)
+            state.noteArrivals(applier.report, of: type, at: applier.now)
             return applier.report.imported
         }
     }
@@ -356,9 +356,4 @@ extension PeerState {
         note(.readingRevoked, "reading was probably revoked", at: now, message: message)
         self.issue = issue
     }
-}
-
-extension PeerError {
-    /// Whether the user has not allowed reading.
-    fileprivate var isRefusal: Bool { code == .notDetermined || code == .unauthorized }
 }

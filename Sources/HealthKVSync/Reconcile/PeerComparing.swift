@@ -2,7 +2,7 @@ import HealthKV
 
 extension SampleReading where Self: ~Copyable {
     func checkNote(_ peer: String, _ type: SampleType) throws -> CheckNote {
-        try EngineNotes.decode(syncNote(EngineNotes.check(peer, type)), as: CheckNote.self) ?? CheckNote()
+        EngineNotes.decode(try syncNote(EngineNotes.check(peer, type)), as: CheckNote.self) ?? CheckNote()
     }
 }
 

@@ -10,10 +10,15 @@ struct Introduction: SessionJob {
     func checkEpoch() async throws {
         let epoch = try store.read { $0.epoch }
         guard try state().epoch != epoch else { return }
-        let (name, now) = (name, now)
+        let (name, now, types) = (name, now, plan.types.keys)
         try await update { txn, state in
+            let isDamaged = state.epoch == PeerState.damagedEpoch
+            // Each type is doubted, also those of which nothing is remembered.
+            if isDamaged { for type in types { state[type] = state[type] } }
             if state.epoch != 0 {
-                state.note(.restored, "the store is a copy or was restored", at: now)
+                let cause =
+                    isDamaged ? "what was remembered of the peer is damaged" : "the store is a copy or was restored"
+                state.note(.restored, cause, at: now)
                 try state.doubtLinks(to: name, at: now, in: &txn)
             }
             (state.epoch, state.told, state.removal) = (epoch, nil, nil)

@@ -135,12 +135,32 @@ extension SessionCore {
             ("imported", report.pulled.imported), ("deleted", report.pulled.deleted),
             ("conflicts", report.pulled.conflicts), ("invalid", report.pulled.invalid), ("sent", report.pushed.done),
             ("parked", report.pushed.parked), ("failed", report.pushed.failed),
+            ("quarantined", report.pushed.quarantined),
         ]
         for (name, count) in counts where count > 0 { metadata[name] = "\(count)" }
-        guard let issue = report.issue else {
-            return log(metadata.isEmpty ? .debug : .info, "synced", metadata)
+        if let issue = report.issue { return log(issue, "the sync is not whole", metadata) }
+        // Nothing repeats what the peer refused for good, or what breaks the rules of the store.
+        if report.pushed.quarantined + report.pulled.invalid > 0 {
+            return log(.warning, "synced, without what was refused or is invalid", metadata)
         }
+        log(metadata.isEmpty ? .debug : .info, "synced", metadata)
+    }
+
+    private func log(_ issue: SyncIssue, _ message: String, _ metadata: [String: String]) {
+        var metadata = metadata
         (metadata["issue"], metadata["detail"]) = (issue.code.rawValue, issue.detail)
-        log(issue.recovery == .wait ? .warning : .error, "the sync is not whole", metadata)
+        log(issue.recovery == .wait ? .warning : .error, message, metadata)
+    }
+
+    /// Does what the app asked for, and logs why it failed. A cancelled caller has seen no failure.
+    func logging<Result>(
+        _ operation: String, isolation: isolated (any Actor)? = #isolation, _ work: () async throws -> Result
+    ) async throws -> Result {
+        do { return try await work() } catch {
+            if options.log != nil, !(error is CancellationError), !Task.isCancelled {
+                log(SyncIssue(of: error, plan: plan), "what the app asked for failed", ["operation": operation])
+            }
+            throw error
+        }
     }
 }

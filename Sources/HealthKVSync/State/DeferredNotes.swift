@@ -10,6 +10,11 @@ extension WriteTransaction {
     /// Removes the blocks of a feed that is no longer followed.
     mutating func removeDeferred(_ blocks: DeferredBlocks?, _ peer: String, _ type: SampleType) throws {
         guard let blocks else { return }
-        for block in blocks.first..<blocks.next { try setSyncNote(EngineNotes.deferred(peer, type, block), nil) }
+        for block in blocks.first..<blocks.next {
+            let name = EngineNotes.deferred(peer, type, block)
+            // Blocks follow each other without a gap, however many a damaged state claims.
+            guard try syncNote(name) != nil else { return }
+            try setSyncNote(name, nil)
+        }
     }
 }

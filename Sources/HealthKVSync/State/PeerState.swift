@@ -61,8 +61,10 @@ struct PeerState: Codable, Sendable, Equatable {
     /// Returns `true` if a type is sent to the peer.
     func sends(_ type: SampleType) -> Bool { sentTypes?.contains(type) ?? false }
 
-    /// Notes that samples of a page were left out, if any were.
-    mutating func noteInvalid(_ report: PullReport, of feed: SampleType, at now: Instant) {
+    /// Notes what the samples of a page tell of the peer: that something can be read after all (SEMANTICS C36), and
+    /// that some were left out.
+    mutating func noteArrivals(_ report: PullReport, of feed: SampleType, at now: Instant) {
+        if self[feed].readAccess == .readable { notices.removeAll { $0.code == .nothingReadable } }
         guard report.invalid > 0 else { return }
         note(.invalidSamples, "samples of \(feed) break the rules of the store and were left out", at: now)
     }
@@ -86,8 +88,33 @@ enum EngineNotes {
         return Array(try encoder.encode(value))
     }
 
-    static func decode<Value: Decodable>(_ bytes: [UInt8]?, as type: Value.Type) throws -> Value? {
-        try bytes.map { try JSONDecoder().decode(type, from: Data($0)) }
+    /// Returns the value of a note; `nil` if there is none, or if it is damaged.
+    static func decode<Value: EngineNote>(_ bytes: [UInt8]?, as type: Value.Type) -> Value? {
+        guard let bytes, let value = try? JSONDecoder().decode(type, from: Data(bytes)), value.isPossible else {
+            return nil
+        }
+        return value
+    }
+}
+
+extension PeerState {
+    /// The epoch of a state whose note is damaged. No store has it, so that the next pass begins as with a restored
+    /// store: what the peer holds is adopted before anything is sent, and nothing is deleted.
+    static let damagedEpoch = UInt32.max
+
+    /// Returns the state for a note, of which little is known if the note is damaged.
+    fileprivate init(note bytes: [UInt8]) {
+        if let state = EngineNotes.decode(bytes, as: PeerState.self) {
+            self = state
+            return
+        }
+        let left = try? JSONDecoder().decode(Remains.self, from: Data(bytes))
+        self.init(isEnabled: left?.isEnabled ?? false, epoch: PeerState.damagedEpoch)
+    }
+
+    /// What can be known although the rest of a note is damaged: whether the user switched the sync on.
+    private struct Remains: Decodable {
+        var isEnabled: Bool?
     }
 }
 
@@ -97,14 +124,14 @@ private enum ReadStates {
     private static let limit = 32
     private static let last = Mutex<[(bytes: [UInt8], state: PeerState)]>([])
 
-    static func state(_ bytes: [UInt8]) throws -> PeerState? {
+    static func state(_ bytes: [UInt8]) -> PeerState {
         let known = last.withLock { states -> PeerState? in
             guard let index = states.lastIndex(where: { $0.bytes == bytes }) else { return nil }
             states.append(states.remove(at: index))
             return states.last?.state
         }
         if let known { return known }
-        guard let state = try EngineNotes.decode(bytes, as: PeerState.self) else { return nil }
+        let state = PeerState(note: bytes)
         remember(state, as: bytes)
         return state
     }
@@ -120,11 +147,11 @@ private enum ReadStates {
 extension SampleReading where Self: ~Copyable {
     func state(of peer: String) throws -> PeerState {
         guard let bytes = try syncNote(EngineNotes.state(peer)) else { return PeerState() }
-        return try ReadStates.state(bytes) ?? PeerState()
+        return ReadStates.state(bytes)
     }
 
     func lease(of peer: String) throws -> Lease {
-        try EngineNotes.decode(syncNote(EngineNotes.lease(peer)), as: Lease.self) ?? Lease()
+        EngineNotes.decode(try syncNote(EngineNotes.lease(peer)), as: Lease.self) ?? Lease()
     }
 }
 
@@ -137,7 +164,7 @@ extension WriteTransaction {
     mutating func setState(_ state: PeerState, of peer: String) throws {
         let name = EngineNotes.state(peer)
         // An unchanged note costs no commit.
-        if let bytes = try syncNote(name), try ReadStates.state(bytes) == state { return }
+        if let bytes = try syncNote(name), ReadStates.state(bytes) == state { return }
         let bytes = try EngineNotes.encode(state)
         try setSyncNote(name, bytes)
         ReadStates.remember(state, as: bytes)

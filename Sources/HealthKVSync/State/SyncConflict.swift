@@ -25,7 +25,7 @@ public struct SyncConflict: Sendable, Hashable {
 
     init?(_ entry: AuditEntry) {
         guard let event = Event(rawValue: entry.event),
-            let displaced = try? EngineNotes.decode(entry.displaced, as: Sample.self)
+            let displaced = EngineNotes.decode(entry.displaced, as: Sample.self)
         else { return nil }
         (self.entry, self.event, self.displaced) = (entry, event, displaced)
     }

@@ -2,7 +2,7 @@ import HealthKV
 import Synchronization
 
 /// What another store keeps about the reader under a name, in a note of its own.
-struct KnownReader: Codable, Sendable, Equatable {
+struct KnownReader: EngineNote, Sendable, Equatable {
     /// One copy of a store.
     struct Replica: Codable, Sendable, Equatable {
         var store: SampleID
@@ -44,7 +44,7 @@ struct KnownReader: Codable, Sendable, Equatable {
 
 extension SampleReading where Self: ~Copyable {
     func reader(_ name: String) throws -> KnownReader {
-        try EngineNotes.decode(syncNote(EngineNotes.reader(name)), as: KnownReader.self) ?? KnownReader()
+        EngineNotes.decode(try syncNote(EngineNotes.reader(name)), as: KnownReader.self) ?? KnownReader()
     }
 }
 

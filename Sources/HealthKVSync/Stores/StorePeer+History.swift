@@ -1,7 +1,7 @@
 import HealthKV
 
 /// What a store remembers of another store that reads it and writes to it as its peer.
-struct ReaderMemory: Codable, Sendable, Equatable {
+struct ReaderMemory: EngineNote, Sendable, Equatable {
     /// How far the other store has acknowledged our feed by reading it. Changes that it wrote here itself do not count.
     /// A reader that returns with an earlier place was restored.
     var read: ChangeToken?
@@ -12,7 +12,7 @@ struct ReaderMemory: Codable, Sendable, Equatable {
 
 extension SampleReading where Self: ~Copyable {
     func memory(of reader: String) throws -> ReaderMemory {
-        try EngineNotes.decode(syncNote(EngineNotes.memory(reader)), as: ReaderMemory.self) ?? ReaderMemory()
+        EngineNotes.decode(try syncNote(EngineNotes.memory(reader)), as: ReaderMemory.self) ?? ReaderMemory()
     }
 }
 

@@ -53,6 +53,28 @@ import Testing
         }
     }
 
+    @Test("C11: during the onboarding, types that were not requested yet hide neither a revocation nor the last sync")
+    func revokedDuringOnboarding() async throws {
+        try await withApp(.dietApp, answer: nil) { bench in
+            bench.device.answerRequests(.allow)
+            try await bench.sync.enable(AppBench.health)
+            try await bench.sync.authorize(AppBench.health, .onboarding)
+            try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-60))
+            try await bench.refresh()
+            #expect(try bench.samples(.bodyMass).count == 1)
+            #expect(try bench.status.lastSync == bench.now)
+            #expect(try bench.status.authorization[.dietaryWater]?.writing == .notDetermined)
+            bench.device.setAccess(of: bench.app, to: SampleType.bodyMass.identifier, reading: .denied)
+            for _ in 0..<2 {
+                bench.clock.advance(by: 3_700)
+                try await bench.sync.enterForeground()
+            }
+            #expect(try bench.status.issue?.code == .accessRevoked)
+            #expect(try bench.status.reading[.bodyMass] == .suspectedRevoked)
+            #expect(try bench.samples(.bodyMass).count == 1)
+        }
+    }
+
     @Test("The status tells not determined, authorized, denied and unavailable apart, and has the last sync's time")
     func statuses() async throws {
         try await withApp(.dietApp, answer: nil) { bench in

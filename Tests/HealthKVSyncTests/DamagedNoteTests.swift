@@ -1,0 +1,159 @@
+import SyncSupport
+import Testing
+
+@testable import HealthKVSync
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A hostile file may hold any note. None ends the process, none deletes a sample, and none stays an issue.
+@Suite("Notes of the engine that it did not write")
+struct DamagedNoteTests {
+    private static let plan = SyncPlan(types: [.stepCount: TypePlan(.pull), .bodyMass: TypePlan(.both)])
+
+    private func bench() async throws -> Bench {
+        let bench = try Bench(Self.plan)
+        for hour in 0..<3 { bench.health.save(bench.scale(70 + Double(hour), hour: hour)) }
+        try await bench.engine.enable(bench.peer)
+        _ = try bench.save(60, hour: 9)
+        try await bench.sync()
+        #expect(try bench.weights.count == 4 && bench.held.count == 4)
+        return bench
+    }
+
+    /// Stores the state of the peer with a change.
+    private func forge(_ bench: Bench, _ change: @escaping @Sendable (inout PeerState) -> Void) throws {
+        try bench.write { txn in
+            var state = try txn.state(of: "health")
+            change(&state)
+            try txn.setSyncNote(EngineNotes.state("health"), try EngineNotes.encode(state))
+        }
+    }
+
+    /// Checks that the sync goes on, and that nothing was lost on either side.
+    private func expectRecovery(_ bench: Bench, at location: SourceLocation = #_sourceLocation) async throws {
+        bench.health.save(bench.scale(80, hour: 20))
+        _ = try bench.save(61, hour: 21)
+        for _ in 0..<3 {
+            bench.clock.advance(seconds: 4_000)
+            try await bench.sync()
+        }
+        #expect(try bench.status().issue == nil, sourceLocation: location)
+        #expect(try bench.status().isEnabled, sourceLocation: location)
+        #expect(try bench.weights.sorted() == [60, 61, 70, 71, 72, 80], sourceLocation: location)
+        #expect(bench.held == [60, 61, 70, 71, 72, 80], sourceLocation: location)
+        try bench.finish(sourceLocation: location)
+    }
+
+    static let impossible: [(String, @Sendable (inout PeerState) -> Void)] = [
+        ("blocks that end before they begin", { $0[.bodyMass].waiting.blocks = DeferredBlocks(first: 5, next: 2) }),
+        ("a block before the first", { $0[.bodyMass].waiting.blocks = DeferredBlocks(first: -3, next: 2) }),
+        ("no next block", { $0[.bodyMass].waiting.blocks = DeferredBlocks(first: .max - 1, next: .max) }),
+        ("as many failures as there are numbers", { $0.failures = .max }),
+        ("fewer failures than none", { $0.failures = .min }),
+        ("as many imported samples as there are numbers", { $0[.bodyMass].imported = .max }),
+        ("as many purged samples as there are numbers", { $0.purged = .max }),
+        (
+            "a pull that failed as often as there are numbers",
+            { $0[.bodyMass].pulls = .failing(PullFailure(issue: SyncIssue(.delayed, "busy"), count: .max)) }
+        ),
+        (
+            "a pull that failed less than never",
+            { $0[.bodyMass].pulls = .failing(PullFailure(issue: SyncIssue(.delayed, "busy"), count: .min)) }
+        ),
+        ("a day that does not exist", { $0[.stepCount].staleDays = ["the day after tomorrow"] }),
+    ]
+
+    @Test("A state with an impossible number starts over, and no sample is deleted", arguments: impossible.indices)
+    func impossibleState(_ index: Int) async throws {
+        let bench = try await bench()
+        try forge(bench, Self.impossible[index].1)
+        bench.health.set(failure: { _ in PeerError(.transient, "busy") })
+        try await bench.sync()
+        bench.health.set(failure: nil)
+        try await expectRecovery(bench)
+    }
+
+    @Test("More blocks of deletions than are stored delay nothing")
+    func missingBlocks() async throws {
+        let bench = try await bench()
+        try forge(bench) { $0[.bodyMass].waiting.blocks = DeferredBlocks(first: 0, next: 1 << 38) }
+        try await expectRecovery(bench)
+    }
+
+    @Test("A state that cannot be read starts over, and stays switched on if at least that can be read")
+    func unreadableState() async throws {
+        let bench = try await bench()
+        try bench.write { try $0.setSyncNote(EngineNotes.state("health"), Array(#"{"isEnabled":true}"#.utf8)) }
+        try await expectRecovery(bench)
+        let other = try await self.bench()
+        try other.write { try $0.setSyncNote(EngineNotes.state("health"), Array("[[[[".utf8)) }
+        #expect(try other.status().isEnabled == false)
+        #expect(try await other.sync().issue == nil)
+        try await other.engine.enable(other.peer)
+        try await expectRecovery(other)
+    }
+
+    @Test("The greatest token of a lease, and a lease that cannot be read, are no obstacle")
+    func lease() async throws {
+        let bench = try await bench()
+        let texts = [#"{"token":18446744073709551615,"state":{"free":{}}}"#, "{", #"{"token":-1}"#]
+        for text in texts {
+            try bench.write { try $0.setSyncNote(EngineNotes.lease("health"), Array(text.utf8)) }
+            #expect(try await bench.sync().issue == nil)
+        }
+        try await expectRecovery(bench)
+    }
+
+    @Test("A comparison with impossible numbers, or one that cannot be read, begins again and deletes nothing")
+    func comparison() async throws {
+        let bench = try await bench()
+        var check = PeerComparison(at: bench.clock.now)
+        (check.held, check.known, check.doubtful, check.openCount, check.imported) = (.max, .max, .max, .max, .max)
+        let forged = try EngineNotes.encode(CheckNote(check: check))
+        for bytes in [forged, Array("nothing".utf8)] {
+            try bench.write { txn in
+                try txn.setSyncNote(EngineNotes.check("health", .bodyMass), bytes)
+                var state = try txn.state(of: "health")
+                state[.bodyMass].checkDue = .distantPast
+                try txn.setState(state, of: "health")
+            }
+            try await bench.sync()
+            #expect(try bench.store.read { try $0.checkNote("health", .bodyMass) }.check == nil)
+        }
+        try await expectRecovery(bench)
+    }
+
+    @Test("A block of deletions that cannot be read is left out")
+    func unreadableBlock() async throws {
+        let bench = try await bench()
+        try bench.write { try $0.setSyncNote(EngineNotes.deferred("health", .bodyMass, 0), [1, 2, 3]) }
+        try forge(bench) { $0[.bodyMass].waiting.blocks = DeferredBlocks(first: 0, next: 1) }
+        try await expectRecovery(bench)
+    }
+
+    @Test("What another store keeps of its reader starts over if it cannot be read")
+    func reader() async throws {
+        let clock = ManualClock()
+        let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let engine = Bench.makeEngine(
+            here, [SyncPeer(StorePeer(there, name: "there", as: "here"), plan: .everything)], clock)
+        try await engine.enable("there")
+        try await here.write { _ = try $0.save(Sample(.bodyMass, 70, .kilogram, at: clock.now)) }
+        #expect(try await engine.sync()["there"]?.issue == nil)
+        try await there.write { txn in
+            for name in [EngineNotes.memory("here"), EngineNotes.reader("here")] {
+                try txn.setSyncNote(name, Array("nothing".utf8))
+            }
+        }
+        try await here.write { _ = try $0.save(Sample(.bodyMass, 71, .kilogram, at: clock.now)) }
+        for _ in 0..<2 {
+            clock.advance(seconds: 60)
+            #expect(try await engine.sync()["there"]?.issue == nil)
+        }
+        for store in [here, there] { #expect(try store.read { try $0.count() } == 2) }
+    }
+}
