@@ -67,6 +67,19 @@ struct DamagedNoteTests {
         ("a day that does not exist", { $0[.stepCount].staleDays = ["the day after tomorrow"] }),
     ]
 
+    @Test("A purge is refused while it is not known what the peer brought, and works after a sync")
+    func purgeAfterDamage() async throws {
+        let bench = try await bench()
+        try bench.write { try $0.setSyncNote(EngineNotes.state("health"), [1, 2, 3]) }
+        await #expect(throws: SyncIssue.self) { try await bench.engine.disconnect(bench.peer, purge: true) }
+        #expect(try bench.weights.count == 4)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        #expect(try await bench.engine.disconnect(bench.peer, purge: true) == 3)
+        #expect(try bench.weights == [60])
+        try bench.finish()
+    }
+
     @Test("A state with an impossible number starts over, and no sample is deleted", arguments: impossible.indices)
     func impossibleState(_ index: Int) async throws {
         let bench = try await bench()

@@ -15,13 +15,15 @@ final class CheckedPeer: Sendable {
     private let inner: any Peer
     private let deadline: CallDeadline
     private let limit: Duration
+    /// The deadline that the peer itself has named; `nil` if it has named none.
+    var ownDeadline: Duration? { limits.deadline }
     private let progress = Mutex(FeedProgress())
 
     init(_ kind: PeerKind, _ options: SyncOptions) {
         inner = kind.peer
         (name, limits) = (inner.name, inner.limits)
         deadline = CallDeadline(options)
-        limit = max(.seconds(1), limits.deadline ?? options.callDeadline)
+        limit = limits.deadline.map { max(.seconds(1), $0) } ?? options.callDeadline
         switch kind {
         case .database(let peer):
             database = CheckedDatabase(peer, deadline, limit: limit, askingLimit: options.authorizationDeadline)

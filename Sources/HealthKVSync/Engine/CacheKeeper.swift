@@ -39,14 +39,14 @@ struct CacheKeeper: SessionJob {
     }
 
     /// Returns the place up to which all stores that take a type have seen our changes, or `nil` if no store takes it
-    /// or one has seen nothing.
+    /// or one has seen nothing, or if it is not known what one takes.
     private func seenByAll(_ type: SampleType) throws -> ChangeToken? {
         let name = name
         return try store.read { txn in
-            let takers = try txn.peers().filter { other in
-                try other.name != name && other.queue == nil && !other.isRetired
-                    && txn.state(of: other.name).sends(type)
-            }
+            let others = try txn.peers().filter { $0.name != name && $0.queue == nil && !$0.isRetired }
+            let states = try others.map { try txn.state(of: $0.name) }
+            if states.contains(where: { $0.epoch == PeerState.damagedEpoch }) { return nil }
+            let takers = zip(others, states).filter { $1.sends(type) }.map(\.0)
             let seen = takers.compactMap(\.acknowledged)
             return seen.count == takers.count ? seen.min() : nil
         }

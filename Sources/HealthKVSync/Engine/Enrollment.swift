@@ -79,6 +79,10 @@ struct Enrollment: SessionJob {
         if purge == true, peer.keepsRecords {
             throw issue(.invalid, "\(name) keeps records, of which none is only what it brought")
         }
+        let purges = purge ?? plan.types.values.contains { $0.departure == .purge }
+        if purges, try state().epoch == PeerState.damagedEpoch {
+            throw issue(.invalid, "what is known of \(name) was damaged: sync once, so that its samples are known again")
+        }
         try await holdLease()
         try await update { _, state in state.isEnabled = false }
         for (identifier, known) in try state().types {

@@ -75,9 +75,13 @@ final class SessionCore: Sendable {
 
 // One engine at a time syncs a store with a peer, across processes.
 extension SessionCore {
+    /// A lease outlasts a call of a peer that takes longer than usual: otherwise two engines would take it from each
+    /// other in turn, and neither could store what its call returned.
+    private var leaseTime: Duration { max(options.leaseTime, (peer.ownDeadline ?? .zero) * 2) }
+
     /// Takes the lease, or renews it after half of its time. Throws if another engine holds it.
     func holdLease() async throws {
-        let (name, holder, now, time) = (name, holder, now, options.leaseTime)
+        let (name, holder, now, time) = (name, holder, now, leaseTime)
         let ours = leaseToken.withLock { $0 }
         let known = try store.read { try $0.lease(of: name) }
         if known.isHeld(with: ours, beyond: now + time / 2) { return }
@@ -101,7 +105,7 @@ extension SessionCore {
     func foreignLease() throws -> Instant? {
         let name = name
         let lease = try store.read { try $0.lease(of: name) }
-        return holder.end(ofForeign: lease, at: now, options.leaseTime)
+        return holder.end(ofForeign: lease, at: now, leaseTime)
     }
 
     /// Releases the lease, so that another engine need not wait until it expires.

@@ -304,6 +304,7 @@ extension World {
             }
         }
         ledger.lose(held: held, deleted: deleted)
+        if isRebuilt { forgetDeletedInRebuilt(values) }
         try loseOverlays(of: site)
     }
 

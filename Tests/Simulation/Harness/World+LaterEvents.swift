@@ -287,6 +287,15 @@ extension World {
     /// After a rebuild and before a comparison, a deleted sample may look as if it had never been in the database.
     func forgetInRebuilt(_ id: SampleID) { if isRebuilt { ledger.markUnknowable(id) } }
 
+    /// Marks the samples of a store that goes back to a state from before their deletion, if a HealthKit was rebuilt
+    /// meanwhile: it has no record of the deletion any more, so only another store may still know of it.
+    func forgetDeletedInRebuilt(_ values: [SampleID: Int]) {
+        for id in values.keys where !sites.contains(where: { $0.holdsInHealth(id) }) {
+            let acts = ledger.entries[id]?.acts ?? []
+            if acts.contains(where: { $0.kind == .delete }) { ledger.markUnknowable(id) }
+        }
+    }
+
     // MARK: What is judged
 
     /// Describes everything that is wrong with workouts and overlays.
