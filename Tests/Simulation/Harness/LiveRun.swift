@@ -57,6 +57,8 @@ struct LiveRun {
             try await world.mend()
             // Operations that failed too often are retried only an hour later.
             clock.advance(by: 7_200)
+            // Calls of HealthKit that were disturbed do not come again; the user opens the apps.
+            for site in world.sites { try await world.engine(site).enterForeground() }
             world.note("nobody writes any more")
             findings = try await atRest(world)
         } catch { findings = ["\(error)"] }
