@@ -98,5 +98,7 @@ struct Shipment: Sendable {
         /// The correlation's own sync identifier and version, by which it replaces an earlier correlation of the group;
         /// `nil` if it is saved beside the earlier one.
         let name: (identifier: String, version: Int64)?
+        /// Whether an earlier correlation of the group was there, which this one replaces.
+        let replaces: Bool
     }
 }

@@ -5,6 +5,9 @@ extension HealthKitPeer {
     /// one type, or the members of one group that may be written; deletions of a type are made together. A refused save
     /// is split into halves to find the refused sample. A lock or a missing permission parks all operations that it
     /// affects.
+    ///
+    /// A cancelled push saves and deletes nothing more: the engine has left it behind, and may have sent newer versions
+    /// meanwhile.
     public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         var outcomes: [UInt64: PushOutcome] = [:]
         let rules = HealthKitRules(
@@ -22,11 +25,12 @@ extension HealthKitPeer {
         }
         for round in PushRound.rounds(of: valid) {
             for (type, deletions) in round.deletions {
+                if Task.isCancelled { break }
                 outcomes.merge(await delete(deletions, of: type)) { $1 }
             }
             for parcel in round.parcels { outcomes.merge(await save(parcel)) { $1 } }
         }
-        return operations.map { outcomes[$0.sequence] ?? .failed(reason: "It was not tried.") }
+        return operations.map { outcomes[$0.sequence] ?? Self.leftBehind }
     }
 
     private static func refusal(of operation: PushOperation, _ rules: HealthKitRules) -> String? {
@@ -60,6 +64,7 @@ extension HealthKitPeer {
                 outcomes[operation.sequence] = .superseded
             }
             let present = named.intersection(identified.keys)
+            if Task.isCancelled { return Self.all(operations, Self.leftBehind) }
             if !present.isEmpty || !ids.isEmpty {
                 try await gateway.delete(type, identifiers: present, ids: Set(ids))
             }
@@ -81,6 +86,7 @@ extension HealthKitPeer {
     private func save(_ parcel: Parcel) async -> [UInt64: PushOutcome] {
         do {
             let shipment = try await shipment(parcel)
+            if Task.isCancelled { return Self.all(parcel.operations, Self.leftBehind) }
             let ids = try await gateway.save(shipment)
             return await outcomes(of: parcel, await restored(shipment) + zip(shipment.samples, ids))
         } catch .invalid(let reason) {
@@ -112,21 +118,27 @@ extension HealthKitPeer {
     /// - Members that were added to the group later otherwise form a correlation of their own, because a saved one
     ///   cannot grow.
     /// - Members that are not in this push stay out: they may wait forever, or have been deleted meanwhile.
+    ///
+    /// A named correlation has the greatest version of its samples. If a save is carried out late, after a newer one of
+    /// the same group, HealthKit ignores its correlation as it ignores its samples. With a greater version, the
+    /// correlation would replace the newer one without bringing members, and HealthKit may delete those of the newer
+    /// one together with it (SEMANTICS A25).
     private func shipment(_ parcel: Parcel) async throws(GatewayError) -> Shipment {
         let samples = parcel.operations.compactMap(\.saved)
         guard parcel.isGroup, let group = samples.first?.group,
             let owner = Correlation.type(holding: samples.map(\.type))
         else { return Shipment(samples: samples) }
         let versions = Dictionary(samples.map { ($0.syncIdentifier ?? "", $0.version) }) { $1 }
+        let newest = versions.values.max() ?? 1
         let mates = (parcel.operations.first?.group ?? []).filter { Correlation.type(holding: $0.type) == owner }
         let live = Set(mates.map { $0.syncIdentifier ?? $0.id.description })
         let identifier = "\(OwnKey.group).\(group)"
         var members = Set(versions.keys)
-        func ship(_ version: Int64?) -> Shipment {
+        func ship(_ version: Int64?, replaces: Bool = false) -> Shipment {
             Shipment(
                 samples: samples,
                 correlation: Shipment.Correlation(
-                    type: owner, members: members, name: version.map { (identifier, $0) }))
+                    type: owner, members: members, name: version.map { (identifier, $0) }, replaces: replaces))
         }
         do {
             var held: [String: Int64] = [:]
@@ -139,25 +151,29 @@ extension HealthKitPeer {
             let known = try await gateway.held([identifier], of: owner).map(\.version).max()
             let isWhole = !live.isEmpty && members.isSuperset(of: live)
             if !isWhole { members = fresh }
-            return ship(isWhole ? (known ?? 0) + 1 : known == nil ? 1 : nil)
+            guard let known else { return ship(newest) }
+            return isWhole ? ship(max(known + 1, newest), replaces: true) : ship(nil)
         } catch .locked {
             // A locked device accepts samples that it does not show (SEMANTICS A16). A sample that was never sent is
             // not there.
             let sent = parcel.operations.filter { $0.peerID != nil }.compactMap(\.saved?.syncIdentifier)
             members.subtract(sent)
-            return members.isEmpty ? Shipment(samples: samples) : ship(members.isSuperset(of: live) ? 1 : nil)
+            return members.isEmpty ? Shipment(samples: samples) : ship(members.isSuperset(of: live) ? newest : nil)
         }
     }
 
     /// Saves members that vanished with a replaced correlation once more, on their own. It is unknown whether HealthKit
-    /// deletes the members of a correlation together with it when another one replaces it (SEMANTICS A25).
+    /// deletes the members of a correlation together with it when another one replaces it (SEMANTICS A25). If HealthKit
+    /// does not tell what is missing, for example because the device was locked meanwhile, all are saved again: a
+    /// sample that is not missing replaces itself or is ignored.
     private func restored(_ shipment: Shipment) async -> [(Sample, SampleID)] {
-        guard let correlation = shipment.correlation, let name = correlation.name, name.version > 1 else { return [] }
+        guard let correlation = shipment.correlation, correlation.replaces else { return [] }
         var missing: [Sample] = []
         for (type, samples) in Dictionary(grouping: shipment.samples, by: \.type) {
-            guard let held = try? await gateway.held(correlation.members, of: type) else { continue }
-            let names = Set(held.map(\.syncIdentifier))
-            missing += samples.filter { !names.contains($0.syncIdentifier ?? "") }
+            let held = try? await gateway.held(correlation.members, of: type)
+            let names = Set((held ?? []).map(\.syncIdentifier))
+            let wanted = correlation.members.subtracting(names)
+            missing += samples.filter { wanted.contains($0.syncIdentifier ?? "") }
         }
         guard !missing.isEmpty, let ids = try? await gateway.save(Shipment(samples: missing)) else { return [] }
         return Array(zip(missing, ids))
@@ -204,6 +220,9 @@ extension HealthKitPeer {
         guard !ids.isEmpty else { return true }
         return (try? await gateway.delete(type, identifiers: [], ids: Set(ids))) != nil
     }
+
+    /// The outcome of an operation that a cancelled push did not carry out.
+    private static let leftBehind = PushOutcome.failed(reason: "It was not tried.")
 
     private static func all(_ operations: [PushOperation], _ outcome: PushOutcome) -> [UInt64: PushOutcome] {
         Dictionary(operations.map { ($0.sequence, outcome) }) { first, _ in first }

@@ -48,7 +48,7 @@ extension ModelError: CustomStringConvertible {
         case .malformedIdentifier:
             "The text is no UUID. One has 32 hexadecimal digits in groups of 8-4-4-4-12, not all of them zero."
         case .zeroIdentifier:
-            "The id is the UUID of all zeros, which no sample has. Leave it out, so that the sample gets one of its own."
+            "The id is the UUID of all zeros, which no sample has. Leave it out, and the sample gets one of its own."
         case .notFinite(let field):
             "The number of \(field) is not finite. Leave the sample out, or correct what computed it."
         case .misspelledType(let name, let known):

@@ -112,6 +112,10 @@ extension Environment {
         }
     }
 
+    /// The number of the map. Bytes of one snapshot keep their addresses as long as it is equal; read it inside a
+    /// transaction, during which it cannot change.
+    public var mapNumber: Int { remaps.load(ordering: .relaxed) }
+
     /// Adopts the size to which another process has grown the file, after `.mapResized`. Throws `.busy` if a
     /// transaction is open.
     public func adoptSize() throws(LMDBError) {
@@ -125,6 +129,7 @@ extension Environment {
             guard unsafe probe != MAP_FAILED else { throw error(errno, "mmap") }
             unsafe munmap(probe, mapSize)
         }
+        remaps.add(1, ordering: .relaxed)
         let code = unsafe mdb_env_set_mapsize(raw, mapSize)
         guard code == MDB_SUCCESS else {
             if code != EINVAL { isMapLost.store(true, ordering: .relaxed) }

@@ -46,6 +46,8 @@ public final class Environment: @unchecked Sendable {
     let openingTransaction = Atomic<UInt>(0)
     /// The thread that holds the write transaction; zero if none of this process does.
     let writingThread = Atomic<UInt>(0)
+    /// How often the map was replaced.
+    let remaps = Atomic<Int>(0)
     /// Set when the map is lost. After that no call may touch the map.
     let isMapLost = Atomic<Bool>(false)
     /// `nil` if nobody writes, or if no other writer is possible.
@@ -102,10 +104,11 @@ public final class Environment: @unchecked Sendable {
         _ = unsafe mdb_env_set_maxdbs(raw, options.maxTables)
         _ = unsafe mdb_env_set_maxreaders(raw, options.maxReaders)
         guard options.takesTurns else { return unsafe openFiles(raw, folder, options) }
-        if let opened = FolderLock.held(folder, patience: options.patience, { unsafe openFiles(raw, folder, options) })
-        {
-            return opened
+        let opened = FolderLock.held(folder, patience: options.patience) {
+            PostponedClosing.finish(in: folder)
+            return unsafe openFiles(raw, folder, options)
         }
+        if let opened { return opened }
         unsafe mdb_env_close(raw)
         return unsafe Opened(raw: nil, code: LMDBError.Code.folderHeld.rawValue, operation: "flock")
     }
@@ -127,22 +130,35 @@ public final class Environment: @unchecked Sendable {
     /// Closes the environment. Returns `false`, and does nothing, while transactions are open. Returns `true` if the
     /// environment is now closed, or was closed already. In a forked child it does nothing, because everything belongs
     /// to the parent.
+    ///
+    /// If another program holds the folder's lock for too long, this process gives the environment up all the same, but
+    /// its file stays mapped until this process has the lock; see ``PostponedClosing``.
     @discardableResult
-    public func close() -> Bool {
-        guard !isForked else { return true }
+    public func close() -> Bool { close(postpones: true, within: options.patience) != .inUse }
+
+    /// Closes the environment now or not at all. Unless the result is `.closed`, the environment stays open.
+    public func closeNow(within patience: Duration) -> Closing { close(postpones: false, within: patience) }
+
+    private func close(postpones: Bool, within patience: Duration) -> Closing {
+        guard !isForked else { return .closed }
         let (closes, count) = openCount.compareExchange(
             expected: 0, desired: Self.closedMark, ordering: .acquiringAndReleasing)
-        guard closes else { return count & Self.closedMark != 0 }
+        guard closes else { return count & Self.closedMark != 0 ? .closed : .inUse }
         for reader in idleReaders.withLock({ exchange(&$0, with: []) }) {
             unsafe mdb_txn_abort(reader.raw)
         }
-        // Closing cannot fail: without the lock, which another program holds, it closes all the same.
-        let isClosed =
-            options.takesTurns
-            && FolderLock.held(path, patience: options.patience, { unsafe mdb_env_close(raw) }) != nil
-        if !isClosed { unsafe mdb_env_close(raw) }
+        if !options.takesTurns {
+            unsafe mdb_env_close(raw)
+        } else if FolderLock.held(path, patience: patience, { unsafe mdb_env_close(raw) }) != nil {
+            PostponedClosing.finishAll()
+        } else if postpones {
+            unsafe PostponedClosing.add(raw, path)
+        } else {
+            openCount.subtract(Self.closedMark, ordering: .acquiringAndReleasing)
+            return .folderHeld
+        }
         gate?.close()
-        return true
+        return .closed
     }
 
     deinit {
@@ -150,6 +166,17 @@ public final class Environment: @unchecked Sendable {
         close()
         unsafe stamps.deinitialize(count: stampCount)
         unsafe stamps.deallocate()
+    }
+}
+
+extension Environment {
+    /// The outcome of closing.
+    public enum Closing: Sendable {
+        case closed
+        /// Transactions are open.
+        case inUse
+        /// Another program holds the folder's lock.
+        case folderHeld
     }
 }
 

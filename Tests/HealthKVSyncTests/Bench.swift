@@ -126,7 +126,9 @@ struct Bench {
     }
 
     var weights: [Double] {
-        get throws { try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.quantity.value) }
+        get throws {
+            try store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.map(\.quantity.value)
+        }
     }
 
     var pending: [PendingOperation] { get throws { try store.read { try $0.pending(for: "health") } } }

@@ -108,6 +108,32 @@ struct ClockTests {
         try bench.finish()
     }
 
+    @Test("C22: a feed that was left midway by a clock in 1970 holds back once the clock is set, for a day")
+    func midwaySince1970() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let unset = bench.clock.now - .seconds(Self.to1970)
+        let now = bench.clock.now
+        try await bench.store.write { txn in
+            try txn.setPeer(RegisteredPeer(name: "other", registered: now, lastSeen: now))
+            var state = PeerState()
+            (state.isEnabled, state.epoch) = (true, txn.epoch)
+            state[.bodyMass].phase = .midway(since: unset)
+            try txn.setState(state, of: "other")
+        }
+        _ = try bench.save(70)
+        for _ in 0..<2 {
+            try await bench.sync()
+            #expect(bench.held.isEmpty)
+            bench.clock.advance(seconds: 3_600)
+        }
+        bench.clock.advance(seconds: 86_400)
+        try await bench.sync()
+        #expect(bench.held == [70])
+        try bench.finish()
+    }
+
     /// Weights of a scale on each of the last four hundred days before the clock of the tests.
     private func fill(_ bench: Bench) {
         let now = Instant(nanoseconds: 800_000_000_000_000_000)

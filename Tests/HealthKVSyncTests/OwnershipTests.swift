@@ -122,7 +122,8 @@ struct OwnershipTests {
 
         var weights: [Double] {
             get throws {
-                try here.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.quantity.value).sorted()
+                try here.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.map(\.quantity.value)
+                    .sorted()
             }
         }
 

@@ -90,7 +90,7 @@ struct PageOfDeletionsTests {
         try store.read { txn in
             var lines: [String] = []
             for type: SampleType in [.stepCount, .bodyMass] {
-                lines += try txn.samples(of: type, includeShadowed: true).map { "\($0)" }
+                lines += try txn.samples(SampleQuery(type, includeShadowed: true)).map { "\($0)" }
             }
             lines += try txn.deletions(limit: 10_000).deletions.map { "\($0)" }
             for peer in Self.peers {

@@ -73,6 +73,23 @@ struct PlanTests {
         try bench.finish()
     }
 
+    @Test("A horizon below zero and an unknown time zone are refused, not replaced by others") func impossiblePlans()
+        async throws
+    {
+        await #expect(processExitsWith: .failure) {
+            _ = try Bench(SyncPlan(types: [.bodyMass: TypePlan(.both, horizon: .days(-5))]))
+        }
+        await #expect(processExitsWith: .failure) {
+            _ = try Bench(.weightTracker) { $0.zone = "Mars/Base" }
+        }
+        let bench = try Bench(.weightTracker)
+        await #expect(throws: SyncIssue.self) {
+            for try await _ in bench.engine.importHistory(bench.peer, .days(-5)) {}
+        }
+        #expect(try bench.store.read { try $0.peers() }.isEmpty)
+        try bench.finish()
+    }
+
     @Test("C9: a horizon of any number of days is one") func endlessHorizon() async throws {
         let bench = try Bench(SyncPlan(types: [.bodyMass: TypePlan(.both, horizon: .days(.max))])) {
             $0.retirementDays = .max

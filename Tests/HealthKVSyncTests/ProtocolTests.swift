@@ -77,6 +77,20 @@ struct ProtocolTests {
 
     // MARK: Limits
 
+    @Test("Limits that let nothing pass are refused, also in what another device sent")
+    func impossibleLimits() async {
+        for text in [#"{"operations": 0}"#, #"{"page": -1}"#, #"{"deadline": [0, 0]}"#] {
+            #expect(throws: DecodingError.self) {
+                try JSONDecoder().decode(PeerLimits.self, from: Data(text.utf8))
+            }
+        }
+        await #expect(processExitsWith: .failure) { _ = PeerLimits(operations: 0) }
+        await #expect(processExitsWith: .failure) {
+            var limits = PeerLimits()
+            limits.page = 0
+        }
+    }
+
     @Test(
         "A peer is sent no more than it takes at once, and no group is torn apart that fits", arguments: [1, 3, 4, 100])
     func limits(limit: Int) async throws {

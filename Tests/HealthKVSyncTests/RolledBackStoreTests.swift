@@ -102,7 +102,7 @@ private final class RolledBackPair {
     var ids: Set<SampleID> {
         get throws {
             let ids = try [phone, hub].map { store in
-                Set(try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.id))
+                Set(try store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.map(\.id))
             }
             #expect(ids[0] == ids[1])
             #expect(try phone.read { try $0.syncDigest() } == hub.read { try $0.syncDigest() })
@@ -111,7 +111,7 @@ private final class RolledBackPair {
     }
 
     var held: Set<SampleID> {
-        get throws { Set(try hub.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.id)) }
+        get throws { Set(try hub.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.map(\.id)) }
     }
 
     var notices: [SyncNotice.Code] { get throws { try engine.status().peers["hub"]!.notices.map(\.code) } }

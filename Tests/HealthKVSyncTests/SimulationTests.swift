@@ -150,7 +150,7 @@ struct SimulationTests {
         for device in world.devices {
             let waiting = try device.store.read { try $0.pending() }
             #expect(waiting.isEmpty, "seed \(seed)")
-            let own = try device.store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }
+            let own = try device.store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }
                 .filter { $0.origin == .authored }
             let there = device.health.live.filter { $0.app == "app" }.map(\.sample)
             #expect(own.count == there.count, "seed \(seed)")

@@ -151,7 +151,8 @@ struct SyncedViewTests {
         let (sum, strict) = try bench.store.read { txn in
             (
                 try txn.statistics(of: .activeEnergyBurned, from: midnight, to: midnight + 24 * hour).sum,
-                try txn.samples(of: .activeEnergyBurned, from: midnight, to: midnight + 24 * hour, rule: .strictStart)
+                try txn.samples(
+                    SampleQuery(.activeEnergyBurned, from: midnight, to: midnight + 24 * hour, rule: .strictStart))
             )
         }
         let value = try #require(sum)

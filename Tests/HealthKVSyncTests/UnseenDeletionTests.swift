@@ -75,6 +75,59 @@ struct UnseenDeletionTests {
     }
 
     @Test(
+        "C27: a deletion is kept for a database that was not read since the app was installed, or must be read once more, however long that takes",
+        arguments: [true, false])
+    func deletedBeforeAdoption(isInstalledAgain: Bool) async throws {
+        let (clock, health) = (ManualClock(), MemoryHealth())
+        func phone() throws -> Bench {
+            let store = try Bench.makeStore(clock) { $0.tombstoneDays = 10 }
+            return try Bench(.weightTracker, health: health, clock: clock, store: store)
+        }
+        var bench = try phone()
+        try await bench.engine.enable(bench.peer)
+        let id = try bench.save(72).id
+        let sample = try #require(try bench.store.read { try $0.sample(id: id) })
+        try await bench.sync()
+        let entry = try #require(health.live.first)
+        if isInstalledAgain {
+            try bench.finish()
+            bench = try phone()
+            health.set(availability: .locked)
+            try await bench.engine.enable(bench.peer)
+            // Another store brings the deletion.
+            try bench.write { try $0.merge(DeletedSample(of: sample)) }
+        } else {
+            try bench.write { try $0.delete(id: sample.id) }
+            try await bench.sync()
+            #expect(bench.held.isEmpty)
+            health.set(availability: .locked)
+            try await bench.engine.disable(bench.peer)
+            try bench.write { txn in
+                var state = try txn.state(of: "health")
+                try state.beginDoubt(of: "health", at: clock.now, in: &txn)
+                try txn.setState(state, of: "health")
+            }
+            try await bench.engine.enable(bench.peer)
+            health.bringBack(entry)
+        }
+        for _ in 0..<12 {
+            clock.advance(seconds: 2 * 86_400)
+            try await bench.sync()
+            while try bench.store.maintain() {}
+        }
+        #expect(try bench.store.read { try $0.deletedSample(id: sample.id) } != nil)
+        health.set(availability: .available)
+        for _ in 0..<2 { try await bench.sync() }
+        #expect(try bench.weights.isEmpty && bench.held.isEmpty)
+        // The database has been read: the tombstone is kept no longer.
+        clock.advance(seconds: 2 * 86_400)
+        try await bench.sync()
+        while try bench.store.maintain() {}
+        #expect(try bench.store.read { try $0.deletedSample(id: sample.id) } == nil)
+        try bench.finish()
+    }
+
+    @Test(
         "C22: deletions of samples that nothing is known of leave no tombstones of our own source, though another app numbers as this one does",
         arguments: [true, false])
     func unknownDeletions(areMarked: Bool) async throws {

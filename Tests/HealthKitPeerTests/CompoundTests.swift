@@ -66,6 +66,67 @@ import Testing
         #expect(bench.contents(.workout).count == 1)
     }
 
+    @Test(
+        "A25: a meal that is saved late, after a newer version of it on a locked device, removes no nutrient")
+    func lateMeal() async throws {
+        var options = SimulationOptions()
+        (options.deletingCorrelationDeletesMembers, options.equalVersionReplaces) = (true, true)
+        let bench = try await PeerBench(options)
+        let late = try porridge(bench)
+        let newer = late.map { sample in
+            var sample = sample
+            sample.version = 2
+            return sample
+        }
+        #expect(await bench.save(newer, group: newer).allSatisfy(\.isDone))
+        bench.device.lock()
+        _ = await bench.save(late, group: late)
+        for sample in late { #expect(bench.contents(sample.type).count == 1) }
+        #expect(meals(bench) == [3])
+    }
+
+    @Test("A25: if HealthKit does not tell whether nutrients vanished with a replaced meal, they are saved again once")
+    func unseenLoss() async throws {
+        var options = SimulationOptions()
+        options.deletingCorrelationDeletesMembers = true
+        let bench = try await PeerBench(options)
+        let samples = try porridge(bench)
+        _ = await bench.save(Array(samples.dropLast()), group: Array(samples.dropLast()))
+        let all = samples.map { sample in
+            var sample = sample
+            sample.version = 2
+            return sample
+        }
+        // The queries before the save succeed, and no later one.
+        for number in 5...12 { bench.device.fail(.samples, number: number) }
+        #expect(await bench.save(all, group: all).allSatisfy(\.isDone))
+        bench.device.forgetFailures()
+        #expect(bench.device.count(of: .save) == 3)
+        for sample in samples { #expect(bench.contents(sample.type).count == 1) }
+    }
+
+    @Test("A push that was left behind saves nothing more when it goes on")
+    func leftBehind() async throws {
+        let bench = try await PeerBench()
+        let (gone, kept) = (try bench.weight(70, "gone"), try porridge(bench))
+        #expect(await bench.save([gone]).allSatisfy(\.isDone))
+        bench.device.hang(.delete)
+        let deleted = DeletedSample(
+            id: gone.id, type: gone.type, source: gone.source.identity, syncIdentifier: gone.syncIdentifier,
+            version: 1, modified: ChangeClock(time: gone.start, replica: 1))
+        let operations =
+            [PushOperation(sequence: 0, kind: .delete(deleted))]
+            + kept.enumerated().map { PushOperation(sequence: UInt64($0) + 1, kind: .save($1), group: kept) }
+        let push = Task { await bench.peer.push(operations) }
+        while bench.device.hungCalls == 0 { await Task.yield() }
+        push.cancel()
+        bench.device.releaseHungCalls()
+        #expect(await push.value.allSatisfy { !$0.isDone })
+        #expect(meals(bench).isEmpty)
+        #expect(await bench.save(kept, group: kept).allSatisfy(\.isDone))
+        #expect(meals(bench) == [3])
+    }
+
     @Test("C5: deleting all nutrients of a meal leaves no empty meal behind")
     func deletedMeal() async throws {
         let bench = try await PeerBench()

@@ -65,7 +65,7 @@ struct Phone {
 
     /// All weights of the store, the losers at one time too.
     func weights() throws -> [Double] {
-        try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.quantity.value).sorted()
+        try store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.map(\.quantity.value).sorted()
     }
 
     /// All weights of HealthKit.

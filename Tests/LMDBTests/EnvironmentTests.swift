@@ -1,6 +1,8 @@
-@testable import LMDB
+import Foundation
 import Testing
 import TestSupport
+
+@testable import LMDB
 
 @Suite struct EnvironmentTests {
     @Test("A new environment creates two files that only the owner can read")
@@ -55,6 +57,59 @@ import TestSupport
         let found = try second.read { try second.openTable(named: "table", in: $0) }
         #expect(try second.value(#require(found), [1]) == [2, 3])
         try second.expectIntact()
+    }
+
+    @Test("While another program holds the folder's lock, nothing is closed under it; the next opening closes it first")
+    func closedWithoutLock() throws {
+        let folder = TemporaryFolder()
+        let first = try Environment(folder: folder.path, options: .impatient)
+        let table = try first.makeTable()
+        try first.write { try $0.put(table, [1], [2, 3]) }
+        let claim = try #require(FolderClaim(folder.path))
+        #expect(first.closeNow(within: .milliseconds(10)) == .folderHeld)
+        #expect(try first.value(table, [1]) == [2, 3], "it is still open")
+        #expect(first.close())
+        #expect(throws: LMDBError.self) { _ = try first.beginRead() }
+        #expect(PostponedClosing.waits(in: folder.path))
+        #expect(maps(of: folder.path) ?? 1 == 1, "the file stays mapped")
+        #expect(throws: LMDBError(.folderHeld, operation: "flock", path: folder.path)) {
+            try Environment(folder: folder.path, options: .impatient)
+        }
+        claim.release()
+        let second = try Environment(folder: folder.path, options: .impatient)
+        #expect(!PostponedClosing.waits(in: folder.path))
+        #expect(maps(of: folder.path) ?? 1 == 1)
+        let found = try second.read { try second.openTable(named: "table", in: $0) }
+        #expect(try second.value(#require(found), [1]) == [2, 3])
+        #expect(second.closeNow(within: .zero) == .closed)
+        #expect(maps(of: folder.path) ?? 0 == 0)
+    }
+
+    @Test("What could not be closed is closed with the next environment, and an abandoned one waits as well")
+    func closedWithAnother() throws {
+        let (folder, other) = (TemporaryFolder(), TemporaryFolder())
+        let claim = try #require(FolderClaim(folder.path))
+        claim.release()
+        do {
+            let abandoned = try Environment(folder: folder.path, options: .impatient)
+            _ = try abandoned.makeTable()
+            let claim = try #require(FolderClaim(folder.path))
+            withExtendedLifetime(abandoned) {}
+            defer { claim.release() }
+            abandoned.close()
+            try Environment.small(other).close()
+            #expect(PostponedClosing.waits(in: folder.path))
+        }
+        try Environment.small(other).close()
+        #expect(!PostponedClosing.waits(in: folder.path))
+        #expect(maps(of: folder.path) ?? 0 == 0)
+    }
+
+    /// How often this process has mapped the data file of a folder; `nil` on systems that do not tell.
+    private func maps(of folder: String) -> Int? {
+        // The file has no size, so it must be read to its end.
+        guard let data = try? FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd() else { return nil }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").count { $0.hasSuffix(folder + "/data.mdb") }
     }
 
     @Test("Closing twice is no error, and a closed environment reports that it is closed")

@@ -12,6 +12,8 @@ from pathlib import Path
 import guard_plants
 
 TOLERANCE = 0.05
+# A path, another one that does the same work in another order, and how many times as much the first may need.
+RATIOS = [("save_newest_first", "save_oldest_first", 1.5)]
 # Libraries of the system are not counted: memcpy depends on the processor and changes with updates of the system.
 SYSTEM_OBJECTS = re.compile(r"/(ld-linux|ld-musl|libc|libm|libpthread|libdl|librt|vgpreload_)[^/]*$")
 HEAD = """# Instructions for each sample, lookup, write, day or point of the hot paths, counted by tools/guard; tools/guard --update writes this
@@ -139,6 +141,19 @@ def compare(guard, file, swift, counts):
     return worse
 
 
+def compare_orders(counts):
+    """Returns the paths that need too much more than the same work in another order."""
+    worse = []
+    for path, other, most in RATIOS:
+        ratio = counts[path][0] / counts[other][0]
+        print(f"{path:22} {ratio:12.2f} times {other}, at most {most}")
+        if ratio > most:
+            worse.append(path)
+    if worse:
+        print(f"guard: the order of the work costs too much: {', '.join(worse)}")
+    return worse
+
+
 def self_test(counts):
     print("with each tenth operation run twice:")
     missed = []
@@ -173,6 +188,7 @@ def main():
         if "--update" in options:
             return update(Path(file), swift, counts)
         worse = compare(guard, Path(file), swift, counts)
+        worse += compare_orders(counts)
         if "--plant" in options:
             found = list(guard_plants.missed(worse))
             print(*found, f"guard --plant: {len(guard_plants.PLANTS)} plants, {len(found)} paths unnoticed", sep="\n")

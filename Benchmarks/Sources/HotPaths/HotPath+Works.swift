@@ -135,6 +135,39 @@ extension HotPath {
         try expect(found, atLeast: rounds)
     }
 
+    func begin(_ store: SampleStore, _ rounds: Int) throws {
+        var repeats = Repeats()
+        var begun = 0
+        for _ in 0..<rounds {
+            for _ in 0..<repeats.next() { begun += try store.read { _ in 1 } }
+        }
+        try expect(begun, atLeast: rounds)
+    }
+
+    func readLatest(_ store: SampleStore, _ rounds: Int) throws {
+        var repeats = Repeats()
+        var found = 0
+        for round in 0..<rounds {
+            let type = HotPath.history.types[round % 3]
+            for _ in 0..<repeats.next() { found += try store.read { try $0.latest(of: type) } == nil ? 0 : 1 }
+        }
+        try expect(found, atLeast: rounds)
+    }
+
+    func readFirst(_ store: SampleStore, _ rounds: Int) throws {
+        var random = SplitMix64(seed: 9)
+        var repeats = Repeats()
+        var found = 0
+        let days = (0..<200).map { _ in History.start + Int64(random.below(History.days)) * History.day }
+        for round in 0..<rounds {
+            let (type, from) = (HotPath.history.types[round % 3], days[round % days.count])
+            for _ in 0..<repeats.next() {
+                found += try store.read { try $0.samples(of: type, from: from, limit: 1).count }
+            }
+        }
+        try expect(found, atLeast: rounds / 2)
+    }
+
     func save(_ store: SampleStore, _ rounds: Int) throws {
         var random = SplitMix64(seed: 7)
         var repeats = Repeats()
@@ -149,6 +182,23 @@ extension HotPath {
                 }
             }
         }
+    }
+
+    /// Saves samples of a type that the store does not have yet, one by one in one transaction.
+    func saveTogether(_ store: SampleStore, _ order: [Int]) throws {
+        var random = SplitMix64(seed: 10)
+        var repeats = Repeats()
+        var samples: [Sample] = []
+        for index in order {
+            for part in 0..<repeats.next() {
+                let time = History.start + (Int64(index) * 3_600 + Int64(part)) * Instant.nanosecondsPerSecond
+                samples.append(
+                    Sample(
+                        .bodyMass, 60 + Double(index % 300) / 10, .kilogram, at: time, id: SampleID(using: &random)))
+            }
+        }
+        try store.write { [samples] txn in for sample in samples { _ = try txn.save(sample) } }
+        try expect(try store.read { try $0.count(of: .bodyMass) }, atLeast: order.count)
     }
 
     private static func sample(_ index: Int, _ random: inout SplitMix64) -> Sample {

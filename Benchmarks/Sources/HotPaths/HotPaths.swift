@@ -62,11 +62,21 @@ enum HotPath: String, CaseIterable {
     case lookup = "lookup_uuid"
     case lookupSync = "lookup_sync_id"
     case rangeDay = "range_day"
+    /// A unit is a read of its own that asks for nothing.
+    case beginRead = "begin_read"
+    /// A unit is a read of its own.
+    case latest = "latest"
+    /// The first sample of a day, each in a read of its own.
+    case firstOfDay = "first_of_day"
     /// A unit is a day.
     case dayStats = "day_stats"
     /// A unit is a point.
     case seriesPoints = "series_points"
     case durableWrite = "durable_write"
+    /// A unit is one of many samples that are saved singly in one transaction.
+    case saveOldestFirst = "save_oldest_first"
+    /// The guard limits what this costs more than the other order.
+    case saveNewestFirst = "save_newest_first"
 
     static let history = History(.plain, samples: 100_000, batchRows: 50_000)
     /// A history with samples in most hours, as long histories have them.
@@ -87,8 +97,10 @@ enum HotPath: String, CaseIterable {
         case .readAll, .foldAll: 20
         case .lookup, .lookupSync: 2_000
         case .rangeDay: 200
+        case .beginRead, .latest, .firstOfDay: 2_000
         case .dayStats, .seriesPoints: 20
         case .durableWrite: 200
+        case .saveOldestFirst, .saveNewestFirst: 3_000
         }
     }
 
@@ -114,9 +126,14 @@ enum HotPath: String, CaseIterable {
         case .lookup: try lookUp(store, rounds)
         case .lookupSync: try lookUpSync(store, rounds)
         case .rangeDay: try readDays(store, rounds)
+        case .beginRead: try begin(store, rounds)
+        case .latest: try readLatest(store, rounds)
+        case .firstOfDay: try readFirst(store, rounds)
         case .dayStats: try sumDays(store, rounds)
         case .seriesPoints: try reduce(store, rounds)
         case .durableWrite: try save(store, rounds)
+        case .saveOldestFirst: try saveTogether(store, Array(0..<rounds))
+        case .saveNewestFirst: try saveTogether(store, (0..<rounds).reversed())
         }
         try store.close()
     }

@@ -55,7 +55,7 @@ struct SyncWorkTests {
                 try phone.weigh(50, version: version, by: scale)
                 _ = try await engine.sync()
                 let held = try store.read { txn in
-                    let samples = try txn.samples(of: .bodyMass, includeShadowed: true)
+                    let samples = try txn.samples(SampleQuery(.bodyMass, includeShadowed: true))
                     let linked = try samples.filter { try txn.link(peer: SimulatedPhone.peer, sample: $0.id) != nil }
                     return (samples.count, linked.count)
                 }

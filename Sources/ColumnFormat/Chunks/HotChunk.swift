@@ -170,24 +170,38 @@ extension HotChunk {
         return FoundRows(rows: found.range, start: found.first)
     }
 
-    /// Returns the same rows, without the leading rows that end before an instant.
+    /// Returns the same rows, without leading rows that end before an instant.
     public func find(
         startingIn starts: ClosedRange<Int64>, endingFrom instant: Int64
-    ) throws(FormatError) -> Range<Int> {
-        let found = try find(startingIn: starts)
-        guard !found.rows.isEmpty else { return found.rows }
-        let starts = try required(.start)
+    ) throws(FormatError) -> FoundRows {
+        try verify()
+        guard rows > 0 else { return FoundRows(rows: 0..<0, start: 0) }
         let durations = try required(.duration)
+        var starts = starts
+        // Rows that start earlier than the longest of the chunk before the instant need not be looked at. A negative
+        // duration means an open end.
+        if let reach = durations.reach(value.span), reach.lowerBound >= 0 {
+            let (earliest, overflow) = instant.subtractingReportingOverflow(reach.upperBound)
+            if !overflow, earliest > starts.lowerBound { starts = min(earliest, starts.upperBound)...starts.upperBound }
+        }
+        let found = try find(startingIn: starts)
+        guard !found.rows.isEmpty else { return found }
+        return try skip(endingBefore: instant, found, durations)
+    }
+
+    private func skip(
+        endingBefore instant: Int64, _ found: FoundRows, _ durations: IntColumn
+    ) throws(FormatError) -> FoundRows {
+        let starts = try required(.start)
         var (row, start) = (found.rows.lowerBound, found.start)
         while true {
             let duration = durations.value(value.span, at: row)
-            // A negative duration means an open end.
             if duration < 0 || start &+ duration >= instant { break }
             row += 1
             guard row < found.rows.upperBound else { break }
             start = starts.step(value.span, from: row - 1, start, to: row)
         }
-        return row..<found.rows.upperBound
+        return FoundRows(rows: row..<found.rows.upperBound, start: start)
     }
 }
 

@@ -51,7 +51,7 @@ extension IntColumn {
     }
 
     /// Returns bounds that no value exceeds; `nil` if they need more than a simple computation.
-    private func reach(_ span: RawSpan) -> ClosedRange<Int64>? {
+    func reach(_ span: RawSpan) -> ClosedRange<Int64>? {
         guard width < 57 else { return nil }
         var (most, least) = (Int64(1) << Int64(width) - 1, Int64(0))
         var overflows = false

@@ -9,6 +9,7 @@ public final class VerifiedBlocks {
 
     private static let leastBits: UInt = 6
     private static let mostBits: UInt = 16
+    private static let keptBits: UInt = 13
 
     public init() {}
 
@@ -22,6 +23,12 @@ public final class VerifiedBlocks {
         if 2 * count >= addresses.count, addresses.count < 1 << VerifiedBlocks.mostBits { grow() }
         count += 1
         addresses[slot(address)] = address
+    }
+
+    /// Forgets all blocks if they are many, so that a set that is kept does not keep much memory.
+    public func trim() {
+        guard addresses.count > 1 << VerifiedBlocks.keptBits else { return }
+        (addresses, count, shift) = ([], 0, 64)
     }
 
     private func grow() {

@@ -33,13 +33,17 @@ struct FileOpener {
                 }
                 return file
             } catch let retired as RetiredFile {
-                if let file = retired.file { try FileReplacement(folder: folder).finish(file) }
+                if let file = retired.file { try replacement.finish(file) }
             }
         }
         throw StoreError(.busy, path: folder, "Other processes replace the file again and again")
     }
 
     private static let attempts = 32
+
+    private var replacement: FileReplacement {
+        FileReplacement(folder: folder, patience: options.limits.folderPatience)
+    }
 
     private func openShared() throws -> OpenFile {
         do {
@@ -70,7 +74,7 @@ struct FileOpener {
                 if !options.limits.ignoresPlace {
                     try StorePlace.settle(file.environment, file.tables, folder, options, notices)
                 }
-                try FileReplacement(folder: folder).removeLeftover(file.environment, file.tables)
+                try replacement.removeLeftover(file.environment, file.tables)
                 try file.written.begin(folder, at: file.header().token)
             }
         } catch {

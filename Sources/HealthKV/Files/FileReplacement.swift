@@ -12,6 +12,8 @@ struct FileReplacement {
     static let nextName = "data.next"
 
     let folder: String
+    /// How long to wait while another program holds the folder's lock.
+    let patience: Duration
 
     private var data: String { folder + "/data.mdb" }
     private var next: String { folder + "/" + FileReplacement.nextName }
@@ -37,8 +39,10 @@ struct FileReplacement {
     /// Renames the prepared file over the retired one, unless that has already happened. The caller must not hold the
     /// folder's lock, and must not have the retired file open with the lock file that lies there now.
     func finish(_ retired: FileIdentity, atStep: (ReplacementStep) -> Void = { _ in }) throws(StoreError) {
-        let isDone = try FolderLock.held(folder) { () throws(StoreError) in try takePlace(of: retired, atStep) } != nil
-        if !isDone { throw StoreError(.busy, path: folder, "Another program locks the folder") }
+        let isDone: Void? = try FolderLock.held(folder, patience: patience) { () throws(StoreError) in
+            try takePlace(of: retired, atStep)
+        }
+        if isDone == nil { throw StoreError(.busy, path: folder, "Another program locks the folder") }
     }
 
     private func takePlace(of retired: FileIdentity, _ atStep: (ReplacementStep) -> Void) throws(StoreError) {
@@ -46,8 +50,8 @@ struct FileReplacement {
         guard isPrepared else {
             throw StoreError(
                 .replaced, path: folder,
-                "data.mdb was retired for a compacted file, and that file, \(FileReplacement.nextName), is not in the folder; put it "
-                    + "back or restore a backup")
+                "data.mdb was retired for a compacted file, and that file, \(FileReplacement.nextName), "
+                    + "is not in the folder; put it back or restore a backup")
         }
         // The lock file must go first: opening the new file with it would make LMDB initialize locks that other
         // processes hold.

@@ -16,6 +16,10 @@ final class OpenFile: Sendable {
         case immutable
     }
 
+    private static let opened = Atomic<UInt64>(0)
+
+    /// Distinguishes this object from all others of the process, also from those that are gone.
+    let number = OpenFile.opened.add(1, ordering: .relaxed).newValue
     let environment: Environment
     let tables: Tables
     let access: Access

@@ -66,12 +66,10 @@ struct OpeningRules {
     static func refuseLinks(_ folder: String) throws(StoreError) {
         for path in [folder, folder + "/data.mdb", folder + "/lock.mdb"]
         where FileSystem.statusOfLink(path)?.kind == .symbolicLink {
+            let remedy = path == folder ? "pass the folder that it leads to" : "put the file itself there"
             throw StoreError(
                 .unsafeFolder, path: path,
-                path == folder
-                    ? "This is a symbolic link, by which another could lead the store's data elsewhere; pass the folder that it leads to"
-                    : "This is a symbolic link, by which another could lead the store's data elsewhere; put the file itself there"
-            )
+                "This is a symbolic link, by which another could lead the store's data elsewhere; \(remedy)")
         }
     }
 

@@ -34,6 +34,8 @@ public struct StoreNotice: Sendable, Hashable, CustomStringConvertible {
         public static let upkeepFailed = Code(rawValue: "upkeepFailed")
         /// The system refused to set a protection class, or to exclude the store from backups.
         public static let attribute = Code(rawValue: "attribute")
+        /// A view was asked for a range of dates that ends before it begins. The result was empty.
+        public static let invertedRange = Code(rawValue: "invertedRange")
         /// Another file took the place of the store's file, and the store continued with it.
         public static let reopened = Code(rawValue: "reopened")
     }

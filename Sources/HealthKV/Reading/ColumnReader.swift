@@ -25,13 +25,7 @@ enum ColumnReader {
             let bounds = (from: Point.at(from.nanoseconds), to: to.upperPoint)
             try ChunkTable.forEachChunk(lane, from: bounds.from, to: bounds.to, in: snapshot) { chunk in
                 guard chunk.rows > 0 else { return true }
-                if try isPlain(chunk, canonical, in: snapshot) {
-                    try chunk.verify()
-                    try scratch.starts.refill { column in try chunk.decodeStarts(into: &column) }
-                    try scratch.values.refill { column in try chunk.decodeValues(into: &column) }
-                } else {
-                    try decodeSlowly(chunk, &scratch, in: snapshot)
-                }
+                try decode(chunk, canonical, &scratch, in: snapshot)
                 let range = rows(scratch.starts.span, from: bounds.from, to: bounds.to, in: snapshot)
                 if !range.isEmpty {
                     try body(scratch.starts.span.extracting(range), scratch.values.span.extracting(range))
@@ -74,6 +68,20 @@ enum ColumnReader {
         let first = starts[0] >= from.start ? 0 : firstRow { $0 < from.start }
         let last = to == .greatest || starts[starts.count - 1] < to.start ? starts.count : firstRow { $0 < to.start }
         return first..<max(first, last)
+    }
+
+    /// Reads times and values row by row, for queries that columns alone cannot decide.
+    static func series(_ type: UInt32, _ query: RowQuery, limit: Int, in snapshot: Snapshot) throws -> Series {
+        let unit = try NameTable.type(type, in: snapshot).canonicalUnit ?? uniqueUnit(type, in: snapshot)
+        var series = Series(times: [], values: [], unit: unit)
+        if limit == 0 { return series }
+        try RowReader.forEachRow(of: type, query, wanted: limit, in: snapshot) { row in
+            series.times.append(row.start)
+            let own = try NameTable.unit(row.unit, in: snapshot)
+            series.values.append(try unit.map { try own.convert(row.value, to: $0) } ?? row.value)
+            return series.count < limit
+        }
+        return series
     }
 
     /// Decodes whole columns directly into arrays.
@@ -132,9 +140,9 @@ enum ColumnReader {
         if !isEmpty, (expected ?? .least) < min(bounds.to, .greatest) { throw snapshot.damaged(.chunkMissing) }
     }
 
-    private static func appendPart(
-        _ chunk: HotChunk, _ bounds: (from: Point, to: Point), _ canonical: HealthUnit?, _ scratch: inout ColumnScratch,
-        _ times: inout OutputColumn<Int64>, _ values: inout OutputColumn<Double>, in snapshot: Snapshot
+    /// Decodes the starts and values of a chunk into the scratch columns.
+    private static func decode(
+        _ chunk: HotChunk, _ canonical: HealthUnit?, _ scratch: inout ColumnScratch, in snapshot: Snapshot
     ) throws {
         if try isPlain(chunk, canonical, in: snapshot) {
             try chunk.verify()
@@ -143,6 +151,13 @@ enum ColumnReader {
         } else {
             try decodeSlowly(chunk, &scratch, in: snapshot)
         }
+    }
+
+    private static func appendPart(
+        _ chunk: HotChunk, _ bounds: (from: Point, to: Point), _ canonical: HealthUnit?, _ scratch: inout ColumnScratch,
+        _ times: inout OutputColumn<Int64>, _ values: inout OutputColumn<Double>, in snapshot: Snapshot
+    ) throws {
+        try decode(chunk, canonical, &scratch, in: snapshot)
         let range = rows(scratch.starts.span, from: bounds.from, to: bounds.to, in: snapshot)
         times.append(scratch.starts.span, range)
         values.append(scratch.values.span, range)

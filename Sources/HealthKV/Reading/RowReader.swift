@@ -5,7 +5,8 @@ import LMDB
 /// Reads the rows of one lane that match a query, in order, a part of a chunk at a time.
 struct LaneReader {
     let lane: Lane
-    private let query: SampleQuery
+    static let usualStep = 16
+    private let query: RowQuery
     private let sources: Set<UInt32>?
     private var buffer: [StoredRow] = []
     private var position = 0
@@ -15,15 +16,18 @@ struct LaneReader {
     /// The range of starts that matching rows can have.
     private let starts: ClosedRange<Int64>
     /// The remaining rows of the chunk that was read last.
-    private var rest: (key: ChunkKey, rows: Range<Int>)?
-    /// The number of rows to decode at once. It starts small, because many callers want one sample, and grows with each
-    /// step.
-    private var step = 16
+    private var rest: (key: ChunkKey, found: FoundRows, left: Range<Int>)?
+    /// The number of rows to decode at once. It starts small, because many callers want few samples, and grows with
+    /// each step.
+    private var step: Int
     /// Receives the damaged ranges, which are then skipped; if `nil`, damage is an error.
     private let log: DamageLog?
 
-    /// - Parameter sources: the numbers of the sources to return; `nil` for all.
-    init(_ lane: Lane, _ query: SampleQuery, sources: Set<UInt32>?, _ log: DamageLog?) {
+    /// - Parameters:
+    ///   - sources: the numbers of the sources to return; `nil` for all.
+    ///   - step: the number of rows to decode first.
+    init(_ lane: Lane, _ query: RowQuery, sources: Set<UInt32>?, step: Int, _ log: DamageLog?) {
+        self.step = step
         self.lane = lane
         self.log = log
         self.query = query
@@ -60,9 +64,9 @@ struct LaneReader {
     private mutating func fill(_ snapshot: borrowing Snapshot) throws {
         buffer = []
         position = 0
-        if let (key, rows) = rest {
+        if let (key, found, left) = rest {
             rest = nil
-            try ChunkTable.withChunk(key, in: snapshot) { chunk in try pick(rows, of: chunk, snapshot) }
+            try ChunkTable.withChunk(key, in: snapshot) { chunk in try pick(left, of: found, chunk, snapshot) }
             return
         }
         let from = next!
@@ -92,19 +96,25 @@ struct LaneReader {
         guard try RowReader.mayHold(chunk, sources, in: snapshot) else { return true }
         // A range read looks back as far as the longest sample of the class can reach. Most samples found there also
         // end before the range.
-        let rows = try chunk.find(startingIn: starts, endingFrom: query.range.from.nanoseconds)
-        try pick(rows, of: chunk, snapshot)
+        let found = try chunk.find(startingIn: starts, endingFrom: query.range.from.nanoseconds)
+        try pick(found.rows, of: found, chunk, snapshot)
         return buffer.isEmpty
     }
 
-    /// Fills the buffer with the next matching rows among some rows of a chunk, and remembers the remaining rows.
-    private mutating func pick(_ rows: Range<Int>, of chunk: HotChunk, _ snapshot: borrowing Snapshot) throws {
+    /// Fills the buffer with the next matching rows among those that are left of the rows found in a chunk, and
+    /// remembers the remaining rows.
+    private mutating func pick(
+        _ rows: Range<Int>, of found: FoundRows, _ chunk: HotChunk, _ snapshot: borrowing Snapshot
+    ) throws {
         var left = rows
         while buffer.isEmpty, !left.isEmpty {
             let part = query.order == .ascending ? left.prefix(step) : left.suffix(step)
             left = query.order == .ascending ? part.upperBound..<left.upperBound : left.lowerBound..<part.lowerBound
-            step = min(4 * step, ChunkEncoder.rowLimit)
-            let rows = try ChunkTable.visibleRows(chunk, part, in: snapshot)
+            step = min(max(4 * step, LaneReader.usualStep), ChunkEncoder.rowLimit)
+            let rows =
+                part.count == 1
+                ? try ChunkTable.visibleRow(chunk, at: part.lowerBound, of: found, in: snapshot)
+                : try ChunkTable.visibleRows(chunk, part, in: snapshot)
             if sources == nil, rows.indices.allSatisfy({ query.picks(rows[$0]) }) {
                 buffer = rows
                 continue
@@ -117,7 +127,7 @@ struct LaneReader {
             }
         }
         if query.order == .descending { buffer.reverse() }
-        if !left.isEmpty { rest = (chunk.key, left) }
+        if !left.isEmpty { rest = (chunk.key, found, left) }
     }
 }
 
@@ -131,11 +141,13 @@ enum RowReader {
     }
 
     /// Calls `body` with each matching row of a type in the total order, until it returns `false`.
+    ///
+    /// - Parameter wanted: the number of rows that the caller wants, as far as it knows.
     static func forEachRow(
-        of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil, in snapshot: Snapshot,
-        _ body: (StoredRow) throws -> Bool
+        of type: UInt32, _ query: RowQuery, wanted: Int = .max, skippingDamage log: DamageLog? = nil,
+        in snapshot: Snapshot, _ body: (StoredRow) throws -> Bool
     ) throws {
-        try forEachRun(of: type, query, skippingDamage: log, in: snapshot) { rows in
+        try forEachRun(of: type, query, wanted: wanted, skippingDamage: log, in: snapshot) { rows in
             for row in rows { guard try body(row) else { return false } }
             return true
         }
@@ -143,14 +155,17 @@ enum RowReader {
 
     /// Calls `body` with the matching rows of a type in the total order, several at a time, until it returns `false`.
     static func forEachRun(
-        of type: UInt32, _ query: SampleQuery, skippingDamage log: DamageLog? = nil,
+        of type: UInt32, _ query: RowQuery, wanted: Int = .max, skippingDamage log: DamageLog? = nil,
         in snapshot: Snapshot, _ body: (ArraySlice<StoredRow>) throws -> Bool
     ) throws {
         guard !query.range.isEmpty else { return }
         let sources = try query.sourceNumbers ?? query.source.map { try NameTable.numbers(meantBy: $0, in: snapshot) }
         if sources?.isEmpty == true { return }
-        var readers = DurationClass.allCases.map {
-            LaneReader(Lane(type: type, duration: $0), query, sources: sources, log)
+        // A read that skips damage reports lanes that lost all their chunks.
+        let durations = try log == nil ? ChunkTable.durations(of: type, in: snapshot) : DurationClass.allCases
+        let step = min(wanted, LaneReader.usualStep)
+        var readers = durations.map {
+            LaneReader(Lane(type: type, duration: $0), query, sources: sources, step: step, log)
         }
         while true {
             // Find the lane with the next row, and the next row among all other lanes.
@@ -174,7 +189,7 @@ enum RowReader {
     }
 
     /// Counts matching rows, using only the headers of chunks that match as a whole.
-    static func count(of type: UInt32, _ query: SampleQuery, in snapshot: Snapshot) throws -> Int {
+    static func count(of type: UInt32, _ query: RowQuery, in snapshot: Snapshot) throws -> Int {
         guard !query.range.isEmpty else { return 0 }
         var count = 0
         for duration in DurationClass.allCases {

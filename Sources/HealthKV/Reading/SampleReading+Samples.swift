@@ -2,63 +2,62 @@ import ColumnFormat
 import HealthModel
 
 extension SampleReading where Self: ~Copyable {
-    /// Returns the samples of a type in a range, ordered by start, end and id.
+    /// Returns the samples that a query selects, ordered by start, end and id.
     ///
     /// ```swift
-    /// let march = try store.read { try $0.samples(of: .bodyMass, from: a, to: b) }
-    /// let newest = try store.read { try $0.samples(of: .stepCount, order: .descending, limit: 10) }
+    /// let newest = try store.read { txn in
+    ///     try txn.samples(SampleQuery(.stepCount, rule: .strictStart, order: .descending, limit: 10))
+    /// }
     /// ```
-    ///
-    /// - Parameters:
-    ///   - type: the type of the samples.
-    ///   - from: the start of the range, inclusive.
-    ///   - to: the end of the range, exclusive.
-    ///   - rule: by default every sample that overlaps the range, including long ones that began before it.
-    ///   - order: whether the earliest or the latest sample comes first.
-    ///   - limit: the maximum number of samples to return; `nil` for all.
-    ///   - source: return only samples of this source.
-    ///   - includeShadowed: also return samples that lost against another at exactly the same time.
-    public func samples(
-        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
-        order: SampleOrder = .ascending, limit: Int? = nil, source: SourceIdentity? = nil, includeShadowed: Bool = false
-    ) throws -> [Sample] {
+    public func samples(_ query: SampleQuery) throws -> [Sample] {
         var samples: [Sample] = []
-        try forEachSample(
-            of: type, from: from, to: to, rule: rule, order: order, limit: limit, source: source,
-            includeShadowed: includeShadowed
-        ) { sample in
+        try forEachSample(query) { sample in
             samples.append(sample)
             return true
         }
         return samples
     }
 
-    /// Calls `body` with each sample in turn until it returns `false`. Memory use stays constant.
-    public func forEachSample(
-        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
-        order: SampleOrder = .ascending, limit: Int? = nil, source: SourceIdentity? = nil,
-        includeShadowed: Bool = false,
-        _ body: (Sample) throws -> Bool
-    ) throws {
-        var left = limit ?? .max
-        try snapshot.require(left, 0, "limit")
-        guard left > 0, let number = try NameTable.askedNumber(of: type, in: snapshot) else { return }
-        let query = SampleQuery(
-            range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
-            includeShadowed: includeShadowed)
+    /// Returns the samples of a type in a range, ordered by start, end and id: the short form of ``samples(_:)``.
+    ///
+    /// ```swift
+    /// let march = try store.read { try $0.samples(of: .bodyMass, from: a, to: b) }
+    /// let newest = try store.read { try $0.samples(of: .stepCount, order: .descending, limit: 10) }
+    /// ```
+    public func samples(
+        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture,
+        order: SampleOrder = .ascending, limit: Int? = nil
+    ) throws -> [Sample] {
+        try samples(SampleQuery(type, from: from, to: to, order: order, limit: limit))
+    }
+
+    /// Calls `body` with each sample that a query selects, in turn, until it returns `false`. Memory use stays
+    /// constant.
+    public func forEachSample(_ query: SampleQuery, _ body: (Sample) throws -> Bool) throws {
         let snapshot = snapshot
-        try RowReader.forEachRow(of: number, query, in: snapshot) { row in
+        var left = try query.checkedLimit(in: snapshot)
+        guard left > 0, let number = try NameTable.askedNumber(of: query.type, in: snapshot) else { return }
+        try RowReader.forEachRow(of: number, query.rows, wanted: left, in: snapshot) { row in
             left -= 1
             return try body(NameTable.sample(row, number, in: snapshot)) && left > 0
         }
     }
 
-    /// Calls `body` with each readable sample in turn until it returns `false`. Skips damaged chunks, and returns the
-    /// ranges of time in which samples may therefore be missing.
+    /// Calls `body` with each sample of a type in a range until it returns `false`: the short form of
+    /// ``forEachSample(_:_:)``.
+    public func forEachSample(
+        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture,
+        order: SampleOrder = .ascending, _ body: (Sample) throws -> Bool
+    ) throws {
+        try forEachSample(SampleQuery(type, from: from, to: to, order: order), body)
+    }
+
+    /// Calls `body` with each readable sample that a query selects, in turn, until it returns `false`. Skips damaged
+    /// chunks, and returns the ranges of time in which samples may therefore be missing.
     ///
     /// ```swift
     /// let lost = try store.read { txn in
-    ///     try txn.forEachReadableSample(of: .stepCount) { sample in
+    ///     try txn.forEachReadableSample(SampleQuery(.stepCount)) { sample in
     ///         print(sample.start)
     ///         return true
     ///     }
@@ -66,20 +65,17 @@ extension SampleReading where Self: ~Copyable {
     /// for part in lost { print(part.type, part.starts.from, part.starts.to) }
     /// ```
     public func forEachReadableSample(
-        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
-        order: SampleOrder = .ascending, source: SourceIdentity? = nil, includeShadowed: Bool = false,
-        _ body: (Sample) throws -> Bool
+        _ query: SampleQuery, _ body: (Sample) throws -> Bool
     ) throws -> [DamagedRange] {
-        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return [] }
-        let query = SampleQuery(
-            range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
-            includeShadowed: includeShadowed)
         let snapshot = snapshot
+        var left = try query.checkedLimit(in: snapshot)
+        guard left > 0, let number = try NameTable.askedNumber(of: query.type, in: snapshot) else { return [] }
         let log = DamageLog()
-        try RowReader.forEachRow(of: number, query, skippingDamage: log, in: snapshot) { row in
-            try body(NameTable.sample(row, number, in: snapshot))
+        try RowReader.forEachRow(of: number, query.rows, wanted: left, skippingDamage: log, in: snapshot) { row in
+            left -= 1
+            return try body(NameTable.sample(row, number, in: snapshot)) && left > 0
         }
-        return log.ranges(of: type)
+        return log.ranges(of: query.type)
     }
 
     /// Returns the earliest sample of a type.
@@ -87,21 +83,41 @@ extension SampleReading where Self: ~Copyable {
 
     /// Returns the latest sample of a type, by start.
     public func latest(of type: SampleType) throws -> Sample? {
-        try samples(of: type, order: .descending, limit: 1).first
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return nil }
+        // Apps ask for it again and again, and within a snapshot it is the same.
+        if let known = snapshot.context.latest[number] { return known }
+        let found = try samples(of: type, order: .descending, limit: 1).first
+        if !snapshot.context.isOfWriter { snapshot.context.latest[number] = found }
+        return found
     }
 
-    /// Returns the number of samples of a type in a range, without shadowed ones.
-    public func count(
-        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap
-    ) throws -> Int {
-        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return 0 }
-        // A sample whose end is not known yet does not end in any range.
-        if from == .distantPast, to == .distantFuture, rule != .strictEnd {
-            let counts = try SummaryTable.counts(of: number, in: snapshot)
-            return counts.samples - counts.shadowed
+    /// Returns the number of samples that a query selects. Without a source, chunks that match as a whole are counted
+    /// without being decoded.
+    public func count(_ query: SampleQuery) throws -> Int {
+        let snapshot = snapshot
+        let limit = try query.checkedLimit(in: snapshot)
+        guard limit > 0, let number = try NameTable.askedNumber(of: query.type, in: snapshot) else { return 0 }
+        if query.source != nil || query.includeShadowed {
+            var count = 0
+            try RowReader.forEachRun(of: number, query.rows, wanted: limit, in: snapshot) { rows in
+                count += rows.count
+                return count < limit
+            }
+            return min(count, limit)
         }
-        let query = SampleQuery(range: TimeRange(from: from, to: to), rule: rule)
-        return try RowReader.count(of: number, query, in: snapshot)
+        // A sample whose end is not known yet does not end in any range.
+        if query.range == .all, query.rule != .strictEnd {
+            let counts = try SummaryTable.counts(of: number, in: snapshot)
+            return min(counts.samples - counts.shadowed, limit)
+        }
+        return min(try RowReader.count(of: number, query.rows, in: snapshot), limit)
+    }
+
+    /// Returns the number of samples of a type in a range, without shadowed ones: the short form of ``count(_:)``.
+    public func count(
+        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
+    ) throws -> Int {
+        try count(SampleQuery(type, from: from, to: to))
     }
 
     /// Returns the number of samples in the store, including shadowed ones.
@@ -140,16 +156,34 @@ extension SampleReading where Self: ~Copyable {
         }
     }
 
+    /// Returns the times and values of the samples that a query selects, in its order. Values are in the canonical
+    /// unit.
+    ///
+    /// ```swift
+    /// let series = try store.read { try $0.series(SampleQuery(.heartRate, from: a, to: b, limit: 500)) }
+    /// ```
+    ///
+    /// A query that selects by start alone is decoded directly into the arrays, as by ``series(_:from:to:)``; any other
+    /// is read row by row.
+    public func series(_ query: SampleQuery) throws -> Series {
+        let snapshot = snapshot
+        let limit = try query.checkedLimit(in: snapshot)
+        guard let number = try NameTable.askedNumber(of: query.type, in: snapshot) else {
+            return Series(times: [], values: [], unit: query.type.canonicalUnit)
+        }
+        if query.selectsByStartAlone {
+            return try ColumnReader.series(number, from: query.range.from, to: query.range.to, in: snapshot)
+        }
+        return try ColumnReader.series(number, query.rows, limit: limit, in: snapshot)
+    }
+
     /// Returns a type's times and values as arrays, decoded directly into them: the fastest way to a chart.
     ///
     /// Includes samples that start in `from..<to`, without shadowed ones. Values are in the canonical unit.
     public func series(
         _ type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
     ) throws -> Series {
-        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else {
-            return Series(times: [], values: [], unit: type.canonicalUnit)
-        }
-        return try ColumnReader.series(number, from: from, to: to, in: snapshot)
+        try series(SampleQuery(type, from: from, to: to, rule: .strictStart))
     }
 
     /// Folds over a type's columns without copying them: calls `body` with the times and values of one chunk after the

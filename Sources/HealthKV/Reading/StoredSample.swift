@@ -78,7 +78,7 @@ extension SampleReading where Self: ~Copyable {
         guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return [] }
         let snapshot = snapshot
         let log = skippingDamage ? DamageLog() : nil
-        try RowReader.forEachRun(of: number, SampleQuery(includeShadowed: true), skippingDamage: log, in: snapshot) {
+        try RowReader.forEachRun(of: number, RowQuery(includeShadowed: true), skippingDamage: log, in: snapshot) {
             rows in
             try body(StoredSamples(rows: rows)) { try NameTable.sample(rows[$0], number, in: snapshot) }
         }

@@ -128,7 +128,7 @@ enum Inventory {
         func bound(_ order: SampleOrder) throws -> Instant? {
             var start: Instant?
             let sources = source.map { Set([$0]) }
-            let query = SampleQuery(order: order, sourceNumbers: sources, includeShadowed: true)
+            let query = RowQuery(order: order, sourceNumbers: sources, includeShadowed: true)
             do {
                 try RowReader.forEachRow(of: number, query, in: snapshot) { row in
                     start = Instant(nanoseconds: row.start)

@@ -166,7 +166,8 @@ extension StoreError {
     static func unreadable(_ path: String, _ cause: PageFileError) -> StoreError {
         StoreError(
             .storage, path: path,
-            "The system cannot read data.mdb, which may be whole: try again, look at the disk, and copy the folder to another one",
+            "The system cannot read data.mdb, which may be whole: try again, look at the disk, "
+                + "and copy the folder to another one",
             underlying: cause)
     }
 

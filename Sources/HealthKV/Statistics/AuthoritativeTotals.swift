@@ -51,7 +51,7 @@ extension SampleReading where Self: ~Copyable {
         let ranking = try SourceRanking.ranking(of: number, in: snapshot)
         var rows: [(row: StatisticsRow, isUnknown: Bool)] = []
         var isAnyUnknown = false
-        let query = SampleQuery(range: TimeRange(from: day.from, to: day.to))
+        let query = RowQuery(range: TimeRange(from: day.from, to: day.to))
         try RowReader.forEachRow(of: number, query, in: snapshot) { row in
             let value = try NameTable.unit(row.unit, in: snapshot).convert(row.value, to: unit)
             let source = try NameTable.revision(row.revision, in: snapshot).sourceNumber

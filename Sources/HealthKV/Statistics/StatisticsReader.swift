@@ -156,7 +156,8 @@ struct StatisticsReader {
         } catch {
             throw StoreError(
                 .mixedUnits, path: snapshot.context.path,
-                "\(try NameTable.type(type, in: snapshot)) has samples in \(entered), which cannot be converted to \(unit)"
+                "\(try NameTable.type(type, in: snapshot)) has samples in \(entered), "
+                    + "which cannot be converted to \(unit)"
             )
         }
     }

@@ -15,7 +15,7 @@ enum Following {
             let present = try core.usableFile()
             if present !== old { return present }
             let isRetired = try? old.isRetired()
-            if isRetired == true { try FileReplacement(folder: core.path).finish(old.data) }
+            if isRetired == true { try FileReplacement(of: core).finish(old.data) }
             if isRetired == false { try refuseLostLock(old, in: core) }
             do {
                 // A legitimate replacement also unlinks lock.mdb. Opening another file with locks that this process

@@ -10,7 +10,7 @@ enum InPlaceCompaction {
         _ = try Following.presentFile(in: core)
         try core.following.withLock { _ in
             let old = try core.usableFile()
-            let replacement = FileReplacement(folder: core.path)
+            let replacement = FileReplacement(of: core)
             try retire(old, replacement, in: core)
             core.options.limits.atReplacement?(.retired)
             let new = try core.registry.moving(core) {
@@ -57,6 +57,10 @@ enum InPlaceCompaction {
         options.limits.ignoresPlace = true
         return try FileOpener(folder: core.path, options: options, notices: core.notices).open()
     }
+}
+
+extension FileReplacement {
+    init(of core: StoreCore) { self.init(folder: core.path, patience: core.options.limits.folderPatience) }
 }
 
 extension SampleStore {

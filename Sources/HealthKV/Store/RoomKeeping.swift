@@ -99,7 +99,8 @@ enum RoomKeeping {
                     error.code == .busy
                     ? StoreError(
                         .growthBlocked, path: core.path,
-                        "The map must grow, and readers of this process have not ended within \(core.options.growthTimeout)"
+                        "The map must grow, and readers of this process have not ended within "
+                            + "\(core.options.growthTimeout)"
                     )
                     : StoreError(.full, path: core.path, "The system has no address space for a larger map")
             }

@@ -1,10 +1,10 @@
 import ColumnFormat
 import HealthModel
 
-/// The samples of a range, page by page, for histories that should not be held in memory at once.
+/// The samples of a query, page by page, for histories that should not be held in memory at once.
 ///
 /// ```swift
-/// for try await page in store.pages(of: .stepCount, size: 10_000) {
+/// for try await page in store.pages(SampleQuery(.stepCount), size: 10_000) {
 ///     upload(page)
 /// }
 /// ```
@@ -15,33 +15,30 @@ public struct SamplePages: AsyncSequence, Sendable {
     public typealias Element = [Sample]
 
     let store: SampleStore
-    let type: SampleType
     let query: SampleQuery
     let size: Int
     let onDamage: (@Sendable (DamagedRange) -> Void)?
 
     public func makeAsyncIterator() -> Iterator {
-        Iterator(store: store, type: type, query: query, size: size, onDamage: onDamage)
+        Iterator(store: store, query: query, size: size, onDamage: onDamage)
     }
 
     public struct Iterator: AsyncIteratorProtocol {
         let store: SampleStore
-        let type: SampleType
         let query: SampleQuery
         let size: Int
         let onDamage: (@Sendable (DamagedRange) -> Void)?
         private var last: Point?
         private var hasEnded = false
+        private var delivered = 0
         /// The ranges that were already reported; the next page may find them again.
         private var damage: Set<DamagedRange> = []
 
         init(
-            store: SampleStore, type: SampleType, query: SampleQuery, size: Int,
-            onDamage: (@Sendable (DamagedRange) -> Void)?
+            store: SampleStore, query: SampleQuery, size: Int, onDamage: (@Sendable (DamagedRange) -> Void)?
         ) {
             self.onDamage = onDamage
             self.store = store
-            self.type = type
             self.query = query
             self.size = size
         }
@@ -49,16 +46,19 @@ public struct SamplePages: AsyncSequence, Sendable {
         public mutating func next() async throws -> [Sample]? {
             if hasEnded { return nil }
             try Task.checkCancellation()
-            let (type, query, size, last, skips) = (type, query, size, last, onDamage != nil)
+            let (query, last, skips) = (query, last, onDamage != nil)
+            // No page is longer than what the limit leaves.
+            let wanted = Swift.min(size, (query.limit ?? .max) - delivered)
             let (samples, point, damage) = try store.read { txn in
                 let log = skips ? DamageLog() : nil
                 let (samples, point) = try SamplePages.page(
-                    of: type, query, size: size, behind: last, log, in: txn.snapshot)
-                return (samples, point, log?.ranges(of: type) ?? [])
+                    query, size: wanted, behind: last, log, in: txn.snapshot)
+                return (samples, point, log?.ranges(of: query.type) ?? [])
             }
             for range in damage where self.damage.insert(range).inserted { onDamage?(range) }
             self.last = point ?? last
-            hasEnded = samples.count < size
+            delivered += samples.count
+            hasEnded = samples.count < size || delivered == query.limit
             return samples.isEmpty ? nil : samples
         }
     }
@@ -67,13 +67,15 @@ public struct SamplePages: AsyncSequence, Sendable {
 extension SamplePages {
     /// Returns one page after a point, and the point of its last sample.
     static func page(
-        of type: SampleType, _ query: SampleQuery, size: Int, behind last: Point?, _ log: DamageLog? = nil,
+        _ query: SampleQuery, size: Int, behind last: Point?, _ log: DamageLog? = nil,
         in snapshot: Snapshot
     ) throws -> ([Sample], Point?) {
-        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return ([], nil) }
+        guard try query.checkedLimit(in: snapshot) > 0,
+            let number = try NameTable.askedNumber(of: query.type, in: snapshot)
+        else { return ([], nil) }
         var samples: [Sample] = []
         var point: Point?
-        var query = query
+        var query = query.rows
         query.resume = last
         try RowReader.forEachRow(of: number, query, skippingDamage: log, in: snapshot) { row in
             if let last, query.order == .ascending ? row.point <= last : row.point >= last { return true }
@@ -86,29 +88,20 @@ extension SamplePages {
 }
 
 extension SampleStore {
-    /// Returns a stream of pages of a type's samples in a range.
+    /// Returns a stream of pages of the samples that a query selects.
+    ///
+    /// The first page throws an error with the code ``StoreError/Code/invalidArgument`` if the limit of the query is
+    /// below zero.
     ///
     /// - Parameters:
-    ///   - type: the type of the samples.
-    ///   - from: the start of the range, inclusive.
-    ///   - to: the end of the range, exclusive.
-    ///   - rule: by default every sample that overlaps the range, including long ones that began before it.
-    ///   - order: whether the earliest or the latest sample comes first.
-    ///   - source: return only samples of this source; `nil` for all.
-    ///   - includeShadowed: also return samples that lost against another at exactly the same time.
+    ///   - query: the samples to return, and their order.
     ///   - size: the maximum number of samples in a page, at least 1.
     ///   - onDamage: if given, damaged chunks are skipped, and it is called with each range of time in which samples
     ///     may therefore be missing.
     public func pages(
-        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture, rule: RangeRule = .overlap,
-        order: SampleOrder = .ascending, source: SourceIdentity? = nil, includeShadowed: Bool = false,
-        size: Int = 1_000,
-        onDamage: (@Sendable (DamagedRange) -> Void)? = nil
+        _ query: SampleQuery, size: Int = 1_000, onDamage: (@Sendable (DamagedRange) -> Void)? = nil
     ) -> SamplePages {
         precondition(size > 0, "a page has at least one sample")
-        let query = SampleQuery(
-            range: TimeRange(from: from, to: to), rule: rule, order: order, source: source,
-            includeShadowed: includeShadowed)
-        return SamplePages(store: self, type: type, query: query, size: size, onDamage: onDamage)
+        return SamplePages(store: self, query: query, size: size, onDamage: onDamage)
     }
 }

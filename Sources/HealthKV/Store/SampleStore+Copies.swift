@@ -52,7 +52,8 @@ extension SampleStore {
             guard FileSystem.flush(folder: FileSystem.parent(of: place.folder)) else {
                 throw StoreError(
                     .storage, path: folder,
-                    "The copy is whole and in its folder, but its name cannot be made durable in the one above, which must be readable: "
+                    "The copy is whole and in its folder, but its name cannot be made durable in the one above, "
+                        + "which must be readable: "
                         + "a power cut may take the name away")
             }
         } catch {

@@ -16,24 +16,34 @@ extension StoreCore {
         _ ticket: ReadTicket, _ body: (borrowing ReadTransaction) throws -> Result
     ) throws -> Result {
         var file = try usableFile()
-        let lmdb = try beginLive(&file)
-        let context = try makeContext(of: lmdb, file, verified: VerifiedBlocks())
-        context.ticket = ticket
-        let transaction = ReadTransaction(lmdb, context: context)
-        defer { learn(context.state.names) }
-        return try body(transaction)
-    }
-
-    /// Begins a read transaction on the file, or on the one that has taken its place.
-    private func beginLive(_ file: inout OpenFile) throws -> LMDB.ReadTransaction {
         while true {
             if file.seemsInPlace(path) {
                 let lmdb = try begin(file)
-                let isRetired = try file.isRetired(in: lmdb)
-                if !isRetired { return lmdb }
+                let place = SnapshotPlace(
+                    file: file.number, map: file.environment.mapNumber, transaction: lmdb.id)
+                if let context = try pool.take(place) ?? newContext(of: lmdb, file) {
+                    return try run(body, lmdb, context, place, ticket)
+                }
             }
             file = try Following.follow(file, in: self)
         }
+    }
+
+    /// Returns a new context for a reader; `nil` if another file has taken the place of this one.
+    private func newContext(of lmdb: borrowing LMDB.ReadTransaction, _ file: OpenFile) throws -> ReadContext? {
+        try file.isRetired(in: lmdb) ? nil : makeContext(of: lmdb, file, verified: VerifiedBlocks())
+    }
+
+    private func run<Result>(
+        _ body: (borrowing ReadTransaction) throws -> Result, _ lmdb: consuming LMDB.ReadTransaction,
+        _ context: ReadContext, _ place: SnapshotPlace, _ ticket: ReadTicket
+    ) throws -> Result {
+        context.ticket = ticket
+        defer {
+            if context.hasLearned { learn(context.state.names) }
+            pool.give(context, place)
+        }
+        return try body(ReadTransaction(lmdb, context: context))
     }
 
     private func enterRead() -> ReadTicket {
@@ -85,6 +95,7 @@ extension StoreCore {
             tables: file.tables, path: path, header: header, names: names.withLock { $0 }, verified: verified,
             feedIndex: verified == nil ? nil : feedIndex)
         context.thinSamples = options.limits.thinSamples
+        context.notices = notices
         if header.intents > 0 {
             context.state.intents = try IntentTable.loadIntents(in: Snapshot(view: view, context: context))
         }
@@ -98,7 +109,7 @@ extension StoreCore {
 
     /// Reports readers that keep their snapshot for long: the file cannot reuse the pages that they see.
     func reportLongReaders() {
-        for ticket in readers.withLock({ $0.entries.values.map(\.ticket) }) { report(ticket) }
+        for ticket in readers.withLock({ $0.entries.map(\.ticket) }) { report(ticket) }
     }
 
     private func report(_ ticket: ReadTicket) {
@@ -106,7 +117,8 @@ extension StoreCore {
         guard age > options.limits.longReader, ticket.takeReport() else { return }
         notices.post(
             .longReader, path,
-            "A reader has kept its snapshot for \(age.components.seconds) seconds; meanwhile the file cannot reuse its pages"
+            "A reader has kept its snapshot for \(age.components.seconds) seconds; "
+                + "meanwhile the file cannot reuse its pages"
         )
     }
 }

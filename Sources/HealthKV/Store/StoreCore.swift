@@ -34,6 +34,7 @@ final class StoreCore: Sendable {
     let removesFolder = Atomic<Bool>(false)
     /// Committed names that transactions learned.
     let names = Monitor(NameBook())
+    let pool = ReadPool()
     /// The current readers.
     let readers = Monitor(ReaderTable())
     let feedIndex = FeedIndexCache()

@@ -104,7 +104,7 @@ extension SampleStore {
         let readers = try core.environment.readers().map {
             StoreInfo.ReaderInfo(process: $0.pid, transaction: $0.transaction)
         }
-        let oldest = core.readers.withLock { $0.entries.values.map(\.ticket.age).max() }
+        let oldest = core.readers.withLock { $0.entries.map(\.ticket.age).max() }
         let environment = try core.environment.info()
         let fileBytes = FileSystem.size(of: path + "/data.mdb") ?? 0
         return try read { transaction in

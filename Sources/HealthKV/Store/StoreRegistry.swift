@@ -101,7 +101,8 @@ final class StoreRegistry: Sendable {
         for other in others where other.holdsFile && other.file.lock == lock && !other.fork.isForked {
             throw StoreError(
                 .replaced, path: folder,
-                "data.mdb was replaced or removed while this process had it open: close the handle that has the old file first"
+                "data.mdb was replaced or removed while this process had it open: "
+                    + "close the handle that has the old file first"
             )
         }
     }

@@ -15,10 +15,16 @@ enum Suspension {
         guard hasEnded else { throw giveUpSuspension("Writes have", in: core) }
         core.writer.withLock { $0 = nil }
         core.watcher.stop()
-        while !file.environment.close() {
-            guard ContinuousClock.now < deadline else { throw giveUpSuspension("Readers have", in: core) }
+        while true {
+            let closing = file.environment.closeNow(within: ContinuousClock.now.duration(to: deadline))
+            if closing == .closed { break }
+            guard ContinuousClock.now < deadline else {
+                let whose = closing == .inUse ? "Readers have" : "Another program's lock of the folder has"
+                throw giveUpSuspension(whose, in: core)
+            }
             pause(milliseconds: 1)
         }
+        core.pool.empty()
         file.written.write(file.data, core.path)
         core.state.withLock { $0.phase = .suspended }
     }

@@ -25,7 +25,7 @@ extension SampleReading where Self: ~Copyable {
     /// Returns the anchor of a peer's feed of a type; `nil` if nothing was read yet.
     public func anchor(peer: String, type: SampleType, scope: String = "") throws -> Anchor? {
         let snapshot = snapshot
-        guard let number = try NameTable.number(of: type, in: snapshot) else { return nil }
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return nil }
         return try SyncTable.record(
             PeerKey.anchor(peer, number, scope, snapshot.header.hashKey), as: Anchor.self, in: snapshot)
     }

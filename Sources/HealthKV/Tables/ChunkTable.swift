@@ -117,6 +117,47 @@ enum ChunkTable {
         return try hidden(rows, chunk.key.lane, in: snapshot).map { hides in rows.filter { !hides($0) } } ?? rows
     }
 
+    /// Returns a row of a chunk, unless an unfinished mass operation hides it. Decodes only this row.
+    static func visibleRow(
+        _ chunk: HotChunk, at index: Int, of found: FoundRows, in snapshot: Snapshot
+    ) throws -> [StoredRow] {
+        let row = try row(chunk, details(of: chunk, in: snapshot), at: index, of: found, in: snapshot)
+        return try hidden([row], chunk.key.lane, in: snapshot)?(row) == true ? [] : [row]
+    }
+
+    /// Returns one of the rows that were found in a chunk, verified like all rows.
+    static func row(
+        _ chunk: HotChunk, _ details: DetailsChunk, at index: Int, of found: FoundRows, in snapshot: Snapshot
+    ) throws -> StoredRow {
+        // A derived id is computed from these names.
+        _ = try NameTable.type(chunk.key.lane.type, in: snapshot)
+        _ = try NameTable.revision(chunk.revision(at: index), in: snapshot)
+        _ = try NameTable.unit(chunk.unit(at: index), in: snapshot)
+        return try ChunkDecoder(hot: chunk, details: details).row(at: index, of: found, snapshot.context)
+    }
+
+    /// Returns the details of a chunk.
+    @_lifetime(copy snapshot)
+    private static func details(of chunk: HotChunk, in snapshot: Snapshot) throws -> DetailsChunk {
+        let keyBytes = chunk.key.bytes
+        guard let span = try snapshot.view.get(snapshot.tables[.details], keyBytes) else {
+            throw snapshot.damaged(.detailsMissing)
+        }
+        return try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
+    }
+
+    /// Returns the duration classes of a type that have chunks.
+    static func durations(of type: UInt32, in snapshot: Snapshot) throws -> [DurationClass] {
+        if let known = snapshot.context.durations[type] { return known }
+        var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
+        let found = try DurationClass.allCases.filter { duration in
+            let lane = Lane(type: type, duration: duration)
+            return try cursor.seek(ChunkKey(lane: lane, lower: .least).bytes) && ChunkKey(cursor.key).lane == lane
+        }
+        if !snapshot.context.isOfWriter { snapshot.context.durations[type] = found }
+        return found
+    }
+
     /// Returns the rows of a chunk, including hidden ones.
     static func allRows(_ chunk: HotChunk, _ range: Range<Int>? = nil, in snapshot: Snapshot) throws -> [StoredRow] {
         guard chunk.rows > 0 else { return [] }

@@ -107,9 +107,9 @@ enum SampleLookup {
     /// exist.
     static func storedIDs(hashed hash: UInt64, in snapshot: Snapshot) throws -> Set<SampleID> {
         var ids: Set<SampleID> = []
-        try forEachDetails(among: IdentityIndex.hints(hash << IdentityEntry.quantumBits, in: snapshot), in: snapshot) {
-            details, near in
-            for id in try details.storedIDs(in: near)
+        try forEachPlace(among: IdentityIndex.hints(hash << IdentityEntry.quantumBits, in: snapshot), in: snapshot) {
+            _, details, near in
+            for id in try details.storedIDs(in: near.rows)
             where IdentityEntry.hash(IdentityHash.of(id, snapshot.header.hashKey)) == hash {
                 ids.insert(id)
             }
@@ -121,46 +121,53 @@ enum SampleLookup {
     /// Returns `true` if one of the rows that hints point to stores this id in full.
     static func isStored(_ id: SampleID, among hints: [IdentityEntry], in snapshot: Snapshot) throws -> Bool {
         var isStored = false
-        try forEachDetails(among: hints, in: snapshot) { details, near in
-            guard let row = try details.row(of: id, in: near) else { return true }
+        try forEachPlace(among: hints, in: snapshot) { _, details, near in
+            guard let row = try details.row(of: id, in: near.rows) else { return true }
             isStored = try !details.storedIDs(in: row..<row + 1).isEmpty
             return !isStored
         }
         return isStored
     }
 
-    /// Calls `body` with the details of each chunk that hints point to, and the range of rows in question, until it
-    /// returns `false`.
-    private static func forEachDetails(
-        among hints: [IdentityEntry], in snapshot: Snapshot, _ body: (borrowing DetailsChunk, Range<Int>) throws -> Bool
+    /// Calls `body` with each chunk that hints point to, its details, and the rows in question, until it returns
+    /// `false`.
+    private static func forEachPlace(
+        among hints: [IdentityEntry], in snapshot: Snapshot,
+        _ body: (borrowing HotChunk, borrowing DetailsChunk, FoundRows) throws -> Bool
     ) throws {
-        var goesOn = true
-        for hint in unique(hints, in: snapshot) where goesOn {
+        for hint in unique(hints, in: snapshot) {
             guard let lane = hint.kind.lane else { throw snapshot.damaged(.identityLeadsNowhere) }
-            try ChunkTable.forEachChunk(
-                lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound), in: snapshot
-            ) { chunk in
-                guard chunk.rows > 0 else { return true }
-                let near = try chunk.find(startingIn: hint.starts)
-                if near.rows.isEmpty { return true }
-                let key = chunk.key.bytes
-                guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-                    throw snapshot.damaged(.detailsMissing)
-                }
-                let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
-                goesOn = try body(details, near.rows)
-                return goesOn
-            }
+            if try !forEachPlace(in: lane, startingIn: hint.starts, in: snapshot, body) { return }
         }
+    }
+
+    /// The same for the rows of a lane that start in a range. Returns `false` if `body` did.
+    private static func forEachPlace(
+        in lane: Lane, startingIn starts: ClosedRange<Int64>, in snapshot: Snapshot,
+        _ body: (borrowing HotChunk, borrowing DetailsChunk, FoundRows) throws -> Bool
+    ) throws -> Bool {
+        var goesOn = true
+        try ChunkTable.forEachChunk(
+            lane, from: .at(starts.lowerBound), to: .after(starts.upperBound), in: snapshot
+        ) { chunk in
+            guard chunk.rows > 0 else { return true }
+            let near = try chunk.find(startingIn: starts)
+            if near.rows.isEmpty { return true }
+            let key = chunk.key.bytes
+            guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
+                throw snapshot.damaged(.detailsMissing)
+            }
+            let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
+            goesOn = try body(chunk, details, near)
+            return goesOn
+        }
+        return goesOn
     }
 
     private static func found(
         _ chunk: HotChunk, _ details: DetailsChunk, at index: Int, of near: FoundRows, in snapshot: Snapshot
     ) throws -> FoundRow {
-        _ = try NameTable.type(chunk.key.lane.type, in: snapshot)
-        _ = try NameTable.revision(chunk.revision(at: index), in: snapshot)
-        _ = try NameTable.unit(chunk.unit(at: index), in: snapshot)
-        let row = try ChunkDecoder(hot: chunk, details: details).row(at: index, of: near, snapshot.context)
+        let row = try ChunkTable.row(chunk, details, at: index, of: near, in: snapshot)
         let isHidden =
             try !snapshot.context.state.intents.isEmpty
             && ChunkTable.hidden([row], chunk.key.lane, in: snapshot)?(row) ?? false
@@ -177,15 +184,7 @@ enum SampleLookup {
             for duration in DurationClass.allCases {
                 var found: FoundRow?
                 let lane = Lane(type: type, duration: duration)
-                try ChunkTable.forEachChunk(lane, from: .at(start), to: .after(start), in: snapshot) { chunk in
-                    guard chunk.rows > 0 else { return true }
-                    let near = try chunk.find(startingIn: start...start)
-                    if near.rows.isEmpty { return true }
-                    let key = chunk.key.bytes
-                    guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-                        throw snapshot.damaged(.detailsMissing)
-                    }
-                    let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
+                _ = try forEachPlace(in: lane, startingIn: start...start, in: snapshot) { chunk, details, near in
                     for index in near.rows {
                         let candidate = try SampleLookup.found(chunk, details, at: index, of: near, in: snapshot)
                         if candidate.row.id == id { found = candidate }
@@ -208,28 +207,15 @@ enum SampleLookup {
         if hints.isEmpty { return [] }
         let bytes = Array(text.utf8)
         var found: [FoundRow] = []
-        for hint in unique(hints, in: snapshot) {
-            guard let lane = hint.kind.lane else { throw snapshot.damaged(.identityLeadsNowhere) }
-            try ChunkTable.forEachChunk(
-                lane, from: .at(hint.starts.lowerBound), to: .after(hint.starts.upperBound), in: snapshot
-            ) { chunk in
-                guard chunk.rows > 0 else { return true }
-                let near = try chunk.find(startingIn: hint.starts)
-                if near.rows.isEmpty { return true }
-                let key = chunk.key.bytes
-                guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-                    throw snapshot.damaged(.detailsMissing)
-                }
-                let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
-                for index in try details.rows(with: bytes, kind, in: near.rows) {
-                    found.append(try SampleLookup.found(chunk, details, at: index, of: near, in: snapshot))
-                }
-                if let id, let index = try details.row(of: id, in: near.rows) {
-                    let row = try SampleLookup.found(chunk, details, at: index, of: near, in: snapshot)
-                    if row.row.flags.contains(.syncIsID) { found.append(row) }
-                }
-                return true
+        try forEachPlace(among: hints, in: snapshot) { chunk, details, near in
+            for index in try details.rows(with: bytes, kind, in: near.rows) {
+                found.append(try SampleLookup.found(chunk, details, at: index, of: near, in: snapshot))
             }
+            if let id, let index = try details.row(of: id, in: near.rows) {
+                let row = try SampleLookup.found(chunk, details, at: index, of: near, in: snapshot)
+                if row.row.flags.contains(.syncIsID) { found.append(row) }
+            }
+            return true
         }
         guard found.count > 1 else { return found }
         found.sort { ($0.lane, $0.row.point) < ($1.lane, $1.row.point) }

@@ -15,10 +15,17 @@ final class ReadContext {
     var state: TransactionState
     /// The blocks that were already verified; `nil` in a writer, whose pages change in place.
     let verified: VerifiedBlocks?
+    /// Takes the notices of reads; `nil` where no app reads.
+    var notices: NoticeBoard?
     /// The state of the read; `nil` in a writer.
     var ticket: ReadTicket?
     /// The positions of the rows of large commits; `nil` in a writer, whose changes may be undone.
     let feedIndex: FeedIndexCache?
+    private var knownNames: Int
+    /// The duration classes of types that have chunks, as far as a reader has looked; empty in a writer.
+    var durations: [UInt32: [DurationClass]] = [:]
+    /// The latest samples of types, as far as a reader has asked for them; empty in a writer.
+    var latest: [UInt32: Sample] = [:]
 
     init(
         tables: Tables, path: String, header: StoreHeader, names: NameBook, verified: VerifiedBlocks?,
@@ -30,6 +37,17 @@ final class ReadContext {
         state = TransactionState(header: header, names: names)
         self.verified = verified
         self.feedIndex = feedIndex
+        knownNames = names.size
+    }
+
+    /// Whether names were looked up that were unknown when the context was made or last rested.
+    var hasLearned: Bool { state.names.size > knownNames }
+
+    /// Prepares for the next read of the same snapshot.
+    func rest() {
+        ticket = nil
+        knownNames = state.names.size
+        verified?.trim()
     }
 }
 

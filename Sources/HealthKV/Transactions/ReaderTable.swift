@@ -1,37 +1,44 @@
 import LMDB
+import Synchronization
 
-/// The threads of this process that are reading.
+/// The threads of this process that are reading. They are few, so a search costs less than a hash.
 struct ReaderTable {
     struct Entry {
+        let thread: ThreadIdentity
         let ticket: ReadTicket
         /// How deeply the thread's reads are nested.
         var depth: Int
     }
 
-    private(set) var entries: [ThreadIdentity: Entry] = [:]
+    private(set) var entries: [Entry] = []
     /// Set while the map is being replaced: new readers wait.
     var isHeld = false
 
     var isEmpty: Bool { entries.isEmpty }
 
-    func isInside(_ thread: ThreadIdentity) -> Bool { entries[thread] != nil }
+    private func index(of thread: ThreadIdentity) -> Int? { entries.firstIndex { $0.thread == thread } }
 
-    func depth(_ thread: ThreadIdentity) -> Int { entries[thread]?.depth ?? 0 }
+    func isInside(_ thread: ThreadIdentity) -> Bool { index(of: thread) != nil }
+
+    func depth(_ thread: ThreadIdentity) -> Int { index(of: thread).map { entries[$0].depth } ?? 0 }
 
     /// Registers a reader. A nested read shares the ticket of the outer one.
     mutating func enter(_ thread: ThreadIdentity, _ limit: Duration?) -> ReadTicket {
-        if let known = entries[thread] {
-            entries[thread] = Entry(ticket: known.ticket, depth: known.depth + 1)
-            return known.ticket
+        if let known = index(of: thread) {
+            entries[known].depth += 1
+            return entries[known].ticket
         }
         let ticket = ReadTicket(limit: limit)
-        entries[thread] = Entry(ticket: ticket, depth: 1)
+        entries.append(Entry(thread: thread, ticket: ticket, depth: 1))
         return ticket
     }
 
     mutating func leave(_ thread: ThreadIdentity) {
-        guard let known = entries[thread] else { return }
-        entries[thread] = known.depth == 1 ? nil : Entry(ticket: known.ticket, depth: known.depth - 1)
+        guard let known = index(of: thread) else { return }
+        entries[known].depth -= 1
+        guard entries[known].depth == 0 else { return }
+        entries.swapAt(known, entries.count - 1)
+        entries.removeLast()
     }
 }
 
@@ -39,9 +46,9 @@ struct ReaderTable {
 final class ReadTicket: Sendable {
     let began = ContinuousClock.now
     private let deadline: ContinuousClock.Instant?
-    private let isReported = Monitor(false)
+    private let isReported = Atomic<Bool>(false)
 
-    init(limit: Duration?) { deadline = limit.map { ContinuousClock.now + $0 } }
+    init(limit: Duration?) { deadline = limit.map { [began] in began + $0 } }
 
     var age: Duration { began.duration(to: .now) }
 
@@ -49,10 +56,5 @@ final class ReadTicket: Sendable {
     var isExpired: Bool { deadline.map { $0 < ContinuousClock.now } ?? false }
 
     /// Returns `true` the first time, then `false`.
-    func takeReport() -> Bool {
-        isReported.withLock { isReported in
-            defer { isReported = true }
-            return !isReported
-        }
-    }
+    func takeReport() -> Bool { !isReported.exchange(true, ordering: .relaxed) }
 }

@@ -47,7 +47,8 @@ extension SampleReading where Self: ~Copyable {
     ///
     /// - Parameters:
     ///   - first: the first date, `YYYY-MM-DD`.
-    ///   - last: the last date, `YYYY-MM-DD`. If it is before the first, the result is empty.
+    ///   - last: the last date, `YYYY-MM-DD`. If it is before the first, the result is empty, and
+    ///     the store posts the notice ``StoreNotice/Code/invertedRange``.
     ///   - calendar: the calendar whose time zone determines when a day begins.
     ///   - source: the name for data of a health database.
     public func dailySteps(
@@ -56,7 +57,13 @@ extension SampleReading where Self: ~Copyable {
         let (firstDay, lastDay) = (
             try LocalDay.number(first, field: "date"), try LocalDay.number(last, field: "date")
         )
-        guard firstDay <= lastDay, let from = LocalDay.firstInstant(firstDay, in: calendar.timeZone) else { return [] }
+        if firstDay > lastDay {
+            let context = snapshot.context
+            context.notices?.post(
+                .invertedRange, context.path, "Daily steps were asked for with a last date before the first")
+            return []
+        }
+        guard let from = LocalDay.firstInstant(firstDay, in: calendar.timeZone) else { return [] }
         guard let to = LocalDay.firstInstant(lastDay + 1, in: calendar.timeZone) else { return [] }
         let range = TimeRange(from: from, to: to)
         let steps = try answers(.stepCount, range, calendar)
@@ -85,7 +92,7 @@ extension SampleReading where Self: ~Copyable {
         let bySource = try statisticsBySource(query).sorted { $0.key < $1.key }
         var imported: Set<SourceIdentity> = []
         for source in bySource.map(\.key) {
-            try forEachSample(of: type, from: range.from, to: range.to, source: source) { sample in
+            try forEachSample(SampleQuery(type, from: range.from, to: range.to, source: source)) { sample in
                 if sample.origin == .imported { imported.insert(source) }
                 return false
             }

@@ -73,7 +73,7 @@ extension SampleReading where Self: ~Copyable {
         var groups: [MealKey: [Sample]] = [:]
         var meals: [NutritionMeal] = []
         for type in nutrients {
-            for sample in try samples(of: type, from: from, to: to, rule: .strictStart) {
+            for sample in try samples(SampleQuery(type, from: from, to: to, rule: .strictStart)) {
                 if let group = sample.group {
                     groups[MealKey(group: group, source: sample.source.identity), default: []].append(sample)
                 } else {

@@ -108,7 +108,7 @@ extension SampleReading where Self: ~Copyable {
         let range = TimeRange(from: isEndless || from == .distantPast ? .distantPast : from - reach, to: to)
         guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return [] }
         var rows: [StoredRow] = []
-        try RowReader.forEachRow(of: number, SampleQuery(range: range, rule: .strictStart), in: snapshot) { row in
+        try RowReader.forEachRow(of: number, RowQuery(range: range, rule: .strictStart), in: snapshot) { row in
             if row.value.isFinite { rows.append(row) }
             return true
         }

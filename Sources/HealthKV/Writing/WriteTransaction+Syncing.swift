@@ -8,8 +8,9 @@ import HealthModel
 import LMDB
 
 extension WriteTransaction {
-    /// Registers a peer, or updates its registration.
+    /// Registers a peer, or updates its registration. Throws for a misspelled type in its queue's rule.
     public mutating func setPeer(_ peer: RegisteredPeer) throws {
+        for type in peer.queue?.types ?? [] { try type.validate() }
         state.queues = nil
         try SyncTable.put(peer, PeerKey.peer(peer.name, state.header.hashKey), in: &self)
     }
@@ -54,14 +55,16 @@ extension WriteTransaction {
     }
 
     /// Sets the anchor of a peer's feed. Call it in the transaction that stores the data up to that place.
+    /// Throws for a misspelled type.
     public mutating func setAnchor(_ anchor: Anchor) throws {
+        try anchor.type.validate()
         let type = try NameTable.number(of: anchor.type, in: &self)
         try SyncTable.put(anchor, PeerKey.anchor(anchor.peer, type, anchor.scope, state.header.hashKey), in: &self)
     }
 
     /// Removes the anchor of a feed, so that the next pull starts at the beginning.
     public mutating func removeAnchor(peer: String, type: SampleType, scope: String = "") throws {
-        guard let number = try NameTable.number(of: type, in: snapshot) else { return }
+        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return }
         try SyncTable.forget(PeerKey.anchor(peer, number, scope, state.header.hashKey), as: Anchor.self, in: &self)
     }
 
@@ -197,7 +200,10 @@ extension WriteTransaction {
     ///   - type: the type of the sample; if omitted, the store looks it up.
     @discardableResult
     public mutating func enqueue(_ operation: PendingOperation, of type: SampleType? = nil) throws -> PendingOperation {
-        if let type { return try QueueTable.enqueue(operation, type: NameTable.number(of: type, in: &self), in: &self) }
+        if let type {
+            try type.validate()
+            return try QueueTable.enqueue(operation, type: NameTable.number(of: type, in: &self), in: &self)
+        }
         return try QueueTable.enqueue(
             operation, type: QueueTable.typeNumber(of: operation.sample, in: snapshot), in: &self)
     }

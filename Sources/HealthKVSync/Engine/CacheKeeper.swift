@@ -17,7 +17,7 @@ struct CacheKeeper: SessionJob {
                     let peers = try txn.peers().map(\.name)
                     var ids: [SampleID] = []
                     for source in state[type].sources.sorted() {
-                        try txn.forEachSample(of: type, source: source, includeShadowed: true) { sample in
+                        try txn.forEachSample(SampleQuery(type, source: source, includeShadowed: true)) { sample in
                             let isSeen = try sample.origin == .imported && !txn.isChanged(id: sample.id, since: seen)
                             // A sample from another peer is not this one's to remove, and one that waits for a peer has
                             // not arrived there yet.

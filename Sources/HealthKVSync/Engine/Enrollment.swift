@@ -7,6 +7,9 @@ struct Enrollment: SessionJob {
     /// Registers the peer, so that changes are queued for it, and sets how far back it is imported.
     func enable(_ horizon: TypePlan.Horizon?) async throws {
         let (name, now, plan, peer) = (name, now, plan, peer)
+        guard horizon?.isValid ?? true else {
+            throw issue(.invalid, "the horizon is a number of days that is not below zero")
+        }
         try refusePartialHistory(horizon)
         let epoch = try store.read { $0.epoch }
         try await holdLease()
@@ -19,6 +22,7 @@ struct Enrollment: SessionJob {
             // Retry whatever kept the sync from continuing.
             (state.failures, state.nextTry) = (0, nil)
             if state.epoch == 0 { state.epoch = epoch }
+            if state.epoch == PeerState.damagedEpoch, horizon == nil { plan.waitForHistory(peer, at: now, &state) }
             try plan.settle(peer, horizon, at: now, &state, &txn)
         }
     }
@@ -116,7 +120,7 @@ struct Enrollment: SessionJob {
             try await holdLease()
             var ids: [SampleID] = []
             try store.read { txn in
-                try txn.forEachSample(of: type, source: source, includeShadowed: true) { sample in
+                try txn.forEachSample(SampleQuery(type, source: source, includeShadowed: true)) { sample in
                     guard sample.origin == .imported,
                         try txn.link(peer: name, sample: sample.id)?.isFromElsewhere != true
                     else { return true }
@@ -138,6 +142,17 @@ extension SessionJob {
 }
 
 extension SyncPlan {
+    /// Lets the import of types of which nothing is remembered wait until the app asks for it, whatever the horizon of
+    /// the plan: the user may have skipped it (SEMANTICS C9). What the store holds stays.
+    func waitForHistory(_ peer: CheckedPeer, at now: Instant, _ state: inout PeerState) {
+        guard !peer.keepsRecords else { return }
+        for (type, item) in types where item.pulls && state[type].history.choice == nil {
+            state[type].history.choice = FeedHistory.Choice(
+                planned: item.horizon, requested: item.horizon == .ask ? nil : .ask, time: now)
+            state[type].history.replaceBound(TypePlan.Horizon.ask.bound(now))
+        }
+    }
+
     private func rule(_ peer: CheckedPeer) -> QueueRule? {
         peer.database.map { QueueRule(types: pushed, takesImports: $0.traits.takesImports) }
     }

@@ -21,13 +21,19 @@ struct ImportPreview: SessionJob {
         return count
     }
 
+    /// Returns how many samples of each type an import has left to bring, by the last preview; `nil` if the app has not
+    /// asked for one.
+    func leftOfPreview(_ horizon: TypePlan.Horizon) throws -> [SampleType: Int]? {
+        guard horizon == .all, !memory.previewed.isEmpty else { return nil }
+        let known = try state()
+        return memory.previewed.reduce(into: [:]) { $0[$1.key] = max(0, $1.value - known[$1.key].imported) }
+    }
+
     /// Returns how many samples of each type an import has left to bring; `nil` if that is not known, and if the import
     /// is skipped.
     func leftToImport(_ horizon: TypePlan.Horizon) async throws -> [SampleType: Int]? {
+        if let left = try leftOfPreview(horizon) { return left }
         let known = try state()
-        if horizon == .all, !memory.previewed.isEmpty {
-            return memory.previewed.reduce(into: [:]) { $0[$1.key] = max(0, $1.value - known[$1.key].imported) }
-        }
         guard !peer.keepsRecords else { return nil }
         var left: [SampleType: Int] = [:]
         for type in plan.pulled.sorted() where known[type].history.skipped == nil {
@@ -71,10 +77,8 @@ struct ImportPreview: SessionJob {
 /// How far an import has come.
 struct ImportProgress: Sendable {
     /// How many samples of each type are left, as far as was counted; `nil` if nothing was.
-    private var left: [SampleType: Int]?
+    var left: [SampleType: Int]?
     private var completed = 0
-
-    init(left: [SampleType: Int]?) { self.left = left }
 
     /// Returns a step with the progress of the whole import. Of a type whose feed was read to its end nothing is left,
     /// whatever was counted: a sample may be invalid, or held under another name.

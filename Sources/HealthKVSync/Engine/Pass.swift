@@ -23,6 +23,7 @@ struct Pass: SessionJob {
             try await holdLease()
             try await introduction.checkEpoch()
             try await enrollment.followPlan()
+            try await correctArrivals()
             let isLocked = try await access.checkAvailability() == .locked
             if try await introduction.meet() {
                 // Our store was restored. Adopt everything that the peer holds before anything is sent.

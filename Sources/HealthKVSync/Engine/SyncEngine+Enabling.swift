@@ -33,7 +33,8 @@ extension SyncEngine {
     /// Enables a peer and imports its history: all of it, that of some days, or none of the existing samples (SEMANTICS
     /// C9). The newest samples come first. Cancelling the task stops the import between two pages, and a later call
     /// continues there. Each step reports the progress of the whole import. What a database has to import is counted
-    /// first, unless ``importPreview(_:progress:)`` has just counted it.
+    /// after the newest samples are stored: until then, the steps have no total, unless
+    /// ``importPreview(_:progress:)`` has just counted.
     ///
     /// A peer that keeps records, such as another store, is read whole: for it, any horizon except `all` is
     /// ``SyncIssue/Code/invalid``.
@@ -50,11 +51,17 @@ extension SyncEngine {
                     let report = try await session(name).inTurn { session in
                         try await session.core.logging("importHistory") {
                             try await session.enrollment.enable(horizon)
-                            let progress = Mutex(ImportProgress(left: try await session.preview.leftToImport(horizon)))
+                            let progress = Mutex(ImportProgress())
+                            let preview = session.preview
+                            if let known = try preview.leftOfPreview(horizon) { progress.withLock { $0.left = known } }
                             session.memory.progress = { step in
                                 continuation.yield(progress.withLock { $0.counting(step) })
                             }
-                            defer { session.memory.progress = nil }
+                            session.memory.newestStored = {
+                                let left = try await preview.leftToImport(horizon)
+                                progress.withLock { $0.left = left }
+                            }
+                            defer { (session.memory.progress, session.memory.newestStored) = (nil, nil) }
                             return try await session.pass(PassRequest(isUrgent: true))
                         }
                     }

@@ -29,6 +29,7 @@ public final class SyncEngine: Sendable {
         for item in peers {
             precondition(!item.peer.name.isEmpty, "a peer has a name")
             precondition(sessions[item.peer.name] == nil, "two peers have one name")
+            item.plan.check()
             let core = SessionCore(
                 store: store, peer: item.kind, plan: item.plan, options: options, holder: holder)
             sessions[core.name] = PeerSession(core: core)

@@ -3,29 +3,54 @@ import HealthKV
 /// How much a peer takes at once. The engine neither sends nor requests more, whatever its own options say.
 public struct PeerLimits: Sendable, Hashable, Codable {
     /// The maximum number of operations in one push; `nil` for any number.
-    public var operations: Int?
+    public var operations: Int? { didSet { check() } }
     /// The maximum number of samples to request in one page; `nil` for any number.
-    public var page: Int?
+    public var page: Int? { didSet { check() } }
     /// How long a call of this peer may take; `nil` for the engine's own deadline, ``SyncOptions/callDeadline``. A peer
     /// behind a slow line may need more, a peer on this device less. The question for access has a deadline of its own.
-    public var deadline: Duration?
+    public var deadline: Duration? { didSet { check() } }
 
-    /// Creates limits; there are none by default.
+    /// Creates limits; there are none by default. Each is at least 1, and the deadline is above zero.
     public init(operations: Int? = nil, page: Int? = nil, deadline: Duration? = nil) {
         self.operations = operations
         self.page = page
         self.deadline = deadline
+        check()
+    }
+
+    /// Reads limits; throws for limits that a peer cannot have.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let operations = try container.decodeIfPresent(Int.self, forKey: .operations)
+        let page = try container.decodeIfPresent(Int.self, forKey: .page)
+        let deadline = try container.decodeIfPresent(Duration.self, forKey: .deadline)
+        if let fault = PeerLimits.fault(operations, page, deadline) {
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: fault))
+        }
+        self.init(operations: operations, page: page, deadline: deadline)
+    }
+
+    /// Ends the process if a limit lets nothing pass.
+    private func check() {
+        if let fault = PeerLimits.fault(operations, page, deadline) { preconditionFailure(fault) }
+    }
+
+    private static func fault(_ operations: Int?, _ page: Int?, _ deadline: Duration?) -> String? {
+        if let operations, operations < 1 { return "the limit operations is \(operations), and must be at least 1" }
+        if let page, page < 1 { return "the limit page is \(page), and must be at least 1" }
+        if let deadline, deadline <= .zero { return "the limit deadline must be above zero" }
+        return nil
     }
 }
 
 extension PeerLimits {
     /// Returns how many samples to request in a page.
-    func page(_ wanted: Int) -> Int { min(wanted, max(1, page ?? .max)) }
+    func page(_ wanted: Int) -> Int { min(wanted, page ?? .max) }
 
     /// Splits operations into parts that the peer takes. Members of a group stay in one part, unless the group alone
     /// exceeds the limit.
     func parts(of operations: [PushOperation]) -> [ArraySlice<PushOperation>] {
-        let limit = max(1, self.operations ?? .max)
+        let limit = self.operations ?? .max
         var parts: [ArraySlice<PushOperation>] = []
         var rest = operations[...]
         while rest.count > limit {

@@ -45,6 +45,12 @@ public struct SyncPlan: Sendable, Hashable {
         return plan
     }
 
+    /// Ends the process if a plan of a type makes no sense.
+    func check() {
+        for (type, item) in types { item.check("\(type)") }
+        others?.check("the other types")
+    }
+
     /// Returns the plan of a type, or `nil` if the type is not synced.
     public func plan(of type: SampleType) -> TypePlan? { types[type] ?? others }
 

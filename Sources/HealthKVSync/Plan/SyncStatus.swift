@@ -75,7 +75,8 @@ public struct PeerStatus: Sendable, Hashable {
     public var quarantined: Int { queue[.quarantined] }
     /// How many samples of each type were imported.
     public var imported: [SampleType: Int] = [:]
-    /// Types whose history is not imported until the user answers (``TypePlan/Horizon/ask``).
+    /// Types whose history is not imported until the user answers (``TypePlan/Horizon/ask``), or answers again because
+    /// the choice was lost in a damaged file.
     public var historyToAsk: Set<SampleType> = []
     /// Types whose feed was read to its end.
     public var drained: Set<SampleType> = []
@@ -132,7 +133,7 @@ extension SampleReading where Self: ~Copyable {
             if type.history.choice != nil, type.authorization != nil { status.reading[key] = type.readAccess }
             if type.imported > 0 { status.imported[key] = type.imported }
             if type.phase.isDrained { status.drained.insert(key) }
-            if let choice = type.history.choice, choice.planned == .ask, choice.requested == nil {
+            if let choice = type.history.choice, choice.requested ?? choice.planned == .ask {
                 status.historyToAsk.insert(key)
             }
         }

@@ -30,7 +30,8 @@ public struct TypePlan: Sendable, Hashable, Codable {
     public enum Horizon: Sendable, Hashable, Codable {
         /// All history.
         case all
-        /// Samples that began in the last days before the sync was enabled, and all later ones.
+        /// Samples that began in the last days before the sync was enabled, and all later ones. The number of days is
+        /// not below zero.
         case days(Int)
         /// Samples that reach the peer after the sync was enabled, whatever their date (SEMANTICS C9).
         case fromNowOn
@@ -106,6 +107,11 @@ public struct TypePlan: Sendable, Hashable, Codable {
         self.conflicts = conflicts
         self.departure = departure
         self.keepsDailyTotals = keepsDailyTotals
+    }
+
+    /// Ends the process if the horizon makes no sense.
+    func check(_ name: String) {
+        precondition(horizon.isValid, "the horizon of \(name) is a number of days that is not below zero")
     }
 
     var pulls: Bool { direction != .push }

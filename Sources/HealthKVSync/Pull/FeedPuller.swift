@@ -32,6 +32,11 @@ struct FeedPuller: SessionJob {
         var outcome = PullOutcome()
         memory.notTold = []
         memory.hasStartedOver = try store.read { try $0.anchors(of: name) }.isEmpty
+        if let newestStored = memory.newestStored {
+            memory.newestStored = nil
+            outcome.report += try await pullNewest(feeds)
+            try await newestStored()
+        }
         for type in feeds {
             do {
                 outcome.report += try await pull(type)
@@ -58,6 +63,18 @@ struct FeedPuller: SessionJob {
         }
         outcome.isContinuous = !memory.hasStartedOver
         return outcome
+    }
+
+    /// Imports the newest window of each feed, before anything is counted. A feed that cannot be read is reported when
+    /// it is pulled.
+    private func pullNewest(_ feeds: [SampleType]) async throws -> PullReport {
+        var total = PullReport()
+        for type in feeds {
+            do { total += try await pullNewestWindows(type, Self.windows.prefix(1)) } catch is PeerError {
+                try Task.checkCancellation()
+            }
+        }
+        return total
     }
 
     private func forgetFailure(_ type: SampleType) async throws {
@@ -312,9 +329,11 @@ struct FeedPuller: SessionJob {
     }
 
     /// How far back each window reaches, in days.
-    private static let windows = [7, 30, 90, 365]
+    static let windows = [7, 30, 90, 365]
 
-    func pullNewestWindows(_ type: SampleType) async throws -> PullReport {
+    func pullNewestWindows(
+        _ type: SampleType, _ windows: ArraySlice<Int> = Self.windows[...]
+    ) async throws -> PullReport {
         var total = PullReport()
         guard !peer.keepsRecords, plan.types[type]?.pulls ?? false, try !state()[type].phase.isAdopted else {
             return total
@@ -322,7 +341,7 @@ struct FeedPuller: SessionJob {
         // Samples that are to be left out need not be read first.
         guard try state()[type].history.skipped == nil else { return total }
         let now = now
-        for days in Self.windows {
+        for days in windows {
             let known = try state()[type]
             let earliest = max(known.history.horizon ?? .distantPast, now - .days(days))
             let end = known.history.windowsDone ?? .distantFuture

@@ -76,7 +76,7 @@ extension SampleReading where Self: ~Copyable {
     ) throws -> (samples: [Sample], next: Instant?) {
         var samples: [Sample] = []
         var next: Instant?
-        try forEachSample(of: type, from: from, rule: .strictStart, includeShadowed: true) { sample in
+        try forEachSample(SampleQuery(type, from: from, rule: .strictStart, includeShadowed: true)) { sample in
             // Samples with the same start belong to one page.
             if samples.count >= limit, sample.start != samples.last?.start {
                 next = sample.start

@@ -223,9 +223,11 @@ extension PageApplier {
         guard var blocks = state.waiting.blocks else { return }
         let name = EngineNotes.deferred(peer, feed, blocks.first)
         let note = try txn.syncNote(name)
-        let waiting = EngineNotes.decode(note, as: [DeferredDeletion].self) ?? []
-        try txn.receiving(from: peer) { txn in
-            try apply(waiting, in: &txn)
+        if let waiting = EngineNotes.decode(note, as: [DeferredDeletion].self) {
+            try txn.receiving(from: peer) { txn in try apply(waiting, in: &txn) }
+        } else {
+            // The feed does not tell of these deletions again. A comparison finds what is missing.
+            state.checkDue = now
         }
         try txn.setSyncNote(name, nil)
         blocks.first += 1

@@ -224,7 +224,7 @@ extension PageApplier {
         }
         guard isShared else { return }
         var ids: [SampleID] = []
-        try txn.forEachSample(of: feed, source: source, includeShadowed: true) { sample in
+        try txn.forEachSample(SampleQuery(feed, source: source, includeShadowed: true)) { sample in
             if sample.origin == .imported { ids.append(sample.id) }
             return true
         }

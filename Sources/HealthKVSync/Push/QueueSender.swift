@@ -94,15 +94,22 @@ struct QueueSender: SessionJob {
 
     /// Notes that the peer has seen everything before the first operation that waits for it, whether or not anything
     /// had to be sent. Otherwise tombstones would be kept for it forever. Once a day is enough.
+    ///
+    /// A database with a feed that must be adopted has seen nothing: it may show samples that were deleted here before
+    /// they had a link to it, and only their tombstones refuse them then.
     private func acknowledgeQueue() async throws {
-        let (name, now) = (name, now)
-        let isDue = try store.read { txn in
-            guard let known = try txn.peer(name), known.queue != nil else { return false }
-            let isOld = try txn.state(of: name).lastAcknowledged.map { $0.hasPassed(.days(1), at: now) } ?? true
-            return known.acknowledged == nil || isOld
+        let (name, now, plan) = (name, now, plan)
+        let (isAdopted, isDue) = try store.read { txn in
+            let state = try txn.state(of: name)
+            let isAdopted = state.hasAdopted(plan)
+            guard let known = try txn.peer(name), known.queue != nil else { return (isAdopted, false) }
+            if !isAdopted { return (isAdopted, known.acknowledged != nil) }
+            let isOld = state.lastAcknowledged.map { $0.hasPassed(.days(1), at: now) } ?? true
+            return (isAdopted, known.acknowledged == nil || isOld)
         }
         guard isDue else { return }
         try await update { txn, state in
+            guard isAdopted else { return try txn.forgetAcknowledged(by: name) }
             guard let seen = try txn.seenThroughQueue(of: name) else { return }
             state.lastAcknowledged = now
             try txn.acknowledge(peer: name, seen)
@@ -145,12 +152,14 @@ struct QueueSender: SessionJob {
         let recorder = OutcomeRecorder(
             peer: name, now: now, options: options, isCancelled: isCancelled,
             isLeftBehind: answer.problem?.code == .transient)
+        let (plan, keepsRecords) = (plan, peer.keepsRecords)
         report += try await update { txn, state in
             var recorder = recorder
             for (item, outcome) in zip(items, answer.outcomes) {
                 try recorder.record(outcome, of: item.queued, item.sent, in: &txn, &state)
             }
-            if try txn.pending(for: name, after: 0, limit: 1).isEmpty {
+            let hasSeen = keepsRecords || state.hasAdopted(plan)
+            if hasSeen, try txn.pending(for: name, after: 0, limit: 1).isEmpty {
                 try txn.acknowledge(peer: name, txn.currentToken)
             }
             return recorder.report
@@ -179,7 +188,7 @@ struct QueueSender: SessionJob {
                 let (start, size) = (from, limit)
                 let samples = try store.read { txn in
                     try txn.samples(
-                        of: type, from: start, rule: .strictStart, limit: size, includeShadowed: true)
+                        SampleQuery(type, from: start, rule: .strictStart, limit: size, includeShadowed: true))
                 }
                 try await update { txn, state in
                     for sample in samples where sample.origin == .authored {

@@ -67,7 +67,7 @@ struct RecordComparison: SessionJob {
         var middle: Instant?
         try store.read { txn in
             try txn.forEachSample(
-                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+                SampleQuery(type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true)
             ) { sample in
                 first = first ?? sample.start
                 left -= 1
@@ -124,7 +124,7 @@ struct RecordComparison: SessionJob {
         var ids: [SampleID] = []
         try store.read { txn in
             try txn.forEachSample(
-                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+                SampleQuery(type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true)
             ) { sample in
                 var digest = SyncDigest()
                 digest.add(sample)

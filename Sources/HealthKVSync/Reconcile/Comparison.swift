@@ -168,7 +168,7 @@ struct Comparison: SessionJob {
             // limit.
             let limit = options.missingLimit + (try txn.checkNote(name, type).missing.count)
             try txn.forEachSample(
-                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+                SampleQuery(type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true)
             ) { sample in
                 guard sample.origin == .imported, sources.contains(sample.source.identity) else { return true }
                 let link = try txn.link(peer: name, sample: sample.id)
@@ -198,7 +198,7 @@ struct Comparison: SessionJob {
         var counted = check
         try store.read { txn in
             try txn.forEachSample(
-                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+                SampleQuery(type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true)
             ) { sample in
                 guard sample.origin == .authored, let link = try txn.link(peer: name, sample: sample.id),
                     link.isHeldThere, try txn.pending(peer: name, sample: sample.id) == nil

@@ -12,8 +12,7 @@ struct DoubtSettler: SessionJob {
         let (name, known, plan) = (name, try state(), plan)
         guard known.isDoubted else { return }
         let isSame = known.types.values.contains { $0.doubt.isSeenAgain }
-        let isAdopted = plan.types.keys.allSatisfy { known[$0].phase.isAdopted || known[$0].pulls.isRefused }
-        guard isSame || isAdopted else { return }
+        guard isSame || known.hasAdopted(plan) else { return }
         try await update { txn, state in
             state.isDoubted = false
             if isSame { return }

@@ -52,7 +52,7 @@ struct RevocationLook: SessionJob {
             // Nothing shows from before the date from which reading is allowed.
             let from = known.authorization?.earliest ?? .distantPast
             try txn.forEachSample(
-                of: type, from: from, rule: .strictStart, order: .descending, includeShadowed: true
+                SampleQuery(type, from: from, rule: .strictStart, order: .descending, includeShadowed: true)
             ) { sample in
                 guard sample.origin == .imported, known.sources.contains(sample.source.identity),
                     try txn.link(peer: name, sample: sample.id)?.isFromElsewhere != true

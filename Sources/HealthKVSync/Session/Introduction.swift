@@ -10,11 +10,16 @@ struct Introduction: SessionJob {
     func checkEpoch() async throws {
         let epoch = try store.read { $0.epoch }
         guard try state().epoch != epoch else { return }
-        let (name, now, types) = (name, now, plan.types.keys)
+        let (name, now, plan, peer, types) = (name, now, plan, peer, plan.types.keys)
         try await update { txn, state in
             let isDamaged = state.epoch == PeerState.damagedEpoch
-            // Each type is doubted, also those of which nothing is remembered.
-            if isDamaged { for type in types { state[type] = state[type] } }
+            if isDamaged {
+                // Each type is doubted, also those of which nothing is remembered.
+                for type in types { state[type] = state[type] }
+                plan.waitForHistory(peer, at: now, &state)
+                // Each feed may have been midway: what came from it is held back until it is read to its end.
+                for anchor in try txn.anchors(of: name) { state[anchor.type].phase.handle(.arrived(anchor.time)) }
+            }
             if state.epoch != 0 {
                 let cause =
                     isDamaged ? "what was remembered of the peer is damaged" : "the store is a copy or was restored"

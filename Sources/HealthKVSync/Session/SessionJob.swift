@@ -69,6 +69,12 @@ extension SessionJob {
             }
             for other in try txn.peers() where other.name != name {
                 let state = try txn.state(of: other.name)
+                if state.epoch == PeerState.damagedEpoch {
+                    // Any feed of the peer may be midway. The places in them tell how long ago that can have been.
+                    let recent = try txn.anchors(of: other.name).filter { !$0.time.hasPassed(longestHold, at: now) }
+                    held.formUnion(recent.map(\.type))
+                    continue
+                }
                 // A feed that was midway before the store was copied or restored is read from its beginning.
                 guard state.epoch == txn.epoch else { continue }
                 for (type, known) in state.types where state.isEnabled {
@@ -79,6 +85,35 @@ extension SessionJob {
                 }
             }
             return held
+        }
+    }
+}
+
+extension SessionJob {
+    /// Counts the hold of feeds from now on if their last page came while the clock was not set yet. Otherwise the hold
+    /// would end as soon as the clock is set.
+    func correctArrivals() async throws {
+        let (name, now) = (name, now)
+        guard now >= .earliestBelievable else { return }
+        @Sendable func corrected(_ state: PeerState) -> PeerState {
+            var state = state
+            for (type, known) in state.types {
+                guard let since = known.phase.arrivingSince, since < .earliestBelievable else { continue }
+                state.types[type]!.phase.handle(.arrived(now))
+            }
+            return state
+        }
+        let isNews = try store.read { txn in
+            try txn.peers().contains { other in
+                let state = try txn.state(of: other.name)
+                return other.name != name && corrected(state) != state
+            }
+        }
+        guard isNews else { return }
+        try await store.write { txn in
+            for other in try txn.peers() where other.name != name {
+                try txn.setState(corrected(try txn.state(of: other.name)), of: other.name)
+            }
         }
     }
 }

@@ -4,6 +4,8 @@ import HealthKV
 struct SessionMemory: Sendable {
     /// Called with the progress of a pull.
     var progress: (@Sendable (SyncProgress) -> Void)?
+    /// Called once the newest window of each feed is stored.
+    var newestStored: (@Sendable () async throws -> Void)?
     /// Whether the current pass had to read a feed from its beginning.
     var hasStartedOver = false
     /// Feeds of the current pass whose peer could not be told how far they are stored.

@@ -1,7 +1,7 @@
 import HealthKV
 
 /// A value that the engine keeps in a note. The file may come from anywhere, so a note may hold what no engine has
-/// written: such a note counts as damaged, and what it tells begins anew.
+/// written: such a note counts as damaged, and the engine starts over without it.
 protocol EngineNote: Codable {
     /// Whether an engine can have written the value.
     var isPossible: Bool { get }

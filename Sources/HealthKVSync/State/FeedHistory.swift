@@ -70,6 +70,11 @@ struct FeedHistory: Codable, Sendable, Equatable {
 }
 
 extension TypePlan.Horizon {
+    /// Whether the number of days is not below zero.
+    var isValid: Bool {
+        if case .days(let count) = self { count >= 0 } else { true }
+    }
+
     /// Returns what an import with this horizon leaves out if it is chosen now.
     func bound(_ now: Instant) -> FeedHistory.Bound {
         // With a clock that was never set, nothing is known of the last days, or of what is new: the import waits for a

@@ -22,6 +22,14 @@ struct Lease: Codable, Sendable, Equatable {
     private(set) var token: UInt64 = 0
     private(set) var state = State.free
 
+    /// Begins as a lease that nobody has taken.
+    init() {}
+
+    /// Begins in place of a lease whose note is damaged, with a token above any that may be in use, so that its holder
+    /// is refused. Each new token is a commit, so that no lease can have as many tokens as lie between those of two
+    /// commits.
+    init(damagedAt commit: UInt64) { token = (min(commit, 1 << 40) + 1) << 20 }
+
     /// Gives the lease to an engine until a time. An engine that still has the token renews the lease; for another one
     /// the token rises, which locks out unfinished work of the last holder.
     mutating func take(by owner: Owner, with token: UInt64?, until end: Instant) {

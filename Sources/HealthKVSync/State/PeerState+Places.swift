@@ -84,9 +84,9 @@ extension WriteTransaction {
         }
     }
 
-    /// Forgets how far the peer had seen our feed.
+    /// Forgets how far the peer had seen our changes.
     mutating func forgetAcknowledged(by name: String) throws {
-        guard var known = try peer(name), known.queue == nil, known.acknowledged != nil else { return }
+        guard var known = try peer(name), known.acknowledged != nil else { return }
         known.acknowledged = nil
         try setPeer(known)
     }

@@ -61,6 +61,11 @@ struct PeerState: Codable, Sendable, Equatable {
     /// Returns `true` if a type is sent to the peer.
     func sends(_ type: SampleType) -> Bool { sentTypes?.contains(type) ?? false }
 
+    /// Returns `true` if each type of a plan is adopted, or may not be read.
+    func hasAdopted(_ plan: SyncPlan) -> Bool {
+        plan.types.keys.allSatisfy { self[$0].phase.isAdopted || self[$0].pulls.isRefused }
+    }
+
     /// Notes what the samples of a page tell of the peer: that something can be read after all (SEMANTICS C36), and
     /// that some were left out.
     mutating func noteArrivals(_ report: PullReport, of feed: SampleType, at now: Instant) {
@@ -110,11 +115,26 @@ extension PeerState {
         }
         let left = try? JSONDecoder().decode(Remains.self, from: Data(bytes))
         self.init(isEnabled: left?.isEnabled ?? false, epoch: PeerState.damagedEpoch)
+        let histories = (try? JSONDecoder().decode(Histories.self, from: Data(bytes)))?.types ?? [:]
+        for (type, known) in histories {
+            types[type] = TypeState(history: FeedHistory(choice: known.history.choice, bound: known.history.bound))
+            // The feed is read from its beginning.
+            types[type]?.history.setBaseline(.ahead)
+        }
     }
 
     /// What can be known although the rest of a note is damaged: whether the user switched the sync on.
     private struct Remains: Decodable {
         var isEnabled: Bool?
+    }
+
+    /// What can be known although the rest of a note is damaged: how much of the history the user wants.
+    private struct Histories: Decodable {
+        struct Known: Decodable {
+            var history: FeedHistory
+        }
+
+        var types: [String: Known]
     }
 }
 
@@ -151,7 +171,8 @@ extension SampleReading where Self: ~Copyable {
     }
 
     func lease(of peer: String) throws -> Lease {
-        EngineNotes.decode(try syncNote(EngineNotes.lease(peer)), as: Lease.self) ?? Lease()
+        guard let bytes = try syncNote(EngineNotes.lease(peer)) else { return Lease() }
+        return EngineNotes.decode(bytes, as: Lease.self) ?? Lease(damagedAt: currentToken.commit)
     }
 }
 

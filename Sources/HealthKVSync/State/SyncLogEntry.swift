@@ -1,3 +1,5 @@
+import HealthKV
+
 /// An entry for the app's log, in the form that Swift loggers take. It carries no health value, no id of a sample and
 /// no name of a person.
 ///
@@ -28,5 +30,23 @@ public struct SyncLogEntry: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         let fields = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
         return "\(level.rawValue): \(message)\(fields)"
+    }
+}
+
+extension SyncLogEntry {
+    /// The entry for a notice of a store, so that one log takes both. The path of the store is left out.
+    ///
+    /// ```swift
+    /// var options = StoreOptions()
+    /// options.onNotice = { notice in print(SyncLogEntry(notice)) }
+    /// ```
+    public init(_ notice: StoreNotice) {
+        let level: Level =
+            switch notice.code {
+            case .grown, .restored, .reopened, .staleReaders: .info
+            case .invertedRange: .error
+            default: .warning
+            }
+        self.init(level: level, message: notice.detail, metadata: ["notice": notice.code.rawValue])
     }
 }

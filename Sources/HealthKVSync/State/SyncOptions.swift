@@ -104,6 +104,9 @@ extension SyncOptions {
         for (number, name) in [(rescanDays, "rescanDays"), (retirementDays, "retirementDays")] {
             precondition(number >= 0, "the option \(name) is not below zero")
         }
+        precondition(
+            fixedZone.map { TimeZone(identifier: $0) != nil } ?? true,
+            "the option zone is the name of a time zone, such as Europe/Berlin")
         let times = [
             (firstDelay, "firstDelay"), (slowDelay, "slowDelay"), (callDeadline, "callDeadline"),
             (authorizationDeadline, "authorizationDeadline"), (leaseTime, "leaseTime"),

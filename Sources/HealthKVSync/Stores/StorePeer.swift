@@ -74,8 +74,9 @@ public struct StorePeer: RecordPeer {
             let samples = try other.read { txn in
                 var samples: [Sample] = []
                 try txn.forEachSample(
-                    of: request.type, from: request.window.from, to: end, rule: .strictStart, order: .descending,
-                    includeShadowed: true
+                    SampleQuery(
+                        request.type, from: request.window.from, to: end, rule: .strictStart, order: .descending,
+                        includeShadowed: true)
                 ) { sample in
                     // Samples with the same start belong to one page.
                     if samples.count >= request.limit, sample.start != samples.last?.start { return false }

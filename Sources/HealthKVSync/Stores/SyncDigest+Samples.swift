@@ -38,7 +38,7 @@ extension SampleReading where Self: ~Copyable {
         var digest = SyncDigest()
         for type in try type.map({ [$0] }) ?? typesWithSamples().sorted() {
             try forEachSample(
-                of: type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true
+                SampleQuery(type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true)
             ) { sample in
                 digest.add(sample)
                 return true

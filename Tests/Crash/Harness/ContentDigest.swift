@@ -58,7 +58,7 @@ extension SampleReading where Self: ~Copyable {
     func content(_ visit: (Sample) throws -> Void = { _ in }) throws -> ContentDigest {
         var digest = ContentDigest()
         for type in Vocabulary.types {
-            try forEachSample(of: type, includeShadowed: true) { sample in
+            try forEachSample(SampleQuery(type, includeShadowed: true)) { sample in
                 digest.add(sample)
                 try visit(sample)
                 return true

@@ -203,7 +203,7 @@ struct FeedCondensingTests {
     private func held(_ store: SampleStore) throws -> [SampleID: Sample] {
         var held: [SampleID: Sample] = [:]
         for type in [SampleType.bodyMass, .stepCount] {
-            for sample in try store.read({ try $0.samples(of: type, includeShadowed: true) }) {
+            for sample in try store.read({ try $0.samples(SampleQuery(type, includeShadowed: true)) }) {
                 held[sample.id] = plain(sample)
             }
         }

@@ -32,7 +32,7 @@ import Testing
         }) { store in
             var count = 0
             let damaged = try store.read {
-                try $0.forEachReadableSample(of: .stepCount) { _ in
+                try $0.forEachReadableSample(SampleQuery(.stepCount)) { _ in
                     count += 1
                     return count < 10_000
                 }

@@ -69,7 +69,9 @@ struct NewerFormatTests {
         }
         if table == .chunks {
             expectError(.newerFormat) { try store.read { try $0.series(type).values.count } }
-            expectError(.newerFormat) { try store.read { try $0.forEachReadableSample(of: type) { _ in true } } }
+            expectError(.newerFormat) {
+                try store.read { try $0.forEachReadableSample(SampleQuery(type)) { _ in true } }
+            }
         }
         let report = try store.check()
         #expect(Set(report.findings.map(\.kind.rawValue)) == ["newerFormat"], "\(report.findings)")

@@ -20,4 +20,23 @@ struct ErrorDescriptionTests {
         let error = Self.errors[index]
         #expect(error.localizedDescription == "\(error)")
     }
+
+    @Test("Each public error type of the package conforms to LocalizedError")
+    func allConform() throws {
+        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+            "../../../Sources"
+        )
+        .standardizedFileURL
+        var (errors, localized): (Set<Substring>, Set<Substring>) = ([], [])
+        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        for case let file as URL in files where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for match in text.matches(of: /public (?:struct|enum|final class) (\w+):[^{\n]*\bError\b/) {
+                errors.insert(match.1)
+            }
+            for match in text.matches(of: /extension (\w+):[^{\n]*\bLocalizedError\b/) { localized.insert(match.1) }
+        }
+        #expect(errors.count >= 9 && errors.contains("StoreError"))
+        #expect(errors.subtracting(localized).isEmpty)
+    }
 }

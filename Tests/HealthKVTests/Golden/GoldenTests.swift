@@ -30,7 +30,7 @@ struct GoldenTests {
         var hash = SHA256()
         try store.read { transaction in
             for type in try transaction.types() {
-                try transaction.forEachSample(of: type.type, includeShadowed: true) { sample in
+                try transaction.forEachSample(SampleQuery(type.type, includeShadowed: true)) { sample in
                     if sample.id == GoldenHistory.notFinite.id { return true }
                     var sample = sample
                     sample.modified = sample.modified.map { ChangeClock(time: $0.time, replica: 0) }

@@ -52,6 +52,34 @@ import TestSupport
         try again.close()
     }
 
+    @Test("While another program locks the folder, compacting and suspending are refused in time, and nothing is lost")
+    func folderHeld() throws {
+        let folder = TemporaryFolder()
+        var options = SampleStore.Options.small(mapSize: 64 << 20)
+        options.limits.folderPatience = .milliseconds(100)
+        let claims = Monitor<FolderClaim?>(nil)
+        options.limits.atReplacement = { step in
+            if step == .retired { claims.withLock { $0 = FolderClaim(folder.path) } }
+        }
+        let store = try SampleStore.open(at: folder.path, options: options)
+        try store.add(100, day: 0)
+        let began = ContinuousClock.now
+        expectError(.busy) { try store.compactInPlace() }
+        #expect(ContinuousClock.now - began < .seconds(5))
+        claims.withLock { $0?.release() }
+        try store.add(100, day: 1)
+        let claim = try #require(FolderClaim(folder.path))
+        expectError(.busy) { try store.suspend(within: .milliseconds(100)) }
+        try store.add(100, day: 2)
+        #expect(try store.read { try $0.count() } == 300)
+        try store.close()
+        claim.release()
+        let again = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        #expect(try again.read { try $0.count() } == 300)
+        try again.expectClean()
+        try again.close()
+    }
+
     @Test("When another process compacts in place, writers and readers go on with the new file, and no commit is lost")
     func compactedByAnother() async throws {
         let folder = TemporaryFolder()

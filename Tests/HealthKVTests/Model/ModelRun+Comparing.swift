@@ -78,8 +78,9 @@ extension ModelRun {
 
     func compare<Reading: SampleReading & ~Copyable>(_ txn: borrowing Reading, _ query: Query) throws {
         let found = try txn.samples(
-            of: query.type, from: query.from, to: query.to, rule: query.rule, order: query.order, limit: query.limit,
-            source: query.source, includeShadowed: query.includeShadowed)
+            SampleQuery(
+                query.type, from: query.from, to: query.to, rule: query.rule, order: query.order, limit: query.limit,
+                source: query.source, includeShadowed: query.includeShadowed))
         try compare(found, model.samples(query), "\(query)")
     }
 
@@ -108,16 +109,15 @@ extension ModelRun {
         var query = anyQuery()
         query.limit = nil
         let (size, snapshot) = (random.number(1..<20), txn.snapshot)
-        let range = TimeRange(from: query.from, to: query.to)
         let sampleQuery = SampleQuery(
-            range: range, rule: query.rule, order: query.order, source: query.source,
+            query.type, from: query.from, to: query.to, rule: query.rule, order: query.order, source: query.source,
             includeShadowed: query.includeShadowed)
         var found: [Sample] = []
-        var page = try SamplePages.page(of: query.type, sampleQuery, size: size, behind: nil, in: snapshot)
+        var page = try SamplePages.page(sampleQuery, size: size, behind: nil, in: snapshot)
         while let last = page.1 {
             try expect(page.0.count <= size, "a page of \(page.0.count)")
             found += page.0
-            page = try SamplePages.page(of: query.type, sampleQuery, size: size, behind: last, in: snapshot)
+            page = try SamplePages.page(sampleQuery, size: size, behind: last, in: snapshot)
         }
         try compare(found, model.samples(query), "pages of \(size): \(query)")
     }
@@ -128,7 +128,7 @@ extension ModelRun {
         for type in pool.types {
             var query = Query(type: type, rule: random.pick(RangeRule.allCases))
             if random.chance(0.7) { (query.from, query.to) = range() }
-            let count = try txn.count(of: type, from: query.from, to: query.to, rule: query.rule)
+            let count = try txn.count(SampleQuery(type, from: query.from, to: query.to, rule: query.rule))
             let expected = model.samples(query).count
             try expect(count == expected, "count \(query): \(count), not \(expected)")
             let (first, latest) = (try txn.first(of: type), try txn.latest(of: type))

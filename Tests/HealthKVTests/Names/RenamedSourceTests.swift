@@ -35,9 +35,9 @@ struct RenamedSourceTests {
             try store.save(weight(2, new))
             try store.read { txn in
                 #expect(try txn.count() == 3)
-                #expect(try txn.samples(of: .bodyMass, source: old.identity).count == 3)
-                #expect(try txn.samples(of: .bodyMass, source: SourceIdentity(name: "Waage")).count == 3)
-                #expect(try txn.samples(of: .bodyMass, source: SourceIdentity(name: "Scale")).count == 3)
+                #expect(try txn.samples(SampleQuery(.bodyMass, source: old.identity)).count == 3)
+                #expect(try txn.samples(SampleQuery(.bodyMass, source: SourceIdentity(name: "Waage"))).count == 3)
+                #expect(try txn.samples(SampleQuery(.bodyMass, source: SourceIdentity(name: "Scale"))).count == 3)
                 let sources = try txn.sources()
                 #expect(sources.count == 1 && sources[0].revisions == [old, new])
                 // Each sample keeps the name that it was written under.

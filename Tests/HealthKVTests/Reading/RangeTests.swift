@@ -46,14 +46,15 @@ import TestSupport
                     let limit = random.chance(0.5) ? random.number(0..<20) : nil
                     try store.read { txn in
                         let up = try txn.samples(
-                            of: .stepCount, from: from, to: to, rule: rule, limit: limit, source: source)
+                            SampleQuery(.stepCount, from: from, to: to, rule: rule, limit: limit, source: source))
                         let down = try txn.samples(
-                            of: .stepCount, from: from, to: to, rule: rule, order: .descending, limit: limit,
-                            source: source)
+                            SampleQuery(
+                                .stepCount, from: from, to: to, rule: rule, order: .descending, limit: limit,
+                                source: source))
                         #expect(up.map(\.id) == Array(wanted.prefix(limit ?? .max)), "seed \(seed)")
                         #expect(down.map(\.id) == Array(wanted.reversed().prefix(limit ?? .max)), "seed \(seed)")
                         if source == nil {
-                            let count = try txn.count(of: .stepCount, from: from, to: to, rule: rule)
+                            let count = try txn.count(SampleQuery(.stepCount, from: from, to: to, rule: rule))
                             #expect(count == wanted.count)
                         }
                     }
@@ -70,8 +71,8 @@ import TestSupport
                     (Instant.day(2), Instant.day(0)), (.day(1), .day(1)), (.distantFuture, .distantPast),
                 ] {
                     for rule in RangeRule.allCases {
-                        let samples = try txn.samples(of: .stepCount, from: from, to: to, rule: rule)
-                        let count = try txn.count(of: .stepCount, from: from, to: to, rule: rule)
+                        let samples = try txn.samples(SampleQuery(.stepCount, from: from, to: to, rule: rule))
+                        let count = try txn.count(SampleQuery(.stepCount, from: from, to: to, rule: rule))
                         #expect(samples.isEmpty && count == 0)
                     }
                     let series = try txn.series(.stepCount, from: from, to: to)
@@ -88,7 +89,7 @@ import TestSupport
             let point = Sample(.stepCount, 2, .count, at: .day(3))
             try store.write { try $0.save([sample, point]) }
             func ids(_ from: Instant, _ to: Instant, _ rule: RangeRule = .overlap) throws -> [SampleID] {
-                try store.read { try $0.samples(of: .stepCount, from: from, to: to, rule: rule).map(\.id) }
+                try store.read { try $0.samples(SampleQuery(.stepCount, from: from, to: to, rule: rule)).map(\.id) }
             }
             #expect(try ids(.day(0), .day(1)).isEmpty)
             #expect(try ids(.day(1), .day(1, 1)) == [sample.id])
@@ -114,7 +115,7 @@ import TestSupport
                     #expect(shown.map(\.id) == [winner.id])
                     let first = try txn.first(of: .bodyMass)
                     #expect(first?.id == winner.id)
-                    let all = try txn.samples(of: .bodyMass, to: .day(2), includeShadowed: true)
+                    let all = try txn.samples(SampleQuery(.bodyMass, to: .day(2), includeShadowed: true))
                     #expect(all.filter(\.isShadowed).count == all.count - 1)
                     let (count, series) = (
                         try txn.count(of: .bodyMass, to: .day(2)), try txn.series(.bodyMass, to: .day(2))
@@ -172,11 +173,11 @@ import TestSupport
         for order in [SampleOrder.ascending, .descending] {
             for rule in RangeRule.allCases {
                 let whole = try store.read {
-                    try $0.samples(of: .stepCount, from: .day(100), to: .day(700), rule: rule, order: order)
+                    try $0.samples(SampleQuery(.stepCount, from: .day(100), to: .day(700), rule: rule, order: order))
                 }
                 var paged: [Sample] = []
                 for try await page in store.pages(
-                    of: .stepCount, from: .day(100), to: .day(700), rule: rule, order: order, size: size)
+                    SampleQuery(.stepCount, from: .day(100), to: .day(700), rule: rule, order: order), size: size)
                 {
                     #expect(page.count <= size && !page.isEmpty)
                     paged += page
@@ -193,7 +194,7 @@ import TestSupport
         let store = try SampleStore.temporary()
         let samples = (0..<10).map { Sample(.stepCount, Double($0), .count, at: .day($0)) }
         try await store.write { _ = try $0.save(samples) }
-        var iterator = store.pages(of: .stepCount, size: 4).makeAsyncIterator()
+        var iterator = store.pages(SampleQuery(.stepCount), size: 4).makeAsyncIterator()
         let first = try await iterator.next()
         #expect(first?.map(\.id) == samples[..<4].map(\.id))
         let ahead = Sample(.stepCount, 1, .count, at: .day(20))

@@ -15,7 +15,7 @@ struct RefusedQueryTests {
             try store.read { txn in
                 for limit in [-1, .min] {
                     expectRefusal { _ = try txn.samples(of: .stepCount, limit: limit) }
-                    expectRefusal { try txn.forEachSample(of: .stepCount, limit: limit) { _ in true } }
+                    expectRefusal { try txn.forEachSample(SampleQuery(.stepCount, limit: limit)) { _ in true } }
                 }
                 for limit in [0, -1] {
                     expectRefusal { _ = try txn.changes(since: nil, limit: limit) }
@@ -55,7 +55,7 @@ struct RefusedQueryTests {
         await #expect(processExitsWith: .failure) { _ = StatisticsInterval.every(-3, .month) }
         await #expect(processExitsWith: .failure) {
             let store = try SampleStore.temporary()
-            _ = store.pages(of: .stepCount, size: 0)
+            _ = store.pages(SampleQuery(.stepCount), size: 0)
         }
     }
 

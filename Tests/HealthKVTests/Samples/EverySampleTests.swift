@@ -34,7 +34,7 @@ import TestSupport
 
     private func all(_ store: SampleStore) throws -> [Sample] {
         try store.read { txn in
-            try txn.types().flatMap { try txn.samples(of: $0.type, includeShadowed: true) }
+            try txn.types().flatMap { try txn.samples(SampleQuery($0.type, includeShadowed: true)) }
         }
     }
 

@@ -171,7 +171,8 @@ import Testing
                         source: watch))
             }
             let today = try store.read {
-                try $0.samples(of: .workout, from: .day(8), to: .day(9), rule: .strictStart, order: .descending)
+                try $0.samples(
+                    SampleQuery(.workout, from: .day(8), to: .day(9), rule: .strictStart, order: .descending))
             }
             #expect(today.map { $0.workout?.activityType.displayName } == names.reversed().map(\.1))
             #expect(today.allSatisfy { $0.duration == 1_740 && $0.end == $0.start + 1_800_000_000_000 })
@@ -193,7 +194,7 @@ import Testing
                 Sample(.basalEnergyBurned, 70, .kilocalorie, from: .day(4), to: .day(4, 3_600), source: watch))
             let (active, basal) = try store.read { txn in
                 (
-                    try txn.samples(of: .activeEnergyBurned, from: .day(4), to: .day(5), rule: .strictStart),
+                    try txn.samples(SampleQuery(.activeEnergyBurned, from: .day(4), to: .day(5), rule: .strictStart)),
                     try txn.series(.basalEnergyBurned, from: .day(4), to: .day(5))
                 )
             }

@@ -72,7 +72,7 @@ import Testing
                 try store.save(Sample(type, 0.5, unit, at: .day(3), source: scale))
                 try store.save(Sample(type, 0.75, unit, at: .day(3), source: app))
                 #expect(try store.read { try $0.samples(of: type) }.map(\.quantity.value) == [0.75])
-                #expect(try store.read { try $0.samples(of: type, includeShadowed: true) }.count == 2)
+                #expect(try store.read { try $0.samples(SampleQuery(type, includeShadowed: true)) }.count == 2)
             }
         }
     }

@@ -30,7 +30,7 @@ import TestSupport
                     for points in [1, 7, 100, 500, 1_400, 2_700] {
                         let (from, to) = (Instant.day(1, 1_234), Instant.day(55, 77))
                         let samples = try store.read {
-                            try $0.samples(of: type, from: from, to: to, rule: .strictStart)
+                            try $0.samples(SampleQuery(type, from: from, to: to, rule: .strictStart))
                         }
                         let series = try store.read { try $0.series(type, from: from, to: to, points: points) }
                         #expect(series.count <= points && series.reduce(0) { $0 + $1.count } == samples.count)

@@ -156,7 +156,7 @@ import Testing
         try withStore { store in
             try store.write { txn in for sample in samples { try txn.save(sample) } }
             func values(_ source: SourceIdentity) throws -> [Double] {
-                try store.read { try $0.samples(of: .stepCount, source: source).map(\.quantity.value) }
+                try store.read { try $0.samples(SampleQuery(.stepCount, source: source)).map(\.quantity.value) }
             }
             func sum(_ source: SourceIdentity) throws -> Double? {
                 try store.read { try $0.statistics(of: .stepCount, sources: [source]).sum }

@@ -161,7 +161,7 @@ import TestSupport
                 }
                 try store.read { txn in
                     for type in try txn.types().map(\.type) {
-                        try txn.forEachSample(of: type, includeShadowed: true) { sample in
+                        try txn.forEachSample(SampleQuery(type, includeShadowed: true)) { sample in
                             batch.append(sample)
                             return true
                         }

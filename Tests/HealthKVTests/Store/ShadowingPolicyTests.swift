@@ -6,7 +6,7 @@ import TestSupport
 /// Which types shadow is a policy of the store; marks follow it (SEMANTICS C2).
 @Suite struct ShadowingPolicyTests {
     private func marks(_ store: SampleStore, _ type: SampleType) throws -> Int {
-        try store.read { try $0.samples(of: type, includeShadowed: true).count(where: \.isShadowed) }
+        try store.read { try $0.samples(SampleQuery(type, includeShadowed: true)).count(where: \.isShadowed) }
     }
 
     @Test("Setting the policy marks all samples again, either way, and it stays set") func setting() throws {
@@ -76,7 +76,7 @@ import TestSupport
             #expect(try marks(store, .bodyMass) == 300)
             #expect(try store.read { try $0.count(of: .bodyMass) } == 100)
             try withStore { one throws in
-                let all = try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }
+                let all = try store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }
                 for sample in all { try one.write { try $0.merge(sample) } }
                 #expect(
                     try one.read { try $0.samples(of: .bodyMass) }.map(\.id)

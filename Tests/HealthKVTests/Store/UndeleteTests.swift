@@ -173,7 +173,8 @@ struct UndeleteTests {
         let copy = try JSONDecoder().decode(UndoToken.self, from: JSONEncoder().encode(token))
         let report = try store.write { try $0.undo(copy) }
         #expect((report.undeleted, report.deleted, report.left) == (5, 3, 0))
-        let values = try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.quantity.value)
+        let values = try store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.map(
+            \.quantity.value)
         #expect(values.sorted() == [70, 71, 72, 73, 74, 90])
         // Undone again there is nothing to undo, and what was undone can be had back.
         #expect(try store.write { try $0.undo(token) } == UndoReport())
@@ -204,7 +205,8 @@ struct UndeleteTests {
         try store.write { [later] in _ = try $0.save(later) }
         let report = try store.write { try $0.undo(token) }
         #expect((report.undeleted, report.deleted, report.left) == (1, 1, 2))
-        let values = try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.map(\.quantity.value)
+        let values = try store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.map(
+            \.quantity.value)
         #expect(values.sorted() == [69, 71, 75, 79])
         try store.expectClean()
         try store.close()

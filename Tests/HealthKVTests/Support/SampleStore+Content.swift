@@ -11,7 +11,7 @@ extension SampleStore {
                 encoder.append(source.source.name)
             }
             for type in try txn.types().map(\.type).sorted() {
-                try txn.forEachSample(of: type, includeShadowed: true) { sample in
+                try txn.forEachSample(SampleQuery(type, includeShadowed: true)) { sample in
                     encoder.encode(sample)
                     hash.update(encoder.bytes)
                     encoder.removeAll()
@@ -52,7 +52,7 @@ extension SampleStore {
             var types: [SampleType: Int] = [:]
             var sources: [SourceIdentity: Int] = [:]
             for type in SampleType.catalog {
-                try txn.forEachSample(of: type, includeShadowed: true) { sample in
+                try txn.forEachSample(SampleQuery(type, includeShadowed: true)) { sample in
                     types[type, default: 0] += 1
                     sources[sample.source.identity, default: 0] += 1
                     return true

@@ -92,7 +92,7 @@ struct DeletionsTogetherTests {
         try store.read { txn in
             var lines: [String] = []
             for type: SampleType in [.stepCount, .bodyMass] {
-                try txn.forEachSample(of: type, includeShadowed: true) { sample in
+                try txn.forEachSample(SampleQuery(type, includeShadowed: true)) { sample in
                     lines.append("\(sample)")
                     return true
                 }

@@ -55,6 +55,32 @@ import Testing
         }
     }
 
+    @Test("A misspelled type of a feed, a queue or a rule is refused, and nothing is stored") func misspelled() throws {
+        try withStore { store throws in
+            let wrong = SampleType("StepCount")
+            let refusals: [@Sendable (inout WriteTransaction) throws -> Void] = [
+                { try $0.setAnchor(Anchor(peer: "p", type: wrong, token: [1], time: .day(1))) },
+                { try $0.removeAnchor(peer: "p", type: wrong) },
+                { _ = try $0.anchor(peer: "p", type: wrong) },
+                {
+                    _ = try $0.enqueue(
+                        PendingOperation(peer: "p", kind: .save, sample: SampleID(), version: 1), of: wrong)
+                },
+                { txn in
+                    var peer = RegisteredPeer(name: "p", registered: .day(0), lastSeen: .day(0))
+                    peer.queue = QueueRule(types: [wrong])
+                    try txn.setPeer(peer)
+                },
+            ]
+            for refusal in refusals {
+                let error = #expect(throws: StoreError.self) { try store.write { try refusal(&$0) } }
+                #expect(error.map { "\($0)".contains("stepCount") } ?? false)
+            }
+            #expect(try store.read { try $0.anchors() }.isEmpty)
+            #expect(try store.read { try $0.peers() }.isEmpty)
+        }
+    }
+
     @Test("A link is found from both sides, and a new one takes the place of the sample's old one") func links() throws
     {
         try withStore { store throws in

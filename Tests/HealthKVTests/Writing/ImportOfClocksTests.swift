@@ -71,7 +71,7 @@ import Testing
     private func contents(_ store: SampleStore) throws -> [Sample] {
         try store.read { txn in
             try [SampleType.stepCount, .bodyMass, .heartRate].flatMap {
-                try txn.samples(of: $0, includeShadowed: true).map { sample in
+                try txn.samples(SampleQuery($0, includeShadowed: true)).map { sample in
                     var sample = sample
                     // Which twin of a time is shown hangs on the order in which sources were met.
                     sample.isShadowed = false

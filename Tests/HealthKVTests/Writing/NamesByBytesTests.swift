@@ -49,7 +49,8 @@ import TestSupport
             #expect(
                 try store.read {
                     try $0.samples(
-                        of: .stepCount, source: SourceIdentity(bundle: Self.decomposed, name: Self.decomposed))
+                        SampleQuery(
+                            .stepCount, source: SourceIdentity(bundle: Self.decomposed, name: Self.decomposed)))
                 }.map(\.id) == [samples[2].id])
         }
         try verify(store)

@@ -185,7 +185,7 @@ import Testing
             try store.write { try $0.save(samples) }
             func shown() throws -> [SampleID] { try store.read { try $0.samples(of: .bodyMass).map(\.id) } }
             #expect(try shown() == [samples[2].id])
-            #expect(try store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.count == 3)
+            #expect(try store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.count == 3)
             try store.write { try $0.delete(id: samples[2].id) }
             #expect(try shown() == [samples[1].id])
             #expect(try store.read { try $0.count(of: .bodyMass) } == 1)

@@ -95,7 +95,7 @@ struct DumpLineWriterTests {
                     }
                     return true
                 }
-                try txn.forEachSample(of: type, includeShadowed: true) { sample in
+                try txn.forEachSample(SampleQuery(type, includeShadowed: true)) { sample in
                     SampleRecord(sample: sample, detail: .lossless).write(to: &wholes)
                     wholes.newline()
                     return true

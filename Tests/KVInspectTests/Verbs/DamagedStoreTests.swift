@@ -125,13 +125,13 @@ struct DamagedStoreTests {
         let lost = Mutex<[DamagedRange]>([])
         var count = 0
         for try await page in store.pages(
-            of: .stepCount, size: 100, onDamage: { range in lost.withLock { $0.append(range) } })
+            SampleQuery(.stepCount), size: 100, onDamage: { range in lost.withLock { $0.append(range) } })
         {
             count += page.count
         }
         #expect(count > rows / 3 && count < rows && lost.withLock { $0.map(\.type) } == [.stepCount])
         await #expect(throws: StoreError.self) {
-            for try await _ in store.pages(of: .stepCount, size: 100) {}
+            for try await _ in store.pages(SampleQuery(.stepCount), size: 100) {}
         }
         try store.close()
     }

@@ -89,7 +89,9 @@ import Testing
     private func read(_ folder: String) throws -> [Sample] {
         let store = try SampleStore.open(at: folder)
         defer { try? store.close() }
-        return try store.read { txn in try txn.types().flatMap { try txn.samples(of: $0.type, includeShadowed: true) } }
+        return try store.read { txn in
+            try txn.types().flatMap { try txn.samples(SampleQuery($0.type, includeShadowed: true)) }
+        }
     }
 
     @Test("get shows the parts of a workout, and scan converts units that only the store numbers")

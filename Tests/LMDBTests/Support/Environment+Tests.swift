@@ -79,3 +79,12 @@ func code(_ body: () throws -> Void) -> LMDBError.Code? {
         return (error as? LMDBError)?.code
     }
 }
+
+extension Environment.Options {
+    /// Waits a short time for the folder's lock.
+    static var impatient: Environment.Options {
+        var options = Environment.Options(mapSize: 64 << 20)
+        options.patience = .milliseconds(50)
+        return options
+    }
+}

@@ -33,7 +33,7 @@ import Testing
             let (from, to, minute) = (try bench.at(-30 * 86_400), try bench.now, try bench.at(-60))
             #expect(latest.quantity == Quantity(80, .kilogram) && latest.start == minute)
             let month = try bench.store.read {
-                try $0.samples(of: .bodyMass, from: from, to: to, rule: .strictStart)
+                try $0.samples(SampleQuery(.bodyMass, from: from, to: to, rule: .strictStart))
             }
             #expect(month.map(\.quantity.value) == (0..<30).reversed().map { 80 + Double($0) })
         }

@@ -2,6 +2,7 @@ import Foundation
 import HealthKVSync
 import HealthKitPeer
 import HealthKitSimulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -19,27 +20,34 @@ final class AppBench {
     private let plan: SyncPlan
     private let zone: String?
     private let folder = TemporaryFolder()
+    private let entries: AppLog
     private(set) var store: SampleStore
     private(set) var sync: SyncEngine
+
+    /// What the app's logger got of the store's notices.
+    var log: [SyncLogEntry] { entries.all }
 
     /// Days are those of `zone`, or of the machine if it is `nil`.
     init(_ plan: SyncPlan, zone: String? = "UTC") throws {
         (self.plan, self.zone) = (plan, zone)
+        entries = AppLog()
         device = SimulatedDevice(clock: clock)
         app = device.install(bundle: "com.example.app", name: "The App")
         scale = device.install(bundle: "com.example.scale", name: "Smart Scale")
         watch = device.install(bundle: "com.apple.health.watch", name: "Watch", kind: .watch, product: "Watch7,1")
         phone = device.install(bundle: "com.apple.health.phone", name: "Phone", kind: .phone)
-        (store, sync) = try AppBench.launch(app, clock, plan, zone, folder.path)
+        (store, sync) = try AppBench.launch(app, clock, plan, zone, folder.path, entries)
     }
 
     private static func launch(
-        _ app: SimulatedApp, _ clock: SimulatedClock, _ plan: SyncPlan, _ zone: String?, _ folder: String
+        _ app: SimulatedApp, _ clock: SimulatedClock, _ plan: SyncPlan, _ zone: String?, _ folder: String,
+        _ log: AppLog
     ) throws -> (SampleStore, SyncEngine) {
         let now: @Sendable () -> Instant = { (try? Instant(clock.now)) ?? .distantPast }
         var options = SampleStore.Options()
         options.source = Source(bundle: app.bundle, name: "The App")
         options.clock = now
+        options.onNotice = { log.add(SyncLogEntry($0)) }
         let store = try SampleStore.open(at: folder, options: options)
         let peer = HealthKitPeer(
             store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) },
@@ -59,7 +67,7 @@ final class AppBench {
         app.terminate()
         try store.close()
         app.launch()
-        (store, sync) = try AppBench.launch(app, clock, plan, zone, folder.path)
+        (store, sync) = try AppBench.launch(app, clock, plan, zone, folder.path, entries)
     }
 
     var now: Instant { get throws { try Instant(clock.now) } }
@@ -129,4 +137,11 @@ extension SimulatedSample {
     var number: Int64 { Int64(version ?? 0) }
     /// The version from which the number was made.
     var storeVersion: Int64 { PeerNumber.slot(of: number) }
+}
+
+/// The log of an app.
+final class AppLog: Sendable {
+    private let entries = Mutex<[SyncLogEntry]>([])
+    func add(_ entry: SyncLogEntry) { entries.withLock { $0.append(entry) } }
+    var all: [SyncLogEntry] { entries.withLock { $0 } }
 }

@@ -80,7 +80,7 @@ import Testing
             try bench.scale.record("BodyMass", 72.4, "kg", from: date)
             try await bench.refresh()
             #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [72.4])
-            #expect(try bench.store.read { try $0.samples(of: .bodyMass, includeShadowed: true) }.count == 2)
+            #expect(try bench.store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.count == 2)
             let winner = try #require(try bench.samples(.bodyMass).first)
             try await bench.store.write { _ = try $0.hide(id: winner.id) }
             #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [72])

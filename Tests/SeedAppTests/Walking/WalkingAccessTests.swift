@@ -230,13 +230,24 @@ import Testing
         }
     }
 
-    @Test("An inverted range of dates gives an empty list, and an invalid date an error")
+    @Test("An inverted range of dates is logged as an error and gives an empty list; an invalid date is an error")
     func wrongDates() async throws {
         try await withApp(.walkingApp) { bench in
+            try walk(bench, days: 3)
+            try await bench.refresh()
+            #expect(bench.log.isEmpty)
             try bench.store.read { txn in
                 let inverted = try txn.dailySteps(from: "2026-02-01", to: "2026-01-01", source: "healthkit")
                 #expect(inverted.isEmpty)
             }
+            // What a Swift logger takes: a level by its name, a message, and metadata of texts. Neither says who walked
+            // when, how far, or where the store is.
+            let entry = try #require(bench.log.first)
+            #expect(bench.log.count == 1 && entry.level.rawValue == "error")
+            #expect(entry.message == "Daily steps were asked for with a last date before the first")
+            #expect(entry.metadata == ["notice": "invertedRange"])
+            let levels: Set = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+            #expect(SyncLogEntry.Level.allCases.allSatisfy { levels.contains($0.rawValue) })
             #expect(throws: (any Error).self) {
                 try bench.store.read { try $0.dailySteps(from: "2026-13-01", to: "2026-01-01", source: "healthkit") }
             }

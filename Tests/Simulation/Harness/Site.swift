@@ -202,7 +202,8 @@ final class Site {
         var values: [SampleID: Int] = [:]
         try store.read { txn in
             for type in types {
-                for sample in try txn.samples(of: type, includeShadowed: true) where sample.origin == .authored {
+                for sample in try txn.samples(SampleQuery(type, includeShadowed: true)) where sample.origin == .authored
+                {
                     values[sample.id] = sample.ledgerValue
                 }
             }

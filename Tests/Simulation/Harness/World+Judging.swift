@@ -131,7 +131,7 @@ extension World {
             return digest
         }
         for type in types + [.stepCount] {
-            for one in try site.store.read({ try $0.samples(of: type, includeShadowed: true) }) {
+            for one in try site.store.read({ try $0.samples(SampleQuery(type, includeShadowed: true)) }) {
                 let held = try other.store.read { try $0.sample(id: one.id) }
                 if digest(one) != digest(held) { return ": \(one) and \(held.map { "\($0)" } ?? "nothing")" }
             }
@@ -147,7 +147,7 @@ extension World {
         let mayBePurged = counts["purge", default: 0] > 0 || isUntold
         return try site.store.read { txn in
             try (types + [.stepCount]).flatMap { type in
-                try txn.samples(of: type, includeShadowed: true).compactMap { sample in
+                try txn.samples(SampleQuery(type, includeShadowed: true)).compactMap { sample in
                     if ledger.entries[sample.id]?.isUnknowable ?? false { return nil }
                     // One part of the world may have read the deletion before it was purged, and the other not.
                     let isGone = !foreign.contains(sample.id.description.lowercased())
@@ -180,7 +180,7 @@ extension World {
         }
         let foreign = Set(site.foreign().map { "\($0.uuid.uuidString.lowercased()) \($0.value)" })
         let imported = try site.store.read { txn in
-            try (types + [.stepCount]).flatMap { try txn.samples(of: $0, includeShadowed: true) }
+            try (types + [.stepCount]).flatMap { try txn.samples(SampleQuery($0, includeShadowed: true)) }
                 .filter { sample in
                     guard sample.origin == .imported else { return false }
                     // The store keeps samples that another store delivered, even if its own HealthKit lacks them: the

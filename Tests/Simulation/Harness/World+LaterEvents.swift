@@ -168,7 +168,7 @@ extension World {
     func overlay(_ site: Site) async throws {
         guard parts.allSatisfy({ $0 == parts[0] }) else { return }
         let held = try site.store.read { txn in
-            try Site.weights.flatMap { try txn.samples(of: $0, includeShadowed: true) }.filter {
+            try Site.weights.flatMap { try txn.samples(SampleQuery($0, includeShadowed: true)) }.filter {
                 $0.origin == .imported
             }
         }.sorted { $0.id < $1.id }
@@ -302,7 +302,7 @@ extension World {
     func findingsInMore() throws -> [String] {
         var found: [String] = []
         for site in sites where meetsMore {
-            let workouts = try site.store.read { try $0.samples(of: .workout, includeShadowed: true) }
+            let workouts = try site.store.read { try $0.samples(SampleQuery(.workout, includeShadowed: true)) }
             for workout in workouts where !(ledger.entries[workout.id]?.isUnknowable ?? true) {
                 let wanted = Sample.workoutSeconds(of: workout.ledgerValue)
                 if workout.duration == wanted { continue }

@@ -15,9 +15,9 @@ extension SampleReading where Self: ~Copyable {
                 return true
             }
             if skippingDamage {
-                lost += try forEachReadableSample(of: type, includeShadowed: true, take)
+                lost += try forEachReadableSample(SampleQuery(type, includeShadowed: true), take)
             } else {
-                try forEachSample(of: type, includeShadowed: true, take)
+                try forEachSample(SampleQuery(type, includeShadowed: true), take)
             }
         }
         return lost

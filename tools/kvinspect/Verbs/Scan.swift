@@ -113,11 +113,13 @@ enum ScanVerb: Verb {
             }
             if skipsDamaged {
                 return try transaction.forEachReadableSample(
-                    of: type, from: from, to: to, rule: rule, order: order, source: only,
-                    includeShadowed: includeShadowed, take)
+                    SampleQuery(
+                        type, from: from, to: to, rule: rule, order: order, source: only,
+                        includeShadowed: includeShadowed), take)
             }
             try transaction.forEachSample(
-                of: type, from: from, to: to, rule: rule, order: order, source: only, includeShadowed: includeShadowed,
+                SampleQuery(
+                    type, from: from, to: to, rule: rule, order: order, source: only, includeShadowed: includeShadowed),
                 take)
             return []
         }

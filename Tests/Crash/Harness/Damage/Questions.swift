@@ -56,7 +56,7 @@ struct Questions: Sendable {
         _ ask: (String, (inout Hasher) throws -> Void) -> Void
     ) {
         let name = type.shortName
-        ask("samples of \(name)") { $0.combine(try transaction.samples(of: type, includeShadowed: true)) }
+        ask("samples of \(name)") { $0.combine(try transaction.samples(SampleQuery(type, includeShadowed: true))) }
         ask("series of \(name)") { hasher in
             let series = try transaction.series(type)
             hasher.combine(series.times)

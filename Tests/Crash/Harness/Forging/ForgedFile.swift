@@ -66,8 +66,8 @@ struct ForgedFile {
         func each(_ body: (borrowing ReadTransaction, SampleType) throws -> Void) {
             ask { txn in for type in ForgingBase.types { do { try body(txn, type) } catch {} } }
         }
-        each { _ = try $0.samples(of: $1, includeShadowed: true) }
-        each { _ = try $0.forEachReadableSample(of: $1) { _ in true } }
+        each { _ = try $0.samples(SampleQuery($1, includeShadowed: true)) }
+        each { _ = try $0.forEachReadableSample(SampleQuery($1)) { _ in true } }
         each { _ = try $0.series($1) }
         each {
             _ = try $0.fold($1, into: 0.0) { sum, _, values in for index in values.indices { sum += values[index] } }

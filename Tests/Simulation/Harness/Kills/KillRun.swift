@@ -89,7 +89,7 @@ struct KillRun {
         for _ in 0..<4 { try await bench.sync() }
         var held: [SampleID: Int] = [:]
         var imported: [String] = []
-        for sample in try bench.store.read({ try $0.samples(of: .bodyMass, includeShadowed: true) }) {
+        for sample in try bench.store.read({ try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }) {
             if sample.origin == .authored {
                 held[sample.id] = Int(sample.quantity.value)
             } else {

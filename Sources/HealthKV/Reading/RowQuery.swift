@@ -1,8 +1,8 @@
 import ColumnFormat
 import HealthModel
 
-/// The samples that a range read returns.
-struct SampleQuery: Sendable {
+/// A query as the reader of rows understands it: the type is known by its number.
+struct RowQuery: Sendable {
     var range: TimeRange = .all
     var rule: RangeRule = .overlap
     var order: SampleOrder = .ascending
