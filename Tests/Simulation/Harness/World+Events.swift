@@ -261,8 +261,10 @@ extension World {
         forgetUnheardDeletions()
     }
 
+    /// Marks deleted samples that a store, a backup or a copied file still holds. Nobody can tell these of the deletion
+    /// any more: a restored store keeps what its peer does not show.
     func forgetUnheardDeletions() {
-        let live = sites.compactMap { try? $0.values() } + backups.map(\.values)
+        let live = sites.compactMap { try? $0.values() } + backups.map(\.values) + fileCopies.map(\.values)
         for (id, entry) in ledger.entries where entry.acts.contains(where: { $0.kind == .delete }) {
             if live.contains(where: { $0[id] != nil }) { ledger.markUnknowable(id) }
         }
