@@ -100,7 +100,7 @@ struct FeedTests {
         #expect(bench.health.live.count == 30)
         // What was sent comes back once.
         try await bench.sync()
-        try bench.write { _ = try $0.deleteRange(of: .dietaryWater) }
+        try bench.write { _ = try $0.delete(.range(of: .dietaryWater)) }
         #expect(try bench.store.read { $0.hasUnfinishedRemovals })
         try await bench.sync()
         let again = try bench.restarted(plan)

@@ -21,7 +21,7 @@ struct LeftWithoutDeletionTests {
         for _ in 0..<2 { try await pair.sync() }
         _ = try await pair.phone.write { txn in
             if bySource {
-                try txn.purgeSource(Source(name: "Scale").identity)
+                try txn.purge(.source(Source(name: "Scale").identity))
             } else {
                 for sample in imports + [own] { try txn.purge(id: sample.id) }
             }
@@ -44,7 +44,7 @@ struct LeftWithoutDeletionTests {
             // The hub forgets this one, and no longer knows how far the phone had read.
             try txn.delete(id: deleted.id)
             if bySource {
-                try txn.purgeSource(own)
+                try txn.purge(.source(own))
             } else {
                 for sample in purged { try txn.purge(id: sample.id) }
             }

@@ -47,7 +47,7 @@ struct MassDeletionTests {
         try await fill(here, clock)
         _ = try await engine.sync()
         #expect(try count(there) == MassDeletionTests.count)
-        _ = try await here.write { try $0.deleteRange(of: .dietaryWater) }
+        _ = try await here.write { try $0.delete(.range(of: .dietaryWater)) }
         left.withLock { $0 = 3 }
         _ = try? await engine.sync()
         #expect(peer.deletions == [5, 5, 5])
@@ -69,7 +69,7 @@ struct MassDeletionTests {
         var token = PeerPlace(token: try there.read { $0.currentToken }).bytes
         try await StorePeer(there, name: "there", as: "here").acknowledge(token, of: .every)
         let acknowledged = try there.read { try $0.peer("here") }?.acknowledged
-        _ = try await there.write { try $0.deleteRange(of: .dietaryWater) }
+        _ = try await there.write { try $0.delete(.range(of: .dietaryWater)) }
         let last = Sample(.bodyMass, 70, .kilogram, at: clock.now)
         _ = try await there.write { try $0.save(last) }
         var (deleted, added): ([SampleID], [SampleID]) = ([], [])
@@ -107,7 +107,7 @@ struct MassDeletionTests {
         let before = Sample(.bodyMass, 70, .kilogram, at: clock.now)
         let after = Sample(.bodyMass, 71, .kilogram, at: clock.now - 1)
         _ = try await here.write { try $0.save(before) }
-        _ = try await here.write { try $0.deleteRange(of: .dietaryWater) }
+        _ = try await here.write { try $0.delete(.range(of: .dietaryWater)) }
         _ = try await here.write { try $0.save(after) }
         _ = try await engine.sync()
         #expect(try there.read { try $0.sample(id: before.id) } != nil)
@@ -130,7 +130,7 @@ struct MassDeletionTests {
         try await fill(there, clock)
         _ = try await engine.sync()
         #expect(try count(here) == MassDeletionTests.count)
-        _ = try await there.write { try $0.deleteRange(of: .dietaryWater) }
+        _ = try await there.write { try $0.delete(.range(of: .dietaryWater)) }
         #expect(try there.read { $0.hasUnfinishedRemovals })
         _ = try await engine.sync()
         #expect(try count(here) == 0)

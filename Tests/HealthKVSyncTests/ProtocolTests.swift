@@ -297,7 +297,7 @@ struct ProtocolTests {
         try await engine.sync()
         #expect(try stores[2].read { try $0.sample(id: id) }?.group == "breakfast")
         if isMass {
-            _ = try await stores[0].write { try $0.deleteRange(of: .dietaryProtein) }
+            _ = try await stores[0].write { try $0.delete(.range(of: .dietaryProtein)) }
         } else {
             _ = try await stores[0].write { try $0.delete(id: id) }
         }

@@ -295,7 +295,7 @@ struct PushTests {
         try bench.write { _ = try $0.save(group: "log.1", samples) }
         try await bench.sync()
         #expect(bench.health.live.count == 2)
-        try bench.write { _ = try $0.deleteGroup("log.1") }
+        try bench.write { _ = try $0.delete(.group("log.1")) }
         try await bench.sync()
         #expect(bench.health.live.isEmpty)
         try bench.finish()

@@ -178,8 +178,8 @@ struct StorePeerTests {
         try save(ring.stores[0], Sample(.stepCount, 9, .count, at: ring.clock.now, source: Source(name: "Phone")))
         try await ring.settle()
         let from = weight(0, 20).start
-        _ = try await ring.stores[0].write { try $0.deleteRange(of: .bodyMass, from: from) }
-        _ = try await ring.stores[0].write { try $0.purgeSource(SourceIdentity(name: "Phone")) }
+        _ = try await ring.stores[0].write { try $0.delete(.range(of: .bodyMass, from: from)) }
+        _ = try await ring.stores[0].write { try $0.purge(.source(SourceIdentity(name: "Phone"))) }
         try await ring.settle()
         #expect(try ring.stores[1].read { try $0.count(of: .bodyMass) } == 20)
         #expect(try ring.stores[1].read { try $0.count(of: .stepCount) } == 1)

@@ -69,7 +69,7 @@ extension SampleStore {
     /// writers wait; other processes continue with the new file.
     ///
     /// ```swift
-    /// try store.write { try $0.purgeSource(Source(bundle: "app.example.old", name: "Old").identity) }
+    /// try store.write { try $0.purge(.source(Source(bundle: "app.example.old", name: "Old").identity)) }
     /// while try store.maintain() {}
     /// try store.compactInPlace()
     /// ```

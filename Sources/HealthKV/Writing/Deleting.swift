@@ -30,6 +30,26 @@ enum Deleting {
         }
     }
 
+    /// Removes rows without tombstones, and notes that samples of their types and sources left unexplained.
+    static func purgeLive(_ found: [FoundRow], in txn: inout WriteTransaction) throws -> Int {
+        try txn.whole { transaction in
+            var count = 0
+            for found in found {
+                guard let live = try Saving.settled(found, in: &transaction) else { continue }
+                let source = try NameTable.revision(live.row.revision, in: transaction.snapshot).sourceNumber
+                try PurgedSamples.note(live.lane.type, source, in: &transaction)
+                try LaneWriter.apply(live.lane, inserts: [], removals: [live.row.point], in: &transaction)
+                try IdentityIndex.reindex(from: (live.row, live.lane), to: nil, in: &transaction)
+                transaction.state.deletions.append(
+                    ChangeRecord.Deletion(
+                        commit: transaction.commit, ordinal: transaction.state.takeOrdinal(), id: live.row.id,
+                        type: live.lane.type))
+                count += 1
+            }
+            return count
+        }
+    }
+
     /// Deletes live rows in the given order; each row must occur once. Each chunk is written once, however many of its
     /// rows are deleted: writing a chunk costs more than the rest of a deletion.
     static func deleteRows(_ leaving: [LeavingRow], in txn: inout WriteTransaction) throws {

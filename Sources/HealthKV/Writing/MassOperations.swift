@@ -21,7 +21,23 @@ enum MassOperations {
         }
     }
 
-    static func remove(_ source: SourceIdentity, leavingTombstones: Bool, in txn: inout WriteTransaction) throws -> Int
+    /// Removes a source or a range, and returns the number of removed samples; `nil` for a selection that names its
+    /// samples one by one.
+    static func remove(
+        _ selection: SampleSelection, leavingTombstones: Bool, in txn: inout WriteTransaction
+    ) throws -> Int? {
+        switch selection {
+        case .source(let source): return try remove(source, leavingTombstones: leavingTombstones, in: &txn)
+        case .range(let type, let from, let to):
+            guard from < to, let number = try NameTable.askedNumber(of: type, in: txn.snapshot) else { return 0 }
+            let scope = Intent.Scope.range(type: number, from: from.nanoseconds, to: to.nanoseconds)
+            return try txn.whole { try remove(scope, leavingTombstones: leavingTombstones, in: &$0) }
+        case .id, .ids, .syncIdentifier, .group, .metadata: return nil
+        }
+    }
+
+    private static func remove(_ source: SourceIdentity, leavingTombstones: Bool, in txn: inout WriteTransaction) throws
+        -> Int
     {
         // A removal cannot be reverted, so a name matches several sources only if no source matches it exactly.
         let numbers =
@@ -37,7 +53,9 @@ enum MassOperations {
         }
     }
 
-    static func remove(_ scope: Intent.Scope, leavingTombstones: Bool, in txn: inout WriteTransaction) throws -> Int {
+    private static func remove(
+        _ scope: Intent.Scope, leavingTombstones: Bool, in txn: inout WriteTransaction
+    ) throws -> Int {
         let ordinal = txn.state.takeOrdinal()
         var intent = Intent(
             scope: scope, commit: txn.commit, ordinal: ordinal, clock: txn.tick(),

@@ -7,7 +7,7 @@ public struct UndoReport: Sendable, Hashable {
     /// The number of samples that the commit had saved for the first time and that are now deleted.
     public var deleted = 0
     /// The number of changes that were not undone: edits, whose earlier content is not kept; imports, which
-    /// ``WriteTransaction/purgeSource(_:)`` removes; deletions whose content is no longer kept.
+    /// ``WriteTransaction/purge(_:)`` removes; deletions whose content is no longer kept.
     public var left = 0
 }
 

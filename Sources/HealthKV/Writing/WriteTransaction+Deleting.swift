@@ -48,15 +48,6 @@ extension WriteTransaction {
         }
     }
 
-    /// Deletes the samples whose metadata has a key with one of these values, and returns their number.
-    @discardableResult
-    public mutating func deleteSamples(
-        metadataKey key: String, values: [MetadataValue], types: Set<SampleType>? = nil
-    ) throws -> Int {
-        try Deleting.deleteLive(
-            SampleLookup.find(metadataKey: key, types: types, in: snapshot) { values.contains($0) }, in: &self)
-    }
-
     /// Merges a deletion as another store recorded it, with the given version and clock. It wins over a sample that is
     /// not greater: compares the version, then the clock, and at a tie the deletion wins over the content (SEMANTICS
     /// C1). Returns `true` if anything changed.
@@ -153,22 +144,21 @@ extension WriteTransaction {
         }
     }
 
-    /// Removes a sample without a tombstone, as when its provider is disconnected: nothing is sent to peers, which keep
-    /// it, and a later pull may bring it again. Returns `false` if there is no such sample.
+    /// Removes a sample without a tombstone: see ``purge(_:)``. Returns `false` if there is no such sample.
     @discardableResult
-    public mutating func purge(id: SampleID) throws -> Bool {
-        guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
-        return try whole { transaction in
-            guard let live = try Saving.settled(found, in: &transaction) else { return false }
-            let source = try NameTable.revision(live.row.revision, in: transaction.snapshot).sourceNumber
-            try PurgedSamples.note(live.lane.type, source, in: &transaction)
-            try LaneWriter.apply(live.lane, inserts: [], removals: [live.row.point], in: &transaction)
-            try IdentityIndex.reindex(from: (live.row, live.lane), to: nil, in: &transaction)
-            transaction.state.deletions.append(
-                ChangeRecord.Deletion(
-                    commit: transaction.commit, ordinal: transaction.state.takeOrdinal(), id: id, type: live.lane.type))
-            return true
-        }
+    public mutating func purge(id: SampleID) throws -> Bool { try purge(.id(id)) > 0 }
+
+    /// Removes samples without tombstones, as when their provider is disconnected, and returns their number. Peers are
+    /// not told and keep the samples, and a later pull may bring them back. A purge cannot be undone.
+    ///
+    /// ```swift
+    /// let scale = SourceIdentity(bundle: "com.example.scale", name: "Scale")
+    /// try store.write { _ = try $0.purge(.source(scale)) }
+    /// ```
+    @discardableResult
+    public mutating func purge(_ selection: SampleSelection) throws -> Int {
+        if let count = try MassOperations.remove(selection, leavingTombstones: false, in: &self) { return count }
+        return try Deleting.purgeLive(SampleLookup.find(selection, in: snapshot), in: &self)
     }
 
     /// Deletes the sample with an id. Returns `false` if there is none, which is not an error.
@@ -181,61 +171,21 @@ extension WriteTransaction {
         return try Deleting.deleteLive([found], in: &self) > 0
     }
 
-    /// Deletes the sample with a sync identifier of a type and source. Returns `false` if there is none.
-    @discardableResult
-    public mutating func delete(
-        syncIdentifier: String, type: SampleType, source: SourceIdentity
-    ) throws -> Bool {
-        guard let type = try NameTable.number(of: type, in: snapshot),
-            let source = try NameTable.number(of: source, in: snapshot)
-        else {
-            return false
-        }
-        let found = try SampleLookup.find(syncIdentifier: syncIdentifier, in: snapshot)
-            .filter { candidate in
-                try candidate.lane.type == type
-                    && NameTable.revision(candidate.row.revision, in: snapshot).sourceNumber == source
-            }
-        return try Deleting.deleteLive(found, in: &self) > 0
-    }
-
-    /// Deletes all samples of a group, such as a meal with all its nutrients, and returns their number.
+    /// Deletes samples and returns their number. Peers are told, and imported samples stay hidden, as with
+    /// ``delete(id:)``.
     ///
-    /// - Parameters:
-    ///   - group: the text that identifies the group.
-    ///   - source: if given, samples of other sources in a group with the same text stay; otherwise they are deleted,
-    ///     too.
-    @discardableResult
-    public mutating func deleteGroup(_ group: String, source: SourceIdentity? = nil) throws -> Int {
-        try Deleting.deleteLive(SampleLookup.find(group: group, of: source.map { [$0] }, in: snapshot), in: &self)
-    }
-
-    /// Deletes all samples of a source and returns their number. Imported samples stay hidden, as with ``delete(id:)``.
+    /// ```swift
+    /// try store.write { txn in
+    ///     try txn.delete(.group("lunch"))
+    ///     try txn.delete(.range(of: .stepCount, from: a, to: b))
+    /// }
+    /// ```
     ///
-    /// The deletion commits at once, however many samples there are: readers leave them out from then on, and bounded
-    /// steps remove them. The change feed reports one removal for each source. An identity without a bundle means the
-    /// source without a bundle; if the store has no such source, it means all sources of that name.
+    /// Deleting a source or a range commits at once, however many samples there are: readers leave them out from then
+    /// on, and bounded steps remove them. The change feed reports one removal for each source or range.
     @discardableResult
-    public mutating func deleteSource(_ source: SourceIdentity) throws -> Int {
-        try MassOperations.remove(source, leavingTombstones: true, in: &self)
-    }
-
-    /// Removes all samples of a source without tombstones, as when its provider is disconnected: peers are not told and
-    /// keep the samples, and a later pull may bring them back. An identity without a bundle has the same meaning as in
-    /// ``deleteSource(_:)``.
-    @discardableResult
-    public mutating func purgeSource(_ source: SourceIdentity) throws -> Int {
-        try MassOperations.remove(source, leavingTombstones: false, in: &self)
-    }
-
-    /// Deletes the samples of a type that start in `from..<to` and returns their number. Imported samples stay hidden,
-    /// as with ``delete(id:)``.
-    @discardableResult
-    public mutating func deleteRange(
-        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
-    ) throws -> Int {
-        guard from < to, let number = try NameTable.askedNumber(of: type, in: snapshot) else { return 0 }
-        let scope = Intent.Scope.range(type: number, from: from.nanoseconds, to: to.nanoseconds)
-        return try whole { try MassOperations.remove(scope, leavingTombstones: true, in: &$0) }
+    public mutating func delete(_ selection: SampleSelection) throws -> Int {
+        if let count = try MassOperations.remove(selection, leavingTombstones: true, in: &self) { return count }
+        return try Deleting.deleteLive(SampleLookup.find(selection, in: snapshot), in: &self)
     }
 }

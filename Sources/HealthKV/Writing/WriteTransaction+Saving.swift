@@ -39,7 +39,7 @@ extension WriteTransaction {
     ///
     /// ```swift
     /// let token = try store.write { txn in
-    ///     try txn.recordingUndo { try $0.deleteGroup("lunch") }
+    ///     try txn.recordingUndo { try $0.delete(.group("lunch")) }
     /// }
     /// // The person has changed his mind.
     /// let report = try store.write { try $0.undo(token) }
@@ -109,7 +109,7 @@ extension WriteTransaction {
     /// ```
     @discardableResult
     public mutating func deleteMeal(id: String, source: Source = .thisApp) throws -> Int {
-        try deleteGroup(id, source: GroupSaving.resolved(source, in: self).identity)
+        try delete(.group(id, source: GroupSaving.resolved(source, in: self).identity))
     }
 
     /// Lays an edit over an imported sample. The import stays beneath, and later imports change only that.

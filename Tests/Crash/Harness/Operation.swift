@@ -32,17 +32,17 @@ extension Operation {
         case .delete(let id):
             try compare("delete(id:)", transaction.delete(id: id), model.delete(id))
         case .deleteNamed(let key):
-            let answer = try transaction.delete(syncIdentifier: key.text, type: key.type, source: key.source)
+            let answer = try transaction.delete(.syncIdentifier(key.text, of: key.type, source: key.source)) > 0
             try compare("delete(syncIdentifier:)", answer, model.delete(key))
         case .deleteGroup(let group):
-            try compare("deleteGroup", transaction.deleteGroup(group), model.deleteAll { $0.group == group })
+            try compare("deleteGroup", transaction.delete(.group(group)), model.deleteAll { $0.group == group })
         case .deleteRange(let type, let from, let to):
-            let answer = try transaction.deleteRange(of: type, from: from, to: to)
+            let answer = try transaction.delete(.range(of: type, from: from, to: to))
             try compare(
                 "deleteRange", answer, model.deleteAll { $0.type == type && $0.start >= from && $0.start < to })
         case .deleteSource(let source, let leavingTombstones):
             let answer =
-                try leavingTombstones ? transaction.deleteSource(source) : transaction.purgeSource(source)
+                try leavingTombstones ? transaction.delete(.source(source)) : transaction.purge(.source(source))
             try compare(
                 leavingTombstones ? "deleteSource" : "purgeSource", answer,
                 model.deleteAll(leavingTombstones: leavingTombstones) { $0.source.identity == source })

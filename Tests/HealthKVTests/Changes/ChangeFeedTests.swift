@@ -61,7 +61,7 @@ import TestSupport
                     sample.end = sample.start
                     try txn.save(sample)
                 }
-                try txn.deleteRange(of: .stepCount, from: .day(0, 300 * 60), to: .day(0, 310 * 60))
+                try txn.delete(.range(of: .stepCount, from: .day(0, 300 * 60), to: .day(0, 310 * 60)))
             }
             let whole = try store.feed(limit: 100_000)
             let paged = try store.feed(limit: limit)
@@ -125,7 +125,7 @@ import TestSupport
             try store.write { try $0.save(mine + others) }
             let token = try store.read { $0.currentToken }
             let gone = phone.identity
-            #expect(try store.write { try $0.deleteSource(gone) } == 60)
+            #expect(try store.write { try $0.delete(.source(gone)) } == 60)
             let late = steps(1, 3)
             try store.save(late)
             for isFinished in [false, true] {

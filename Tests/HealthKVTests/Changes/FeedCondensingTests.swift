@@ -170,7 +170,7 @@ struct FeedCondensingTests {
                     case 1: try store.write { _ = try $0.purge(id: id) }
                     case 2 where round % 3 == 0:
                         let end = start + 3 * 86_400 * Instant.nanosecondsPerSecond
-                        try store.write { _ = try $0.deleteRange(of: type, from: start, to: end) }
+                        try store.write { _ = try $0.delete(.range(of: type, from: start, to: end)) }
                     default:
                         var sample =
                             try store.read { try $0.sample(id: id) }

@@ -129,7 +129,7 @@ import TestSupport
             for id in ids { #expect(try store.write { try $0.delete(id: id) }) }
             #expect(try store.read { try $0.count() } == count - ids.count)
             let source = store.ownSource.identity
-            try store.write { _ = try $0.purgeSource(source) }
+            try store.write { _ = try $0.purge(.source(source)) }
             while try store.maintain() {}
             #expect(try store.read { try $0.count() } == 0)
         }
@@ -203,7 +203,7 @@ import TestSupport
             #expect(samples.count == 20)
             FileSystem.remove(folder.path + "/ballast")
             let own = store.ownSource.identity
-            try store.write { _ = try $0.purgeSource(own) }
+            try store.write { _ = try $0.purge(.source(own)) }
             while try store.maintain() {}
         }
         try store.expectClean()

@@ -176,7 +176,7 @@ import TestSupport
                 try store.write { _ = try $0.save(sample) }
                 #expect(try store.read { try $0.samples(syncIdentifier: name) }.map(\.id) == [sample.id])
                 #expect(try store.read { try $0.samples(group: name) }.map(\.id) == [sample.id])
-                #expect(try store.write { try $0.deleteGroup(name) } == 1)
+                #expect(try store.write { try $0.delete(.group(name)) } == 1)
             }
         }
     }

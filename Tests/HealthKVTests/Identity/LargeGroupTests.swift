@@ -71,7 +71,7 @@ import Testing
             for id in saved { #expect(try transaction.sample(id: id) != nil) }
         }
         try store.expectClean()
-        #expect(try store.write { try $0.deleteGroup("day") } == 480)
+        #expect(try store.write { try $0.delete(.group("day")) } == 480)
         while try store.maintain() {}
         #expect(try store.read { try $0.samples(group: "day").count + $0.samples(group: "imported").count } == 600)
         try expectDivided(store)

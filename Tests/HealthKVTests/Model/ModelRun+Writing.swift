@@ -216,7 +216,7 @@ extension ModelRun {
         let source = random.chance(0.8) ? known?.source ?? pool.sources[0] : random.pick(pool.sources)
         let key = ReferenceModel.SyncKey(type: type, source: source.identity, identifier: text)
         let samples = model.live.values.filter { ReferenceModel.syncKey(of: $0) == key }
-        let isDeleted = try txn.delete(syncIdentifier: text, type: type, source: source.identity)
+        let isDeleted = try txn.delete(.syncIdentifier(text, of: type, source: source.identity)) > 0
         note("delete by sync identifier \(text.prefix(40)) of \(type), \(source.name): \(isDeleted)")
         try expect(isDeleted == !samples.isEmpty, "delete by sync identifier answered \(isDeleted)")
         try buryDeleted(txn, samples)
@@ -225,7 +225,7 @@ extension ModelRun {
     private func deleteGroup(_ txn: inout WriteTransaction) throws {
         let group = random.pick(pool.groups + ["none"])
         let samples = model.live.values.filter { $0.group == group }
-        let count = try txn.deleteGroup(group)
+        let count = try txn.delete(.group(group))
         note("delete group \(group): \(count)")
         try expect(count == samples.count, "deleteGroup answered \(count), not \(samples.count)")
         try buryDeleted(txn, samples)
@@ -262,7 +262,7 @@ extension ModelRun {
         let samples = model.live.values.filter {
             $0.type == type && $0.start >= bounds.from && $0.start < bounds.to
         }
-        let count = try txn.deleteRange(of: type, from: bounds.from, to: bounds.to)
+        let count = try txn.delete(.range(of: type, from: bounds.from, to: bounds.to))
         note("delete \(type) from \(bounds.from.nanoseconds) to \(bounds.to.nanoseconds): \(count)")
         try remove(txn, samples, count: count, leavingTombstones: true)
     }
@@ -271,7 +271,7 @@ extension ModelRun {
         let source = random.pick(pool.sources).identity
         let samples = model.live.values.filter { $0.source.identity == source }
         let leavesTombstones = random.chance(0.5)
-        let count = leavesTombstones ? try txn.deleteSource(source) : try txn.purgeSource(source)
+        let count = leavesTombstones ? try txn.delete(.source(source)) : try txn.purge(.source(source))
         note("\(leavesTombstones ? "delete" : "purge") source \(source.name): \(count)")
         try remove(txn, samples, count: count, leavingTombstones: leavesTombstones)
     }

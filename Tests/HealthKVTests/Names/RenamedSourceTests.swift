@@ -46,11 +46,11 @@ struct RenamedSourceTests {
             }
             let (before, after) = (old.identity, new.identity)
             let isDeleted = try store.write { txn in
-                try txn.delete(syncIdentifier: "a", type: .bodyMass, source: before)
+                try txn.delete(.syncIdentifier("a", of: .bodyMass, source: before)) > 0
             }
             #expect(isDeleted)
             #expect(try store.save(weight(0, new, sync: "a", 72)) == .vetoed)
-            let removed = try store.write { txn in try txn.deleteSource(after) }
+            let removed = try store.write { txn in try txn.delete(.source(after)) }
             #expect(removed == 2)
             try store.expectClean()
         }

@@ -79,7 +79,7 @@ import TestSupport
                     #expect(series.count == 0)
                 }
             }
-            #expect(try store.write { try $0.deleteRange(of: .stepCount, from: .day(2), to: .day(0)) } == 0)
+            #expect(try store.write { try $0.delete(.range(of: .stepCount, from: .day(2), to: .day(0))) } == 0)
         }
     }
 
@@ -139,7 +139,7 @@ import TestSupport
             }
             try store.write { try $0.save(samples) }
             let gone = Self.phone.identity
-            #expect(try store.write { try $0.deleteSource(gone) } == 100)
+            #expect(try store.write { try $0.delete(.source(gone)) } == 100)
             #expect(try store.info().unfinished == 1)
             let left = samples.filter { $0.source == Self.watch }
             for _ in 0..<2 {

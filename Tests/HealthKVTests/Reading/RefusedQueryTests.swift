@@ -70,7 +70,7 @@ struct RefusedQueryTests {
                 expectError(.unsuitableQuery) { try store.read { try $0.rankedSources(of: type).count } }
                 // Inside of a write it is the question that is refused, too.
                 expectError(.unsuitableQuery) { try store.write { try $0.samples(of: type) } }
-                expectError(.unsuitableQuery) { try store.write { try $0.deleteRange(of: type) } }
+                expectError(.unsuitableQuery) { try store.write { try $0.delete(.range(of: type)) } }
                 expectError(.invalidSample) { try store.setShadowing(of: type, true) }
                 expectError(.invalidSample) { try store.save(Sample(type, 1, .count, at: .day(0))) }
                 var batch = SampleBatch()

@@ -23,7 +23,7 @@ import Testing
             }
             #expect(fiber.isEmpty)
             #expect(try store.read { try $0.samples(metadataKey: "log", values: [.number(10)]) }.isEmpty)
-            let deleted = try store.write { try $0.deleteSamples(metadataKey: "log", values: [.string("10")]) }
+            let deleted = try store.write { try $0.delete(.metadata("log", values: [.string("10")])) }
             #expect(deleted == samples.count { $0.metadata["log"] == .string("10") })
             #expect(try store.read { try $0.samples(metadataKey: "log", values: [.string("10")]) }.isEmpty)
             #expect(try store.read { try $0.count() } == samples.count - deleted)
@@ -39,9 +39,9 @@ import Testing
                 Sample(.dietaryFiber, 1, .gram, at: .day($0), metadata: ["k": .bool(true)])
             }
             try store.write { _ = try $0.save(samples) }
-            try store.write { _ = try $0.deleteRange(of: .dietaryFiber, to: .day(2_900)) }
+            try store.write { _ = try $0.delete(.range(of: .dietaryFiber, to: .day(2_900))) }
             #expect(try store.read { try $0.samples(metadataKey: "k", values: [.bool(true)]) }.count == 100)
-            #expect(try store.write { try $0.deleteSamples(metadataKey: "k", values: [.bool(true)]) } == 100)
+            #expect(try store.write { try $0.delete(.metadata("k", values: [.bool(true)])) } == 100)
         }
     }
 }

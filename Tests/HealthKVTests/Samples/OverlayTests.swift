@@ -142,8 +142,8 @@ import Testing
     @Test("C7: an import that is deleted stays deleted, whatever version comes and however long ago that was")
     func deleted() throws {
         let deletions: [@Sendable (inout WriteTransaction, Sample) throws -> Void] = [
-            { _ = try $0.delete(id: $1.id) }, { txn, _ in _ = try txn.deleteRange(of: .bodyMass) },
-            { _ = try $0.deleteSource($1.source.identity) },
+            { _ = try $0.delete(id: $1.id) }, { txn, _ in _ = try txn.delete(.range(of: .bodyMass)) },
+            { _ = try $0.delete(.source($1.source.identity)) },
         ]
         for delete in deletions {
             let clock = TestClock()

@@ -64,7 +64,7 @@ import Testing
             try store.write { _ = try $0.save(meal, source: app) }
             #expect(
                 try store.read { try $0.samples(metadataKey: "DietAppLogId", values: [.string("5B2C")]) }.count == 9)
-            #expect(try store.write { try $0.deleteGroup("5B2C") } == 9)
+            #expect(try store.write { try $0.delete(.group("5B2C")) } == 9)
             #expect(try store.read { try $0.count() } == 0)
             #expect(try store.write { try $0.save(meal, source: app) } == Array(repeating: .vetoed, count: 9))
             var other = meal
@@ -72,7 +72,7 @@ import Testing
             other.metadata = ["DietAppLogId": .string("77")]
             let second = other
             try store.write { _ = try $0.save(second, source: app) }
-            #expect(try store.write { try $0.deleteSamples(metadataKey: "DietAppLogId", values: [.string("77")]) } == 9)
+            #expect(try store.write { try $0.delete(.metadata("DietAppLogId", values: [.string("77")])) } == 9)
         }
     }
 
@@ -104,7 +104,7 @@ import Testing
             #expect(try store.write { try $0.deleteMeal(id: "5B2C", source: app) } == 0)
             #expect(try store.write { try $0.deleteMeal(id: "5B2C") } == 1)
             #expect(try store.read { try $0.count() } == 2)
-            #expect(try store.write { try $0.deleteGroup("5B2C") } == 2)
+            #expect(try store.write { try $0.delete(.group("5B2C")) } == 2)
         }
     }
 

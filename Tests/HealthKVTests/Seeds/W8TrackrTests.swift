@@ -84,7 +84,7 @@ import Testing
             try store.save(entry)
             #expect(
                 try store.write {
-                    try $0.delete(syncIdentifier: "w8trackr-9", type: .bodyMass, source: app.identity)
+                    try $0.delete(.syncIdentifier("w8trackr-9", of: .bodyMass, source: app.identity)) > 0
                 })
             #expect(try store.save(entry) == .vetoed)
         }

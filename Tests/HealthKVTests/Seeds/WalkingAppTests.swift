@@ -51,7 +51,7 @@ import Testing
                 entered[0].isUserEntered = true
                 _ = try txn.save(entered)
             }
-            #expect(try store.write { try $0.purgeSource(phone.identity) } == 2)
+            #expect(try store.write { try $0.purge(.source(phone.identity)) } == 2)
             let left = try store.read { try $0.samples(of: .stepCount) }
             #expect(left.map(\.source.name) == ["Walking App"] && left[0].isUserEntered)
             #expect(try store.read { try $0.count() } == 1)

@@ -40,7 +40,7 @@ import Testing
             #expect(points.first?.maximum == 100)
             try txn.delete(id: added.id)
             #expect(try sum(txn) == 40)
-            #expect(try txn.deleteRange(of: .stepCount, from: .day(0), to: .day(0, 6_000)) == 10)
+            #expect(try txn.delete(.range(of: .stepCount, from: .day(0), to: .day(0, 6_000))) == 10)
             #expect(try sum(txn) == 30)
         }
         #expect(try store.read { try $0.statistics(of: .stepCount).sum } == 30)

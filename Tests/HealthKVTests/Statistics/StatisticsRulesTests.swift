@@ -168,9 +168,9 @@ import Testing
             #expect(try values(name) == [1, 2, 8] && sum(name) == 11)
             let summaries = try store.read { try $0.sources() }
             #expect(summaries.map(\.last) == [.day(0, 0), .day(0, 20), .day(0, 40), .day(0, 60)])
-            #expect(try store.write { try $0.deleteSource(name) } == 1)
+            #expect(try store.write { try $0.delete(.source(name)) } == 1)
             #expect(try values(name) == [1, 2])
-            #expect(try store.write { try $0.purgeSource(SourceIdentity(name: "Watch")) } == 1)
+            #expect(try store.write { try $0.purge(.source(SourceIdentity(name: "Watch"))) } == 1)
             #expect(try values(name) == [1, 2] && values(Self.watch.identity).isEmpty)
         }
     }

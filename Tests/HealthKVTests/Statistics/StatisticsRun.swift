@@ -218,7 +218,7 @@ final class StatisticsRun {
         let from = instant()
         let to = from + Int64(random.number(1..<30)) * Self.hour
         try store.write { txn in
-            _ = try txn.deleteRange(of: type, from: Instant(nanoseconds: from), to: Instant(nanoseconds: to))
+            _ = try txn.delete(.range(of: type, from: Instant(nanoseconds: from), to: Instant(nanoseconds: to)))
         }
         samples[type]?.removeAll { $0.start >= from && $0.start < to }
         log.append("deleted \(type) from \(from) to \(to)")
@@ -226,7 +226,7 @@ final class StatisticsRun {
 
     private func deleteSource() throws {
         let source = random.pick(Self.sources).identity
-        try store.write { _ = try $0.purgeSource(source) }
+        try store.write { _ = try $0.purge(.source(source)) }
         for type in samples.keys { samples[type]!.removeAll { $0.source == source } }
         log.append("purged \(source.name)")
     }

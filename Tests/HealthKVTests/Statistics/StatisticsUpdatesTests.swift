@@ -22,7 +22,7 @@ import Testing
         try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(1)))
         try save(2, 5)
         #expect(try await next() == [1, 5])
-        try await store.write { _ = try $0.deleteRange(of: .stepCount, from: .day(1), to: .day(2)) }
+        try await store.write { _ = try $0.delete(.range(of: .stepCount, from: .day(1), to: .day(2))) }
         #expect(try await next() == [5])
         // A suspension interrupts nothing.
         try store.suspend()
@@ -34,7 +34,7 @@ import Testing
         try store.resume()
         try save(1, 2)
         #expect(try await later.value == [2, 5])
-        try await store.write { _ = try $0.deleteRange(of: .stepCount, from: .day(1), to: .day(2)) }
+        try await store.write { _ = try $0.delete(.range(of: .stepCount, from: .day(1), to: .day(2))) }
         let (begun, told) = AsyncStream.makeStream(of: Void.self)
         let sums = Task {
             var sums: [[Double?]] = []
@@ -80,7 +80,7 @@ import Testing
             #expect(try !touches { try delete(far.id) })
             #expect(
                 try !touches {
-                    _ = try store.write { try $0.deleteRange(of: .stepCount, from: .day(99), to: .day(102)) }
+                    _ = try store.write { try $0.delete(.range(of: .stepCount, from: .day(99), to: .day(102))) }
                 })
             #expect(try !touches { try delete(weight.id) })
             #expect(try !touches { try delete(SampleID()) })

@@ -40,7 +40,7 @@ import TestSupport
             try txn.setAnchor(Anchor(peer: "peer", type: .stepCount, token: [7], time: .day(0)))
         }
         #expect(
-            try store.write { try $0.deleteRange(of: .stepCount, from: .day(0, 6_000), to: .day(0, 60_000)) } == 900)
+            try store.write { try $0.delete(.range(of: .stepCount, from: .day(0, 6_000), to: .day(0, 60_000))) } == 900)
     }
 
     @Test("A copy that is stopped leaves nothing, under no name") func stopped() throws {

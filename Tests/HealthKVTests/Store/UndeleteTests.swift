@@ -60,7 +60,7 @@ struct UndeleteTests {
     func group() throws {
         let entries = (0..<5).map { entry(70 + Double($0)) }
         try store.write { _ = try $0.save(entries) }
-        #expect(try store.write { try $0.deleteGroup("scales") } == 5)
+        #expect(try store.write { try $0.delete(.group("scales")) } == 5)
         let back = try store.write { txn in try entries.compactMap { try txn.undelete(id: $0.id) } }
         #expect(back.map(\.quantity.value) == [70, 71, 72, 73, 74])
         #expect(try store.read { try $0.count(of: .bodyMass) } == 5)
@@ -107,10 +107,10 @@ struct UndeleteTests {
         try store.compactInPlace()
         #expect(try store.write { try $0.undelete(id: third) } == nil)
         let (fourth, own) = (try deleteOne(), store.ownSource.identity)
-        try store.write { _ = try $0.purgeSource(SourceIdentity(bundle: "scale", name: "Scale")) }
+        try store.write { _ = try $0.purge(.source(SourceIdentity(bundle: "scale", name: "Scale"))) }
         #expect(try store.write { try $0.undelete(id: fourth) } != nil, "another source's")
         try store.write { _ = try $0.delete(id: fourth) }
-        try store.write { _ = try $0.purgeSource(own) }
+        try store.write { _ = try $0.purge(.source(own)) }
         #expect(try store.write { try $0.undelete(id: fourth) } == nil)
         try store.expectClean()
         try store.close()

@@ -102,7 +102,7 @@ import Testing
             let token = try store.read { $0.currentToken }
             #expect(try store.write { try $0.save(sample) } == .unchanged)
             #expect(try store.write { try $0.delete(id: SampleID()) } == false)
-            #expect(try store.write { try $0.deleteGroup("none") } == 0)
+            #expect(try store.write { try $0.delete(.group("none")) } == 0)
             #expect(try store.read { $0.currentToken } == token)
         }
     }

@@ -195,9 +195,9 @@ struct DeletionsTogetherTests {
                                 try txn.delete([(sample: moved, version: samples[0].version)])
                             }
                             try txn.delete(samples)
-                        case .group(let group): try txn.deleteGroup(group)
+                        case .group(let group): try txn.delete(.group(group))
                         case .range(let type, let from):
-                            try txn.deleteRange(of: type, from: from, to: from + 30_000_000_000_000)
+                            try txn.delete(.range(of: type, from: from, to: from + 30_000_000_000_000))
                         case .maintain: break
                         }
                         return []

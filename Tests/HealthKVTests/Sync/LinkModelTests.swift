@@ -69,7 +69,8 @@ import Testing
             for id in ids.sorted() { batch.append(sample(id, &random)) }
             _ = try txn.importBatch(batch)
         case 18 where random.chance(0.3):
-            _ = try txn.deleteRange(of: .bodyMass, from: .day(random.number(0..<10)), to: .day(random.number(8..<20)))
+            _ = try txn.delete(
+                .range(of: .bodyMass, from: .day(random.number(0..<10)), to: .day(random.number(8..<20))))
         case 19 where random.chance(0.05):
             let peer = random.pick(["a", "b"])
             try txn.removePeer(peer)

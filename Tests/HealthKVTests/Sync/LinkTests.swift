@@ -130,7 +130,7 @@ import Testing
                 longer.end = .day(30)
                 try txn.save(longer)
                 // More at once than one step takes.
-                try txn.deleteRange(of: .bodyMass, from: .day(20), to: .day(60))
+                try txn.delete(.range(of: .bodyMass, from: .day(20), to: .day(60)))
             }
             for _ in 0..<2 {
                 for link in links { try Self.expect(link, for: link.sample, link.peerID, in: store) }

@@ -43,8 +43,8 @@ struct PeerDeletionTests {
                 try store.write { txn in
                     switch how {
                     case "one": _ = try txn.delete(id: held.id)
-                    case "range": _ = try txn.deleteRange(of: .bodyMass)
-                    case "source": _ = try txn.deleteSource(source)
+                    case "range": _ = try txn.delete(.range(of: .bodyMass))
+                    case "source": _ = try txn.delete(.source(source))
                     default:
                         _ = try txn.purge(id: held.id)
                         let deleted = DeletedSample(
@@ -66,8 +66,8 @@ struct PeerDeletionTests {
             let (water, steps) = (samples(25, .dietaryWater, .milliliter), samples(30, .stepCount, .count))
             try store.write { _ = try $0.save(water + steps) }
             let start = try store.read { $0.currentToken }
-            try store.write { _ = try $0.deleteRange(of: .dietaryWater) }
-            try store.write { _ = try $0.deleteRange(of: .stepCount, to: .day(1, 20)) }
+            try store.write { _ = try $0.delete(.range(of: .dietaryWater)) }
+            try store.write { _ = try $0.delete(.range(of: .stepCount, to: .day(1, 20))) }
             try store.write { _ = try $0.delete(id: steps[29].id) }
             let removals = try store.feed(since: start).filter { $0.removal != nil }
             #expect(removals.count == 2)
@@ -89,8 +89,8 @@ struct PeerDeletionTests {
             let (water, steps) = (samples(25, .dietaryWater, .milliliter), samples(3, .stepCount, .count))
             try store.write { _ = try $0.save(water + steps) }
             let start = try store.read { $0.currentToken }
-            try store.write { _ = try $0.deleteRange(of: .dietaryWater) }
-            try store.write { _ = try $0.deleteRange(of: .stepCount) }
+            try store.write { _ = try $0.delete(.range(of: .dietaryWater)) }
+            try store.write { _ = try $0.delete(.range(of: .stepCount)) }
             let tokens = try store.feed(since: start).filter { $0.removal != nil }.map(\.token)
             #expect(try store.read { txn in tokens.map { txn.isUnfinished(removalAt: $0) } } == [true, false])
             while try store.read({ $0.isUnfinished(removalAt: tokens[0]) }) { try store.maintain() }

@@ -121,7 +121,7 @@ struct PeerQueueTests {
                         PeerLink(peer: "health", sample: operation.sample, peerID: SampleID(), version: 1))
                     try txn.removePending(operation)
                 }
-                try txn.deleteRange(of: .bodyMass, from: .day(1, 100))
+                try txn.delete(.range(of: .bodyMass, from: .day(1, 100)))
             }
             let deletions = try pending(store, "health")
             #expect(deletions.count == 200 && deletions.allSatisfy { $0.kind == .delete })
@@ -154,8 +154,8 @@ struct PeerQueueTests {
                     }
                 }
             }
-            #expect(try store.write { try $0.deleteSource(SourceIdentity(name: "S1")) } == count / 3)
-            #expect(try store.write { try $0.deleteRange(of: .stepCount, from: .day(1, 60)) } > count / 2)
+            #expect(try store.write { try $0.delete(.source(SourceIdentity(name: "S1"))) } == count / 3)
+            #expect(try store.write { try $0.delete(.range(of: .stepCount, from: .day(1, 60))) } > count / 2)
             let live = try store.read { try $0.samples(of: .stepCount) }
             let own = live.count { $0.origin == .authored }
             #expect(try pending(store, "health").count == count - count / 4 - own)

@@ -3,22 +3,27 @@ import TestSupport
 
 @testable import HealthKV
 
-/// Deleting a source or a range, purging a source: at once for every reader, in bounded steps beneath.
+/// Deleting or purging a source or a range: at once for every reader, in bounded steps beneath.
 @Suite struct MassOperationTests {
     private static let phone = Source(bundle: "org.example.phone", name: "Phone")
     private static let watch = Source(bundle: "org.example.watch", name: "Watch", version: "1")
     private static let newWatch = Source(bundle: "org.example.watch", name: "Watch", version: "2")
 
+    private static let range = SampleSelection.range(of: .stepCount, from: .day(0, 3_000), to: .day(0, 9_000))
+
     /// What is taken away, and how.
     enum Operation: CaseIterable, Sendable {
-        case deleteSource, purgeSource, deleteRange
+        case deleteSource, purgeSource, deleteRange, purgeRange
+
+        var purges: Bool { self == .purgeSource || self == .purgeRange }
 
         func perform(_ store: SampleStore) throws -> Int {
             try store.write { txn in
                 switch self {
-                case .deleteSource: try txn.deleteSource(watch.identity)
-                case .purgeSource: try txn.purgeSource(watch.identity)
-                case .deleteRange: try txn.deleteRange(of: .stepCount, from: .day(0, 3_000), to: .day(0, 9_000))
+                case .deleteSource: try txn.delete(.source(watch.identity))
+                case .purgeSource: try txn.purge(.source(watch.identity))
+                case .deleteRange: try txn.delete(MassOperationTests.range)
+                case .purgeRange: try txn.purge(MassOperationTests.range)
                 }
             }
         }
@@ -26,7 +31,7 @@ import TestSupport
         func covers(_ sample: Sample) -> Bool {
             switch self {
             case .deleteSource, .purgeSource: sample.source.identity == watch.identity
-            case .deleteRange:
+            case .deleteRange, .purgeRange:
                 sample.type == .stepCount && sample.start >= .day(0, 3_000) && sample.start < .day(0, 9_000)
             }
         }
@@ -80,7 +85,7 @@ import TestSupport
             let found = try store.read { try $0.sample(id: sample.id) }
             #expect((found != nil) == !operation.covers(sample))
             let tombstone = try store.read { try $0.deletedSample(id: sample.id) }
-            #expect((tombstone != nil) == (operation.covers(sample) && operation != .purgeSource))
+            #expect((tombstone != nil) == (operation.covers(sample) && !operation.purges))
         }
         #expect(try store.read { try $0.types().reduce(0) { $0 + $1.shadowed } } == shadowed(left))
         try store.close()
@@ -102,7 +107,7 @@ import TestSupport
                 if isFinished { while try store.maintain() {} }
                 let covered = samples.filter(operation.covers)
                 let outcomes = try store.write { try $0.save(covered) }
-                #expect(outcomes.allSatisfy { $0 == (operation == .purgeSource ? .inserted : .vetoed) })
+                #expect(outcomes.allSatisfy { $0 == (operation.purges ? .inserted : .vetoed) })
                 while try store.maintain() {}
                 #expect(try store.counts() == store.countedSamples())
             }
@@ -153,10 +158,10 @@ import TestSupport
             try store.save(Self.samples[0])
             let token = try store.read { $0.currentToken }
             let stranger = SourceIdentity(name: "Stranger")
-            #expect(try store.write { try $0.deleteSource(stranger) } == 0)
-            #expect(try store.write { try $0.purgeSource(stranger) } == 0)
-            #expect(try store.write { try $0.deleteRange(of: .dietaryWater) } == 0)
-            #expect(try store.write { try $0.deleteRange(of: .bodyMass, from: .day(5)) } == 0)
+            #expect(try store.write { try $0.delete(.source(stranger)) } == 0)
+            #expect(try store.write { try $0.purge(.source(stranger)) } == 0)
+            #expect(try store.write { try $0.delete(.range(of: .dietaryWater)) } == 0)
+            #expect(try store.write { try $0.delete(.range(of: .bodyMass, from: .day(5))) } == 0)
             #expect(try store.read { $0.currentToken } == token)
         }
     }

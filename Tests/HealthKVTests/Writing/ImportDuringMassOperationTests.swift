@@ -23,7 +23,8 @@ import Testing
 
     @Test("Importing rows without ids again does not bring back what was just deleted") func deleted() throws {
         try withUnfinished { store, batch in
-            #expect(try store.write { try $0.deleteRange(of: .stepCount, from: .day(0), to: .day(0, 300 * 60)) } == 300)
+            #expect(
+                try store.write { try $0.delete(.range(of: .stepCount, from: .day(0), to: .day(0, 300 * 60))) } == 300)
             #expect(try store.info().unfinished == 1)
             let report = try store.importBatch(batch)
             #expect(report.vetoed == 300)
@@ -36,7 +37,7 @@ import Testing
     @Test("Importing rows without ids again brings back what was purged without a trace") func purged() throws {
         try withUnfinished { store, batch in
             let identity = source.identity
-            #expect(try store.write { try $0.purgeSource(identity) } == 500)
+            #expect(try store.write { try $0.purge(.source(identity)) } == 500)
             #expect(try store.info().unfinished == 1)
             #expect(try store.importBatch(batch).inserted == 500)
             while try store.maintain() {}

@@ -58,7 +58,7 @@ import TestSupport
         let again = try SampleStore.open(at: folder.path)
         try verify(again)
         let second = SourceIdentity(bundle: Self.decomposed, name: Self.decomposed)
-        #expect(try again.write { try $0.deleteSource(second) } == 2)
+        #expect(try again.write { try $0.delete(.source(second)) } == 2)
         #expect(try again.read { try $0.count() } == 2)
         try again.expectClean()
         try again.close()

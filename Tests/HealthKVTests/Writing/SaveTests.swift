@@ -55,7 +55,7 @@ import Testing
         try withStore { store throws in
             let first = weight(70, version: 4, sync: "w")
             try store.write { try $0.save(first) }
-            #expect(try store.write { try $0.delete(syncIdentifier: "w", type: .bodyMass, source: app.identity) })
+            #expect(try store.write { try $0.delete(.syncIdentifier("w", of: .bodyMass, source: app.identity)) > 0 })
             #expect(try store.read { try $0.deletedSample(id: first.id)?.version } == 4)
             #expect(try store.save(weight(70, version: 4, sync: "w")) == .vetoed)
             #expect(try store.save(weight(70, version: 5, sync: "w")) == .inserted)
@@ -74,9 +74,10 @@ import Testing
             #expect(try store.write { try $0.save(samples) } == [.inserted, .inserted, .inserted])
             #expect(try store.read { try $0.samples(syncIdentifier: "x") }.count == 3)
             #expect(
-                try store.write { try $0.delete(syncIdentifier: "x", type: .dietarySugar, source: other.identity) }
+                try store.write { try $0.delete(.syncIdentifier("x", of: .dietarySugar, source: other.identity)) > 0 }
                     == false)
-            #expect(try store.write { try $0.delete(syncIdentifier: "x", type: .dietarySugar, source: app.identity) })
+            #expect(
+                try store.write { try $0.delete(.syncIdentifier("x", of: .dietarySugar, source: app.identity)) > 0 })
             #expect(try store.read { try $0.samples(syncIdentifier: "x") }.count == 2)
         }
     }
@@ -125,8 +126,8 @@ import Testing
             let samples = types.map { Sample($0, 1, .gram, at: .day(1), group: "meal") }
             try store.write { try $0.save(samples) }
             #expect(try store.read { try $0.samples(group: "meal") }.count == 3)
-            #expect(try store.write { try $0.deleteGroup("meal") } == 3)
-            #expect(try store.write { try $0.deleteGroup("meal") } == 0)
+            #expect(try store.write { try $0.delete(.group("meal")) } == 3)
+            #expect(try store.write { try $0.delete(.group("meal")) } == 0)
             #expect(try store.read { try $0.count() } == 0)
         }
     }

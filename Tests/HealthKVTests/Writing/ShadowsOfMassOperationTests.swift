@@ -22,7 +22,7 @@ import Testing
                 try store.write { try $0.importBatch(filled) }
             }
             #expect(try store.read { try $0.samples(of: .bodyMass).allSatisfy { $0.source == new } })
-            #expect(try store.write { try $0.deleteSource(new.identity) } == 600)
+            #expect(try store.write { try $0.delete(.source(new.identity)) } == 600)
             let shown = try store.read { try $0.samples(of: .bodyMass) }
             #expect(shown.count == 600)
             #expect(shown.allSatisfy { $0.source == old })

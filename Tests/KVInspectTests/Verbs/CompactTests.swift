@@ -31,7 +31,7 @@ struct CompactTests {
         }
         try bench.load("S", lines.joined(separator: "\n"))
         let store = try SampleStore.open(at: bench.path("S"))
-        _ = try store.write { try $0.deleteRange(of: .heartRate, from: .distantPast, to: .distantFuture) }
+        _ = try store.write { try $0.delete(.range(of: .heartRate, from: .distantPast, to: .distantFuture)) }
         while try store.maintain(budget: .seconds(1)) {}
         try store.close()
         let compacted = try bench.run("compact", "S", "D", "--format", "json").json()

@@ -80,8 +80,9 @@ struct DumpTests {
             try transaction.appendAudit(event: "displaced", sample: id, displaced: [255])
             try transaction.setSyncNote("peer:watch", Array("{\"isEnabled\":true}".utf8))
             try transaction.setSyncNote("lease:watch", [1])
-            _ = try transaction.deleteRange(
-                of: .stepCount, from: .distantPast, to: Instant(nanoseconds: 738_840_000 * 1_000_000_000))
+            _ = try transaction.delete(
+                .range(
+                    of: .stepCount, from: .distantPast, to: Instant(nanoseconds: 738_840_000 * 1_000_000_000)))
         }
         try store.close()
         let plain = try bench.run("dump", "S").output

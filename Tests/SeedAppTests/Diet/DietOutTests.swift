@@ -100,7 +100,7 @@ import Testing
             try log(try soup(bench, "77"), bench)
             try await bench.refresh()
             #expect(held(bench) == Array(repeating: 2, count: 9))
-            #expect(try await bench.store.write { try $0.deleteGroup("5B2C") } == 9)
+            #expect(try await bench.store.write { try $0.delete(.group("5B2C")) } == 9)
             try await bench.refresh()
             #expect(held(bench) == Array(repeating: 1, count: 9))
             #expect(bench.inHealth(.dietarySodium).map(\.syncIdentifier) == ["app.log.77.dietarySodium"])

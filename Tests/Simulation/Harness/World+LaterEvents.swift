@@ -105,7 +105,7 @@ extension World {
         guard let group = pickMeal(at: site) else { return }
         let changes = try await site.store.write { txn -> [Change] in
             let held = try txn.samples(group: group).sorted { $0.id < $1.id }
-            try txn.deleteGroup(group)
+            try txn.delete(.group(group))
             return try held.map { sample in
                 Change(
                     id: sample.id, before: sample.ledgerValue, value: nil,

@@ -188,11 +188,11 @@ struct ForgedFile {
             { _ = try $0.unhide(id: ids[2]) },
             { _ = try $0.undelete(id: deleted) },
             { _ = try $0.purge(id: ids[1]) },
-            { _ = try $0.deleteGroup("meal.1") },
-            { _ = try $0.deleteRange(of: type, to: Vocabulary.middle) },
-            { _ = try $0.deleteSource(SourceIdentity(name: "Scale")) },
-            { _ = try $0.purgeSource(Vocabulary.bulkSource.identity) },
-            { _ = try $0.deleteSamples(metadataKey: "flag", values: [.bool(true)]) },
+            { _ = try $0.delete(.group("meal.1")) },
+            { _ = try $0.delete(.range(of: type, to: Vocabulary.middle)) },
+            { _ = try $0.delete(.source(SourceIdentity(name: "Scale"))) },
+            { _ = try $0.purge(.source(Vocabulary.bulkSource.identity)) },
+            { _ = try $0.delete(.metadata("flag", values: [.bool(true)])) },
         ]
     }
 

@@ -85,14 +85,14 @@ private struct Filling {
             try edit(store)
             while try store.maintain(budget: .milliseconds(5)) {}
         }
-        try store.write { txn in _ = try txn.purgeSource(Vocabulary.bulkSource.identity) }
+        try store.write { txn in _ = try txn.purge(.source(Vocabulary.bulkSource.identity)) }
         while try store.maintain(budget: .milliseconds(5)) {}
         try addSamples(store, 4)
         try addSyncState(store)
         try edit(store)
         if isRested { return }
         // Leave a mass operation unfinished.
-        try store.write { txn in _ = try txn.deleteRange(of: .stepCount) }
+        try store.write { txn in _ = try txn.delete(.range(of: .stepCount)) }
     }
 
     private func addPeers(_ store: SampleStore) throws {
